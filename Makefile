@@ -1,0 +1,47 @@
+# One face for every job. A machine needs Python 3.11+, pip and make; all else lands in .venv.
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-all lint types check bench cases clean
+
+PYTHON ?= python3
+BIN := .venv/bin
+
+help:      ## show this list
+	@awk 'BEGIN{FS=":.*## "} /^[a-z-]+:.*## /{printf "  make %-10s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
+
+setup: .venv/ready  ## make .venv and install everything for development
+
+# uv is several times faster where it exists; plain venv and pip do the same.
+.venv/ready: pyproject.toml
+	@echo "Setting up .venv (once, about a minute) ..."
+	@if command -v uv >/dev/null 2>&1; then \
+	  uv venv -q --allow-existing --python "$(PYTHON)" .venv && uv pip install -q --python $(BIN)/python -e ".[dev]"; \
+	else \
+	  $(PYTHON) -m venv .venv && $(BIN)/python -m pip install -q --disable-pip-version-check -e ".[dev]"; \
+	fi
+	@touch $@
+
+demo: .venv/ready  ## mask a sample of census records and show what came out
+	@$(BIN)/python examples/demo.py
+
+test: .venv/ready  ## fast tests and doctests
+	@$(BIN)/python -m pytest -q -n 2
+
+test-all: .venv/ready  ## every test: slow ones, real data and processes too
+	@$(BIN)/python -m pytest -q -n 2 -m ""
+
+lint: .venv/ready  ## style
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
+
+types: .venv/ready  ## static types
+	@$(BIN)/mypy
+
+check: lint types test-all  ## exactly what CI runs
+
+bench: .venv/ready  ## speed and memory beside the floor of reading and writing the file
+	@$(BIN)/python benchmarks/release_speed.py
+
+cases: .venv/ready  ## rewrite the golden cases, for review in the diff
+	@$(BIN)/python -m pytest -q tests/cases --rewrite-cases
+
+clean:     ## remove the virtual environment and caches
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis

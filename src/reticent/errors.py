@@ -1,0 +1,137 @@
+"""What can go wrong, and what a user is told about it.
+
+    ReticentError
+    ├── InputError      exit 2    the data, the policy or the command cannot be used as they are
+    ├── Unsatisfiable   exit 3    no release of this table can keep this promise
+    ├── PartyError      exit 4    another owner vanished or broke the protocol
+    ├── Broken          exit 70   the verifier refused our own result: our bug, nothing written
+    └── Stopped         exit 130  the user stopped the run before there was anything to write
+
+An error is a list of problems, so that a user mends a file once and not once per mistake. A problem
+keeps cell values apart from its words: they are personal, and are shown only where the caller
+passes ``show_values=True``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+_HIDDEN = "  Values are hidden because they may be personal; --show-values shows them."
+SHOWN = 10  # problems, rows or values listed before "… and N more"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong: where, what, why it matters and what to do."""
+
+    what: str
+    where: str = ""
+    why: str = ""
+    do: str = ""
+    values: tuple[str, ...] = ()  # cell values behind it: hidden unless asked for
+
+    def text(self, *, show_values: bool = False) -> str:
+        """Say it in one to four lines."""
+        lines = [f"{self.where}: {self.what}" if self.where else self.what]
+        if self.values and show_values:
+            lines.append(f"  Values: {listed([repr(value) for value in self.values])}")
+        elif self.values:
+            lines.append(_HIDDEN)
+        if self.why:
+            lines.append(f"  Why: {self.why}")
+        if self.do:
+            lines.append(f"  Do:  {self.do}")
+        return "\n".join(lines)
+
+
+class ReticentError(Exception):
+    """Anything this package raises on purpose."""
+
+    exit_code = 70
+
+    def __init__(
+        self,
+        problems: str | Problem | Iterable[Problem],
+        *,
+        where: str = "",
+        why: str = "",
+        do: str = "",
+    ) -> None:
+        """Take ready problems, or the words of a single one."""
+        if isinstance(problems, str):
+            problems = Problem(problems, where, why, do)
+        self.problems = (problems,) if isinstance(problems, Problem) else tuple(problems)
+        super().__init__(self.text())
+
+    def text(self, *, show_values: bool = False) -> str:
+        """All problems, the first ten in full."""
+        shown = [problem.text(show_values=show_values) for problem in self.problems[:SHOWN]]
+        if len(self.problems) > SHOWN:
+            shown.append(f"… and {len(self.problems) - SHOWN} more problems.")
+        return "\n".join(shown)
+
+
+class InputError(ReticentError):
+    """The data, the policy or the command cannot be used as they are."""
+
+    exit_code = 2
+
+
+class Unsatisfiable(ReticentError):
+    """Even the most masked table breaks a promise of the policy."""
+
+    exit_code = 3
+
+
+class PartyError(ReticentError):
+    """Another owner vanished or broke the protocol."""
+
+    exit_code = 4
+
+
+class Broken(ReticentError):
+    """The verifier refused what an engine produced."""
+
+    exit_code = 70
+
+
+class Stopped(ReticentError):
+    """The user stopped the run before there was anything to write."""
+
+    exit_code = 130
+
+
+def listed(items: Sequence[object], most: int = SHOWN) -> str:
+    """Join the first few items and count the rest.
+
+    >>> listed([3, 8, 21], most=2)
+    '3, 8 and 1 more'
+    """
+    if len(items) <= most:
+        return ", ".join(map(str, items))
+    return ", ".join(map(str, items[:most])) + f" and {len(items) - most} more"
+
+
+def quoted(names: Iterable[str], most: int = 40) -> str:
+    """Column names in quotes, the first few.
+
+    >>> quoted(["Age", "Zip code"])
+    '"Age", "Zip code"'
+    """
+    return listed([f'"{name}"' for name in names], most)
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A hint at the closest known name, or nothing.
+
+    >>> did_you_mean("Ocupation", ["Age", "Occupation"])
+    'Did you mean "Occupation"?'
+    """
+    names = list(known)
+    lower = {name.lower(): name for name in names}
+    close = get_close_matches(word, names, n=1) or [
+        lower[name] for name in get_close_matches(word.lower(), lower, n=1)
+    ]
+    return f'Did you mean "{close[0]}"?' if close else ""

@@ -1,0 +1,198 @@
+"""A release folder: what may be published on one side, what stays with its owner on the other.
+
+public/    data.<format>   report.json   manifest.json
+private/   policy.toml   recoding.json   trace.jsonl   risk.json   input.json
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reticent import report
+from reticent.errors import InputError, quoted
+from reticent.table.files import CSV, paths_of, suffix_of
+from reticent.table.recode import Recoding
+from reticent.table.schema import Column, Table, trimmed, without_missing
+
+if TYPE_CHECKING:
+    from reticent.pipeline import Release
+
+_FORMAT = 1  # of the folder; raised when an older reader could misread it
+
+
+def format_of(data: Any) -> str:
+    """The suffix of a folder's data: that of the input; Parquet for data frames."""
+    if not isinstance(data, str | Path):
+        return ".parquet"
+    suffix = suffix_of(paths_of(data)[0])
+    if suffix in CSV:
+        return ".csv.gz" if suffix.endswith(".gz") else ".csv"
+    return suffix
+
+
+def lay_out(folder: Path) -> Path:
+    """Make both sides of a folder; the private one is its owner's alone."""
+    (folder / "private").mkdir(mode=0o700)
+    public = folder / "public"
+    public.mkdir(mode=0o755)
+    return public
+
+
+def describe(release: Release, folder: Path, data: Any, suffix: str) -> None:
+    """Write everything that stands beside the data."""
+    public, private = folder / "public", folder / "private"
+    _write_json(public / "report.json", report.public(release))
+    _write_json(public / "manifest.json", _manifest(release, public, suffix))
+    policy = release.prepared.policy
+    (private / "policy.toml").write_text(policy.text, encoding="utf-8")
+    _write_json(private / "recoding.json", _recoding(release))
+    (private / "trace.jsonl").write_text(report.lines(release.trace()), encoding="utf-8")
+    _write_json(private / "risk.json", report.riskiest(release))
+    _write_json(private / "input.json", _input(release, data))
+    for file in private.iterdir():
+        file.chmod(0o600)
+
+
+def _write_json(path: Path, content: Any) -> None:
+    path.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+
+
+def _manifest(release: Release, public: Path, suffix: str) -> dict[str, Any]:
+    from reticent import __version__
+
+    prepared = release.prepared
+    masks = {domain.name: domain.mask for domain in prepared.domains}
+    columns = []
+    for name in prepared.roles.released:
+        column = {"name": name, "role": _role(name, release)}
+        if name in masks:
+            column["mask"] = masks[name]
+        columns.append(column)
+    files = [public / f"data{suffix}", public / "report.json"]
+    return {
+        "format": _FORMAT,
+        "made_by": f"reticent {__version__}",
+        "rows": release.sheet.rows,
+        "marker": prepared.policy.marker,
+        "columns": columns,
+        "taxonomies": {
+            name: taxonomy.nested()
+            for name, taxonomy in prepared.taxonomies.items()
+            if name in masks
+        },
+        "files": {
+            file.name: {"sha256": digest(file), "bytes": file.stat().st_size} for file in files
+        },
+    }
+
+
+def _role(name: str, release: Release) -> str:
+    roles = release.prepared.roles
+    if name == roles.class_:
+        return "class"
+    if name in roles.masked:
+        return "masked"
+    return "sensitive" if name in roles.sensitive else "keep"
+
+
+def _recoding(release: Release) -> dict[str, Any]:
+    prepared = release.prepared
+    return {
+        "format": _FORMAT,
+        "drop": list(prepared.roles.dropped),
+        "released": list(prepared.roles.released),
+        "trim": prepared.policy.trim,
+        "missing_values": list(prepared.policy.missing_values),
+        "order": prepared.policy.order,
+        "columns": {name: recoding.plain() for name, recoding in release.recodings.items()},
+    }
+
+
+def _input(release: Release, data: Any) -> dict[str, Any]:
+    if not isinstance(data, str | Path):
+        return {"rows": release.prepared.rows_in, "files": {}}
+    return {
+        "rows": release.prepared.rows_in,
+        "files": {
+            str(path): {"sha256": digest(path), "bytes": path.stat().st_size}
+            for path in paths_of(data)
+        },
+    }
+
+
+def digest(path: Path) -> str:
+    """The SHA-256 of a file."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def published(path: Path) -> Path:
+    """The data file of a release folder, or the path itself."""
+    if (path / "public").is_dir():
+        found = sorted(p for p in (path / "public").glob("data.*") if suffix_of(p))
+        if len(found) == 1:
+            return found[0]
+        raise InputError("this release folder has no single data file", where=str(path))
+    return path
+
+
+@dataclass(frozen=True, slots=True)
+class Learnt:
+    """What a release folder knows about masking further rows."""
+
+    recodings: dict[str, Recoding]
+    released: tuple[str, ...]
+    dropped: frozenset[str]
+    trim: bool
+    missing_values: tuple[str, ...]
+    order: str
+
+    def mask(self, table: Table) -> tuple[list[Column], dict[str, int]]:
+        """Mask a table; also says how many rows of a column held a value not foreseen."""
+        lacking = [name for name in self.recodings if name not in table.columns]
+        known = self.dropped | set(self.released)
+        unknown = [name for name in table.columns if name not in known]
+        if lacking or unknown:
+            said = [f"it lacks {quoted(lacking)}"] if lacking else []
+            said += [f"the release knows nothing of {quoted(unknown)}"] if unknown else []
+            raise InputError(
+                "; ".join(said), where=table.name, do="give the columns of the released table."
+            )
+        columns, strange = [], {}
+        for name in (n for n in self.released if n in table.columns):
+            column = trimmed(table.columns[name]) if self.trim else table.columns[name]
+            if name in self.recodings:
+                cleaned = without_missing(column, self.missing_values)
+                column, rows = self.recodings[name].apply(cleaned)
+                if rows:
+                    strange[name] = rows
+            columns.append(column)
+        return columns, strange
+
+
+def learnt(folder: Path) -> Learnt:
+    """Read the cuts of a release folder."""
+    path = folder / "private" / "recoding.json"
+    try:
+        plain = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(
+            "this is no release folder: it has no private/recoding.json", where=str(folder),
+            do="give a folder that  reticent release -o FOLDER/  made.",
+        ) from None  # fmt: skip
+    except (OSError, ValueError):
+        raise InputError("the recoding cannot be read", where=str(path)) from None
+    if plain.get("format") != _FORMAT:
+        raise InputError("the folder was made by another version", where=str(path))
+    return Learnt(
+        {name: Recoding.from_plain(name, record) for name, record in plain["columns"].items()},
+        tuple(plain["released"]),
+        frozenset(plain["drop"]),
+        plain["trim"],
+        tuple(plain["missing_values"]),
+        plain["order"],
+    )

@@ -1,0 +1,458 @@
+"""The flows, one screen each: what happens between a command and its answer.
+
+    read ─► prepare ─► refine ─► mask ─► write beside ─► verify what was written ─► rename
+
+Front ends call one function here and print one report. Heavy rooms are imported where they are
+used, and while the table is being read, so that a quick question gets a quick answer.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reticent import report
+from reticent.errors import Broken, InputError, Unsatisfiable
+from reticent.policy import Policy
+
+if TYPE_CHECKING:
+    from reticent.prepare import Prepared
+    from reticent.privacy.risk import Exposure
+    from reticent.privacy.verify import Proof
+    from reticent.refine.engine import Step
+    from reticent.table.files import Reading
+    from reticent.table.output import Sheet
+    from reticent.table.recode import Recoding
+    from reticent.table.schema import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """How a flow tells its caller how far it is, and hears that it should stop."""
+
+    stage: Callable[[str], None] = lambda name: None
+    step: Callable[[int, Sequence[int | Fraction]], None] = lambda number, values: None
+    stop: Callable[[], bool] = lambda: False
+    started: Callable[[], None] = lambda: None  # from here on, stopping still gives a release
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A masked table, how it came about, and the verifier's word on it."""
+
+    prepared: Prepared = field(repr=False)
+    sheet: Sheet = field(repr=False)
+    steps: tuple[Step, ...] = field(repr=False)
+    recodings: Mapping[str, Recoding] = field(repr=False)
+    before: tuple[Exposure, ...] = field(repr=False)
+    proof: Proof = field(repr=False)
+    implied: Mapping[int, int]
+    stopped_early: bool
+    seconds: dict[str, float]
+    table: Any = field(default=None, repr=False)  # the released rows, in the kind that came in
+    output: str | None = None
+
+    @property
+    def cuts(self) -> dict[str, list[str]]:
+        """Every label that each masked column shows."""
+        return report.shown_labels(self.sheet, self.recodings)
+
+    def summary(self) -> dict[str, Any]:
+        """What ``release --json`` prints."""
+        return report.release_summary(self)
+
+    def trace(self) -> Iterator[dict[str, Any]]:
+        """One record a step, as ``--trace`` writes them."""
+        return report.trace(self)
+
+    def _repr_html_(self) -> str:
+        return report.html(self)
+
+
+class _Clock:
+    """Seconds spent in each stage."""
+
+    def __init__(self, watch: Watch) -> None:
+        self.watch = watch
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        self.watch.stage(name)
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
+
+
+def release(
+    data: Any,
+    policy: Policy | str | Path,
+    *,
+    output: str | Path | None = None,
+    reading: Reading | None = None,
+    force: bool = False,
+    trace: str | Path | None = None,
+    max_steps: int | None = None,
+    time_limit: float | None = None,
+    watch: Watch | None = None,
+) -> Release:
+    """Mask a table so that it keeps every promise of the policy and no cut could be finer.
+
+    `data` is a file, a folder or glob of files, or a pandas, Polars, PyArrow or DuckDB table; the
+    same kind comes back as `table` of the result. With `output` it is written instead: a data file
+    by its suffix, or a release folder.
+    """
+    from reticent import folder
+    from reticent.table.files import suffix_of
+    from reticent.table.output import whole_file, whole_folder
+
+    begun = time.monotonic()
+    watch = watch or Watch()
+    clock = _Clock(watch)
+    policy = policy if isinstance(policy, Policy) else Policy.load(policy)
+    _check_outputs(output, trace, force)
+    _warm_up()
+    with clock.stage("read"):
+        table, kind = read(data, reading)
+    with clock.stage("encode"):
+        from reticent.prepare import prepare
+
+        prepared = prepare(table, policy, reading)
+    with ThreadPoolExecutor(1) as beside:
+        before = beside.submit(exposures, prepared, worst=20)
+        with clock.stage("refine"):
+            deadline = None if time_limit is None else begun + time_limit
+            search = _Search(prepared)
+            stopped = search.run(watch, max_steps=max_steps, deadline=deadline)
+        with clock.stage("mask"):
+            recodings = search.recodings()
+            sheet, hidden = _mask(prepared, recodings)
+        masked = partial(
+            Release, prepared, sheet, tuple(search.steps), recodings, before.result(),
+            implied=search.implied, stopped_early=stopped, seconds=clock.seconds,
+        )  # fmt: skip
+    publishing = _Publishing(prepared, sheet, hidden, clock)
+    if output is None:
+        found = masked(**publishing.as_frame(data, kind))
+    elif suffix := suffix_of(Path(output)):
+        with whole_file(Path(output), force=force) as path:
+            found = masked(proof=publishing.write(path, suffix), output=str(output))
+    else:
+        suffix = folder.format_of(data)
+        with whole_folder(Path(output), force=force) as place:
+            proof = publishing.write(folder.lay_out(place) / f"data{suffix}", suffix)
+            found = masked(proof=proof, output=str(output))
+            folder.describe(found, place, data, suffix)
+    if trace is not None:
+        with whole_file(Path(trace), force=force, private=True) as path:
+            path.write_text(report.lines(found.trace()), encoding="utf-8")
+    return found
+
+
+def _warm_up() -> None:
+    """Load what the later stages need while the reader, which needs no interpreter, reads."""
+
+    def load() -> None:
+        import duckdb  # noqa: F401
+
+        from reticent.refine import engine  # noqa: F401
+
+    threading.Thread(target=load, daemon=True).start()
+
+
+def read(data: Any, reading: Reading | None = None) -> tuple[Table, str]:
+    """Read files or take over a data frame; also says which kind of table it was."""
+    from reticent.table import files
+
+    if isinstance(data, str | Path):
+        return files.read(data, reading), "file"
+    kind = files.frame_kind(data)
+    if kind is None:
+        raise InputError(
+            f"a {type(data).__name__} is no table",
+            do="give a path, or a pandas, Polars, PyArrow or DuckDB table.",
+        )
+    return files.from_frame(data, kind), kind
+
+
+class _Search:
+    """The engine, set up for one prepared table."""
+
+    def __init__(self, prepared: Prepared) -> None:
+        from reticent.privacy.promises import Anonymity
+        from reticent.refine.cuts import Cuts
+        from reticent.refine.measures import LargestConfidence, SmallestGroup
+        from reticent.refine.scores import Goal
+
+        self.prepared = prepared
+        self.implied = prepared.implied()
+        self.cuts = Cuts(prepared.domains)
+        self.measures: list[Any] = []
+        for position, promise in enumerate(prepared.policy.promises):
+            if position in self.implied:
+                continue
+            attributes = prepared.attributes(promise)
+            if isinstance(promise, Anonymity):
+                marks = prepared.of_marks(promise)
+                self.measures.append(SmallestGroup(promise, self.cuts, attributes, marks))
+            else:
+                sensitive = prepared.sensitive_marks(promise)
+                self.measures.append(LargestConfidence(promise, self.cuts, attributes, sensitive))
+        self.goal = Goal(self.cuts, prepared.policy.utility, *(prepared.classes or ()))
+        self.steps: list[Step] = []
+
+    def run(self, watch: Watch, *, max_steps: int | None, deadline: float | None) -> bool:
+        """Refine until nothing is left to reveal, or it is time to stop; says which."""
+        from reticent.refine.engine import begin, candidates, refine
+
+        broken = [m for m in self.measures if not m.holds()]
+        if broken:
+            raise Unsatisfiable(
+                report.infeasible(m.promise, m.value, self.prepared.table.rows) for m in broken
+            )
+        watch.started()
+        begin(self.cuts, self.measures, self.goal)
+        steps = refine(self.cuts, self.measures, self.goal)
+        while True:
+            late = deadline is not None and time.monotonic() >= deadline
+            if watch.stop() or late or len(self.steps) == max_steps:
+                return bool(len(candidates(self.cuts, self.measures)))
+            step = next(steps, None)
+            if step is None:
+                return False
+            self.steps.append(step)
+            watch.step(step.number, step.values)
+
+    def recodings(self) -> dict[str, Recoding]:
+        """How every masked column is shown, as far as the search came."""
+        from reticent.refine.mask import recoding
+
+        refined: dict[str, set[str]] = {}
+        for step in self.steps:
+            refined.setdefault(step.attribute, set()).add(step.value)
+        reading = self.prepared.reading
+        return {
+            domain.name: recoding(
+                self.cuts,
+                attribute,
+                refined=refined.get(domain.name, ()),
+                taxonomy=self.prepared.taxonomies.get(domain.name),
+                decimal=reading.decimal,
+                date_format=reading.date_format,
+            )
+            for attribute, domain in enumerate(self.prepared.domains)
+        }
+
+
+def exposures(prepared: Prepared, *, worst: int = 0) -> tuple[Exposure, ...]:
+    """Measure every promise on the unmasked table."""
+    from reticent.privacy.promises import Anonymity
+    from reticent.privacy.risk import Known, small_groups, sure_inferences
+
+    found = []
+    for promise in prepared.policy.promises:
+        columns = [prepared.cleaned.columns[name] for name in promise.over]
+        known = Known(tuple(c.codes for c in columns), tuple(len(c.values) for c in columns))
+        if isinstance(promise, Anonymity):
+            found.append(small_groups(promise, known, prepared.of_marks(promise), worst=worst))
+        else:
+            sensitive = prepared.sensitive_marks(promise)
+            found.append(sure_inferences(promise, known, sensitive, worst=worst))
+    return tuple(found)
+
+
+def _mask(prepared: Prepared, recodings: Mapping[str, Recoding]) -> tuple[Sheet, Any]:
+    """The rows to publish, and beside them the columns that are counted but not published."""
+    from reticent.privacy.promises import columns_of
+    from reticent.table.output import sheet
+
+    released = prepared.roles.released
+    _, _, of = columns_of(prepared.policy.promises)
+    unpublished = sorted(of - set(released))
+    columns = [
+        recodings[name].apply(prepared.cleaned.columns[name])[0]
+        if name in recodings
+        else prepared.table.columns[name]
+        for name in (*released, *unpublished)
+    ]
+    whole = sheet(columns, order=prepared.policy.order)
+    hidden = _text_of(whole.select(unpublished)) if unpublished else None
+    return whole.select(released), hidden
+
+
+def as_text(table: Table, names: Sequence[str] | None = None) -> Any:
+    """An Arrow table of some columns with every cell as its text: what the verifier compares."""
+    import pyarrow as pa
+
+    names = list(table.columns) if names is None else list(names)
+    return pa.table([table.columns[name].cells() for name in names], names=names)
+
+
+def _check_outputs(output: str | Path | None, trace: str | Path | None, force: bool) -> None:
+    from reticent.table.output import check_free
+
+    for path in (output, trace):
+        if path is not None:
+            check_free(Path(path), force=force)
+
+
+@dataclass(frozen=True, slots=True)
+class _Publishing:
+    """Masked rows on their way out: nothing leaves unless the verifier has recounted it."""
+
+    prepared: Prepared
+    sheet: Sheet
+    hidden: Any  # columns that are counted but not published, row by row
+    clock: _Clock
+
+    def as_frame(self, data: Any, kind: str) -> dict[str, Any]:
+        """The rows as the kind of table that came in, and their proof."""
+        from reticent.table.files import to_frame
+
+        with self.clock.stage("verify"):
+            table = self.sheet.arrow()
+            proof = self._proven(self._recount(table))
+        return {"proof": proof, "table": table if kind == "file" else to_frame(table, data, kind)}
+
+    def write(self, path: Path, suffix: str) -> Proof:
+        """Write the rows, then recount the promises on the bytes just written."""
+        from reticent.prepare import rules
+        from reticent.privacy.verify import from_csv, verify
+        from reticent.table.files import CSV, read_typed
+        from reticent.table.output import delimiter_of, write
+
+        with self.clock.stage("write"):
+            write(self.sheet, path, suffix)
+        with self.clock.stage("verify"):
+            if suffix not in CSV:
+                return self._proven(self._recount(read_typed(path, suffix)))
+            source = from_csv(
+                path, self.prepared.roles.released, delimiter=delimiter_of(suffix),
+                packed=suffix.endswith(".gz"), hidden=self.hidden,
+            )  # fmt: skip
+            return self._proven(
+                verify(source, rules(self.prepared.policy, self.prepared.taxonomies))
+            )
+
+    def _recount(self, table: Any) -> Proof:
+        from reticent.prepare import rules
+        from reticent.privacy.verify import baggage, from_table, verify
+        from reticent.table.files import from_arrow
+
+        source = from_table(as_text(from_arrow(table)), hidden=self.hidden)
+        proof = verify(source, rules(self.prepared.policy, self.prepared.taxonomies))
+        return replace(proof, leftovers=(*proof.leftovers, *baggage(table)))
+
+    def _proven(self, proof: Proof) -> Proof:
+        if not proof.holds or proof.unchecked or proof.rows != self.prepared.table.rows:
+            raise Broken(
+                "the verifier refused the masked table, so nothing was written",
+                why="search and verifier disagree, which is a fault of this program.",
+                do="please report it, with the policy but without the data.",
+            )
+        return proof
+
+
+def _text_of(sheet: Sheet) -> Any:
+    from reticent.table.files import from_arrow
+
+    return as_text(from_arrow(sheet.arrow()))
+
+
+def verify(data: Any, policy: Policy | str | Path, *, reading: Reading | None = None) -> Proof:
+    """Recount every promise on a table that anybody hands over, without the original.
+
+    `data` is a file, a release folder or a data frame.
+    """
+    from reticent import folder
+    from reticent.prepare import rules
+    from reticent.privacy import verify as verifier
+    from reticent.table import files
+    from reticent.table.schema import trimmed
+
+    policy = policy if isinstance(policy, Policy) else Policy.load(policy)
+    taxonomies = policy.taxonomies()
+    if isinstance(data, str | Path):
+        data = folder.published(Path(data))
+    table, kind = read(data, reading)
+    if not table.rows:
+        raise InputError("the table has no rows", where=table.name)
+    if policy.trim:
+        table = replace(table, columns={n: trimmed(c) for n, c in table.columns.items()})
+    source = verifier.from_table(as_text(table))
+    proof = verifier.verify(source, rules(policy, taxonomies))
+    carried = [p for arrow in files.typed(data, kind) for p in verifier.baggage(arrow)]
+    return replace(proof, leftovers=(*proof.leftovers, *carried))
+
+
+@dataclass(frozen=True, slots=True)
+class Risk:
+    """What an attacker could do with a table as it is."""
+
+    prepared: Prepared = field(repr=False)
+    exposures: tuple[Exposure, ...]
+
+    def summary(self) -> dict[str, Any]:
+        """What ``risk --json`` prints."""
+        return report.risk_summary(self)
+
+
+def risk(data: Any, policy: Policy | str | Path, *, reading: Reading | None = None) -> Risk:
+    """Measure every promise on an unmasked table."""
+    from reticent.prepare import prepare
+
+    policy = policy if isinstance(policy, Policy) else Policy.load(policy)
+    table, _ = read(data, reading)
+    prepared = prepare(table, policy, reading)
+    return Risk(prepared, exposures(prepared, worst=20))
+
+
+def apply(
+    release_folder: str | Path,
+    data: Any,
+    *,
+    output: str | Path,
+    reading: Reading | None = None,
+    force: bool = False,
+) -> dict[str, Any]:
+    """Mask new rows with the cuts of an earlier release; its promise does not cover them."""
+    from reticent import folder
+    from reticent.table import files
+    from reticent.table.output import check_free, sheet, whole_file, write
+
+    target = Path(output)
+    suffix = files.suffix_of(target)
+    if not suffix:
+        raise InputError(
+            "masked rows are written as one file", where=str(output),
+            do=f"give a name that ends in {', '.join(files.SUFFIXES)}.",
+        )  # fmt: skip
+    check_free(target, force=force)
+    learnt = folder.learnt(Path(release_folder))
+    table, _ = read(data, reading)
+    columns, strange = learnt.mask(table)
+    rows = sheet(columns, order=learnt.order)
+    with whole_file(target, force=force) as path:
+        write(rows, path, suffix)
+    return {"rows": table.rows, "unforeseen": strange, "output": str(output), "covered": False}
+
+
+def check(policy_path: str | Path, data: Any = None, *, reading: Reading | None = None) -> Policy:
+    """Look for every problem of a policy, and of its fit to a table if one is given."""
+    policy = Policy.load(policy_path)
+    policy.taxonomies()
+    if data is not None:
+        from reticent.prepare import prepare
+
+        prepare(read(data, reading)[0], policy, reading)
+    return policy

@@ -1,0 +1,435 @@
+"""The policy: what a steward promises and allows, as frozen records read from TOML.
+
+Reading a policy reports every problem of the file at once, each with its place. What a policy
+means for a given table — which column plays which role — is settled by `Policy.roles`, which again
+collects every problem before it raises.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from itertools import pairwise
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import (
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
+
+from reticent.errors import InputError, Problem, did_you_mean, listed, quoted
+from reticent.privacy.promises import Anonymity, Cell, Confidence, Promise, Record, columns_of
+from reticent.table import taxonomy
+from reticent.table.taxonomy import Taxonomy
+
+Mask = Literal["generalize", "suppress", "discretize"]
+Utility = Literal["classification", "distortion", "discernibility"]
+
+
+def _plain(value: Any) -> Any:
+    """TOML floats arrive as exact decimals; outside of thresholds a float is what is meant."""
+    return float(value) if isinstance(value, Decimal) else value
+
+
+Bound = Annotated[int | float | datetime | date | str, BeforeValidator(_plain)]
+Tree = Annotated[
+    str | dict[str, Any],
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "object"}]}),
+]
+
+
+class Attribute(Record):
+    """How one column is masked."""
+
+    mask: Mask = Field(description="generalize, suppress or discretize.")
+    taxonomy: Tree | None = Field(
+        default=None,
+        description="A path relative to the policy file, or an inline nested table.",
+    )
+    range: tuple[Bound, Bound] | None = Field(
+        default=None, description="Outer bounds of a discretized column."
+    )
+    intervals: Annotated[tuple[Bound, ...], Field(min_length=2)] | None = Field(
+        default=None, description="Fixed bins of a discretized column."
+    )
+
+    @model_validator(mode="after")
+    def _fits_its_mask(self) -> Self:
+        if self.mask == "generalize" and self.taxonomy is None:
+            raise ValueError('mask = "generalize" needs a taxonomy')
+        if self.mask != "generalize" and self.taxonomy is not None:
+            raise ValueError(f'a taxonomy goes with mask = "generalize", not "{self.mask}"')
+        if self.mask != "discretize" and (self.range or self.intervals):
+            raise ValueError(f'range and intervals go with mask = "discretize", not "{self.mask}"')
+        if self.range and self.intervals:
+            raise ValueError("give range or intervals, not both: intervals have their own ends")
+        for name, bounds in (("range", self.range), ("intervals", self.intervals)):
+            if bounds and not _rising(bounds):
+                raise ValueError(f"the bounds of {name} must be of one kind and rise")
+        return self
+
+
+def _rising(bounds: Sequence[Any]) -> bool:
+    try:
+        return all(low < high for low, high in pairwise(bounds))
+    except TypeError:
+        return False
+
+
+class Goal(Record):
+    """What the released table is for."""
+
+    utility: Annotated[
+        Utility | Callable[..., float] | None,
+        WithJsonSchema({"enum": ["classification", "distortion", "discernibility"]}),
+    ] = Field(default=None, description="Default: classification with a class, else distortion.")
+    score: Literal["paper"] = Field(default="paper", description="How candidates are ranked.")
+    search: Literal["greedy"] = Field(default="greedy", description="How cuts are searched.")
+
+
+class Policy(Record):
+    """What nobody may infer from a release, and what may be shown.
+
+    >>> policy = Policy(class_="Class", anonymity=[{"over": ["Job", "Sex"], "k": 4}])
+    >>> [promise.text for promise in policy.promises]
+    ['every combination of Job, Sex is shared by at least 4 records']
+    """
+
+    model_config = ConfigDict(populate_by_name=True, title="Reticent policy")
+
+    class_: str | None = Field(
+        default=None, alias="class", description="The target of the classification goal."
+    )
+    drop: tuple[str, ...] = Field(default=(), description="Explicit identifiers: never released.")
+    keep: Annotated[
+        tuple[str, ...], BeforeValidator(lambda names: (names,) if names == "*" else names)
+    ] = Field(
+        default=(),
+        description='Released as they are; "*" for every column not named elsewhere.',
+        json_schema_extra={
+            "anyOf": [{"const": "*"}, {"type": "array", "items": {"type": "string"}}],
+            "type": ["array", "string"],
+        },
+    )
+    missing: Literal["value", "drop", "error"] = Field(
+        default="value", description="What to do with records that miss a value."
+    )
+    missing_values: tuple[Cell, ...] = Field(
+        default=(), description="Texts that mean missing, besides empty cells, nulls and NaN."
+    )
+    trim: bool = Field(default=False, strict=True, description="Strip blanks around CSV cells.")
+    marker: Annotated[str, Field(min_length=1)] = Field(
+        default="*", description="What a suppressed value is written as."
+    )
+    order: Literal["sorted", "input"] = Field(
+        default="sorted", description="Input order links released rows to their source."
+    )
+    attributes: dict[str, Attribute] = Field(default={}, description="How columns are masked.")
+    anonymity: tuple[Anonymity, ...] = Field(default=(), description="Smallest groups allowed.")
+    confidence: tuple[Confidence, ...] = Field(
+        default=(), description="Largest confidences allowed."
+    )
+    goal: Goal = Goal()
+
+    _source: Path | None = PrivateAttr(default=None)
+    _text: str | None = PrivateAttr(default=None)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Policy:
+        """Read a policy file, reporting all of its problems at once."""
+        path = Path(path)
+        try:
+            text = path.read_text(encoding="utf-8-sig")
+        except FileNotFoundError:
+            raise InputError("there is no such policy file", where=str(path)) from None
+        except (OSError, UnicodeDecodeError) as error:
+            why = getattr(error, "strerror", None) or "it is not UTF-8 text"
+            raise InputError(f"the policy cannot be read: {why}", where=str(path)) from None
+        return cls.parse(text, source=path)
+
+    @classmethod
+    def parse(cls, text: str, *, source: Path | None = None) -> Policy:
+        """Read a policy from TOML text; `source` names it and anchors relative paths."""
+        where = str(source) if source else "policy"
+        try:
+            data = tomllib.loads(text, parse_float=Decimal)
+        except tomllib.TOMLDecodeError as error:
+            raise InputError(f"this is not valid TOML: {error}", where=where) from None
+        try:
+            policy = cls.model_validate(data)
+        except ValidationError as error:
+            raise InputError(_problems(error, data, where)) from None
+        policy._source, policy._text = source, text
+        problems = list(policy._contradictions())
+        if problems:
+            raise InputError(problems)
+        return policy
+
+    @property
+    def promises(self) -> tuple[Promise, ...]:
+        """Every promise, anonymity first, in the order of the file."""
+        return (*self.anonymity, *self.confidence)
+
+    @property
+    def name(self) -> str:
+        """How messages call this policy."""
+        return str(self._source) if self._source else "policy"
+
+    @property
+    def utility(self) -> Utility | Callable[..., float]:
+        """The utility in force: classification if there is a class, else distortion."""
+        return self.goal.utility or ("classification" if self.class_ else "distortion")
+
+    @property
+    def text(self) -> str:
+        """The policy as TOML: the file it came from, or what was set in code."""
+        if self._text is not None:
+            return self._text
+        plain = self.model_dump(mode="python", by_alias=True, exclude_defaults=True)
+        if callable(self.goal.utility):
+            del plain["goal"]["utility"]
+        return "".join(f"{key} = {_toml(value)}\n" for key, value in plain.items())
+
+    def taxonomies(self) -> dict[str, Taxonomy]:
+        """Load the taxonomy of every generalized attribute; all problems at once."""
+        loaded: dict[str, Taxonomy] = {}
+        problems: list[Problem] = []
+        for column, attribute in self.attributes.items():
+            if attribute.taxonomy is None:
+                continue
+            try:
+                loaded[column] = self._taxonomy(column, attribute.taxonomy)
+            except InputError as error:
+                problems.extend(error.problems)
+        if problems:
+            raise InputError(problems)
+        return loaded
+
+    def _taxonomy(self, column: str, tree: str | dict[str, Any]) -> Taxonomy:
+        if isinstance(tree, dict):
+            return taxonomy.from_nested(tree, f'{self.name}, attribute "{column}"')
+        folder = self._source.parent if self._source else Path()
+        return taxonomy.load(folder / tree)
+
+    def roles(self, columns: Sequence[str]) -> Roles:
+        """Settle what each column of a table is for, or report every reason why not."""
+        problems = [*self._contradictions(), *self._unknown(columns)]
+        over, sensitive, _ = columns_of(self.promises)
+        named = {*over, *sensitive, *self.drop, *self.keep, *filter(None, [self.class_])}
+        rest = [column for column in columns if column not in named]
+        if rest and "*" not in self.keep:
+            problems.append(
+                Problem(
+                    f"{len(rest)} columns have no role: {quoted(rest)}",
+                    where=self.name,
+                    why="a column nobody decided about must not slip into a release.",
+                    do='add each to drop, keep, an `over` or `sensitive`; or say keep = "*".',
+                )
+            )
+        if problems:
+            raise InputError(problems)
+        kept = set(rest) | set(self.keep)
+        listed_first = [column for column in self.attributes if column in over]
+        return Roles(
+            masked=(*listed_first, *(c for c in columns if c in over and c not in listed_first)),
+            sensitive=tuple(c for c in columns if c in sensitive),
+            kept=tuple(c for c in columns if c in kept),
+            dropped=tuple(c for c in columns if c in self.drop),
+            class_=self.class_,
+            released=tuple(c for c in columns if c not in self.drop),
+        )
+
+    def _unknown(self, columns: Sequence[str]) -> Iterator[Problem]:
+        """Names in the policy that the table does not have."""
+        for name, places in self._named().items():
+            if name not in columns:
+                yield Problem(
+                    f'there is no column "{name}"',
+                    where=f"{self.name}, {listed(places, most=3)}",
+                    do=did_you_mean(name, columns) or f"the table has {quoted(columns)}.",
+                )
+
+    def _named(self) -> dict[str, list[str]]:
+        """Every column name the policy uses, with the places that use it."""
+        named: dict[str, list[str]] = {}
+
+        def note(names: Iterable[str], place: str) -> None:
+            for name in names:
+                named.setdefault(name, []).append(place)
+
+        note(filter(None, [self.class_]), "class")
+        note(self.drop, "drop")
+        note((name for name in self.keep if name != "*"), "keep")
+        note(self.attributes, "attributes")
+        for i, anonymity in enumerate(self.anonymity, 1):
+            note(anonymity.over, f"[[anonymity]] {i}, over")
+            note(anonymity.of, f"[[anonymity]] {i}, of")
+        for i, confidence in enumerate(self.confidence, 1):
+            note(confidence.over, f"[[confidence]] {i}, over")
+            note(confidence.sensitive, f"[[confidence]] {i}, sensitive")
+        return named
+
+    def _contradictions(self) -> Iterator[Problem]:
+        """What cannot be meant, whatever the table."""
+        if not self.promises:
+            yield Problem(
+                "the policy promises nothing",
+                where=self.name,
+                do="add at least one [[anonymity]] or [[confidence]] template.",
+            )
+        if self.class_ is None and self.goal.utility == "classification":
+            yield Problem(
+                'utility = "classification" needs a class',
+                where=f"{self.name}, [goal] utility",
+                do='name the target with  class = "…", or choose "distortion".',
+            )
+        yield from self._overlaps()
+        yield from self._duplicates()
+
+    def _overlaps(self) -> Iterator[Problem]:
+        over, sensitive, of = columns_of(self.promises)
+        claims: dict[str, set[str]] = {
+            "class": {self.class_} if self.class_ else set(),
+            "over": over,
+            "sensitive": sensitive,
+            "keep": set(self.keep) - {"*"},
+            "drop": set(self.drop),
+        }
+        for name in sorted(set[str]().union(*claims.values())):
+            roles = [role for role, names in claims.items() if name in names]
+            if len(roles) > 1:
+                yield Problem(
+                    f'column "{name}" has {len(roles)} roles: {", ".join(roles)}',
+                    where=self.name,
+                    why="a column is masked, sensitive, the class, kept or dropped, and only one.",
+                    do="leave it in one of these places.",
+                )
+        for name in sorted(of & (over | {self.class_ or ""})):
+            yield Problem(
+                f'column "{name}" is counted by `of` but is masked or the class',
+                where=self.name,
+                do="count a column that is kept, sensitive or dropped.",
+            )
+
+    def _duplicates(self) -> Iterator[Problem]:
+        seen: dict[object, str] = {}
+        counts = {"anonymity": 0, "confidence": 0}
+        for promise in self.promises:
+            counts[promise.kind] += 1
+            place = f"[[{promise.kind}]] {counts[promise.kind]}"
+            first = seen.setdefault(_identity(promise), place)
+            if first != place:
+                yield Problem(
+                    f"this template repeats {first}",
+                    where=f"{self.name}, {place}",
+                    do="remove one of them; most likely one was meant to differ.",
+                )
+
+
+def _identity(promise: Promise) -> object:
+    """What makes two templates the same; lists are read as sets."""
+    if isinstance(promise, Anonymity):
+        return frozenset(promise.over), frozenset(promise.of), promise.k
+    values = ((c, v if v == "*" else frozenset(v)) for c, v in promise.sensitive.items())
+    return frozenset(promise.over), frozenset(values), promise.at_most
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """What each column of one table is for."""
+
+    masked: tuple[str, ...]  # in tie order: as listed in the policy, then in table order
+    sensitive: tuple[str, ...]
+    kept: tuple[str, ...]
+    dropped: tuple[str, ...]
+    class_: str | None
+    released: tuple[str, ...]  # in table order
+
+
+def _toml(value: Any) -> str:
+    """A value as inline TOML."""
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{_toml(str(k))} = {_toml(v)}" for k, v in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, bool | int | float):
+        return json.dumps(value)
+    return json.dumps(str(value), ensure_ascii=False)
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema of a policy file, for editors.
+
+    >>> sorted(schema()["properties"])[:3]
+    ['anonymity', 'attributes', 'class']
+    """
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **Policy.model_json_schema(by_alias=True),
+    }
+
+
+def _problems(error: ValidationError, data: Mapping[str, Any], where: str) -> list[Problem]:
+    """Turn pydantic's findings into ours: one per place, in words, with a hint."""
+    found: dict[str, Problem] = {}
+    for finding in error.errors(include_url=False):
+        loc = [part for part in finding["loc"] if not _is_branch(part)]
+        place = _place(loc, data)
+        if finding["type"] == "extra_forbidden":
+            known = _known_keys(loc[:-1])
+            problem = Problem(
+                f'there is no key "{loc[-1]}" here',
+                where=f"{where}, {_place(loc[:-1], data)}".rstrip(", "),
+                do=did_you_mean(str(loc[-1]), known) or f"the keys are {listed(known, most=20)}.",
+            )
+        else:
+            what = finding["msg"].removeprefix("Value error, ")
+            problem = Problem(what[:1].lower() + what[1:], where=f"{where}, {place}")
+        # A union reports each of its branches; the first says enough.
+        found.setdefault(problem.where if finding["type"] != "extra_forbidden" else place, problem)
+    return list(found.values())
+
+
+def _is_branch(part: object) -> bool:
+    """Whether a step of pydantic's path names a branch of a union and not a place in the file."""
+    return isinstance(part, str) and (
+        part in {"int", "float", "str", "date", "datetime", "callable", "[key]"}
+        or part.startswith(("literal[", "constrained-", "tuple[", "dict[", "lax-", "function-"))
+    )
+
+
+def _place(loc: Sequence[Any], data: Mapping[str, Any]) -> str:
+    """Name a place as a reader of the file would: ``[[anonymity]] 2, k``."""
+    if not loc:
+        return ""
+    head, *rest = loc
+    if head in ("anonymity", "confidence") and rest and isinstance(rest[0], int):
+        return ", ".join([f"[[{head}]] {rest[0] + 1}", *map(str, rest[1:])])
+    if head == "attributes" and rest:
+        return ", ".join([f'attribute "{rest[0]}"', *map(str, rest[1:])])
+    if head == "goal":
+        return ", ".join(["[goal]", *map(str, rest)])
+    return ", ".join(map(str, loc))
+
+
+def _known_keys(loc: Sequence[Any]) -> list[str]:
+    models: dict[str, type[Record]] = {
+        "anonymity": Anonymity,
+        "confidence": Confidence,
+        "attributes": Attribute,
+        "goal": Goal,
+    }
+    model = models[loc[0]] if loc else Policy
+    return [field.alias or name for name, field in model.model_fields.items()]

@@ -1,0 +1,241 @@
+"""What a policy means for one table: roles settled, missing values decided, columns encoded.
+
+Everything that can be wrong between a policy and a table is found here, before any search, and all
+of it is reported at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.errors import InputError, Problem, listed
+from reticent.policy import Attribute, Policy, Roles
+from reticent.privacy.promises import Anonymity, Confidence, Promise, columns_of, implied
+from reticent.privacy.verify import Rules, absent_values
+from reticent.table.collapse import Codes
+from reticent.table.encode import Domain, discretized, generalized, suppressed
+from reticent.table.files import Reading
+from reticent.table.schema import Column, Table, kind_of, trimmed, without_missing
+from reticent.table.taxonomy import Taxonomy
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A table and a policy that fit each other."""
+
+    policy: Policy
+    reading: Reading
+    roles: Roles
+    table: Table  # as it will be published where it is not masked: trimmed, but "?" stays "?"
+    cleaned: Table  # missing values are null
+    domains: tuple[Domain, ...]  # masked columns, in tie order
+    taxonomies: dict[str, Taxonomy]
+    rows_in: int  # before records with missing values were left out
+    warnings: tuple[str, ...]
+
+    @property
+    def classes(self) -> tuple[Codes, int] | None:
+        """The class of every row; codes in order of their text, so that row order is no matter."""
+        if self.roles.class_ is None:
+            return None
+        column = self.cleaned.columns[self.roles.class_]
+        order = np.argsort(np.array(column.texts(), dtype=object), kind="stable")
+        rank = np.empty(len(order), dtype=np.int64)
+        rank[order] = np.arange(len(order))
+        return rank[column.codes], len(order)
+
+    def attributes(self, promise: Promise) -> list[int]:
+        """The positions of the columns of a promise's `over`."""
+        names = [domain.name for domain in self.domains]
+        return sorted(names.index(name) for name in promise.over)
+
+    def values(self) -> dict[str, list[str]]:
+        """The non-missing values of every sensitive column."""
+        return {
+            name: [text for text in self.cleaned.columns[name].texts() if text is not None]
+            for name in self.roles.sensitive
+        }
+
+    def implied(self) -> dict[int, int]:
+        """Which promises another one already keeps."""
+        return implied(self.policy.promises, self.values())
+
+    def sensitive_marks(self, promise: Confidence) -> list[tuple[Codes, int]]:
+        """For each sensitive column, its sensitive values as 1, 2, … and 0 for all others."""
+        marks: list[tuple[Codes, int]] = []
+        for name, listed_values in promise.sensitive.items():
+            column = self.cleaned.columns[name]
+            texts = column.texts()
+            wanted = (
+                {t for t in texts if t is not None} if listed_values == "*" else {*listed_values}
+            )
+            number = np.cumsum([text in wanted for text in texts])
+            mapping = np.where([text in wanted for text in texts], number, 0)
+            marks.append((mapping.astype(np.int64)[column.codes], int(number[-1])))
+        return marks
+
+    def of_marks(self, promise: Anonymity) -> tuple[Codes, int] | None:
+        """Each combination of the `of` columns as 1, 2, …; 0 where a part of it is missing."""
+        if not promise.of:
+            return None
+        columns = [self.cleaned.columns[name] for name in promise.of]
+        number = columns[0].codes.astype(np.int64)
+        present = _present(columns[0])
+        for column in columns[1:]:
+            number = number * len(column.values) + column.codes
+            number = np.unique(number, return_inverse=True)[1].astype(np.int64)
+            present &= _present(column)
+        _, number = np.unique(np.where(present, number, -1), return_inverse=True)
+        marks = number + 1 if present.all() else number
+        return marks, int(marks.max(initial=0))
+
+
+def _present(column: Column) -> NDArray[np.bool_]:
+    missing = column.missing
+    if missing is None:
+        return np.ones(len(column.codes), dtype=bool)
+    return np.asarray(column.codes != missing)
+
+
+def prepare(table: Table, policy: Policy, reading: Reading | None = None) -> Prepared:
+    """Fit a policy to a table, or say everything that keeps them apart."""
+    reading = reading or Reading()
+    if table.rows == 0:
+        raise InputError(
+            "the table has no rows", where=table.name, do="there is nothing to release."
+        )
+    roles = policy.roles(list(table.columns))
+    taxonomies = policy.taxonomies()
+    shown = dict(table.columns)
+    if policy.trim:
+        shown = {name: trimmed(column) for name, column in shown.items()}
+    counted = {n: without_missing(c, policy.missing_values) for n, c in shown.items()}
+    shown_table, cleaned = _decide_missing(
+        replace(table, columns=shown), replace(table, columns=counted), policy, roles
+    )
+    problems = [*_absent(cleaned, policy)]
+    domains = []
+    for name in roles.masked:
+        try:
+            domains.append(_domain(cleaned.columns[name], policy, taxonomies, reading))
+        except InputError as error:
+            problems.extend(error.problems)
+    if problems:
+        raise InputError(problems)
+    prepared = Prepared(
+        policy, reading, roles, shown_table, cleaned, tuple(domains), taxonomies, table.rows, ()
+    )
+    return replace(prepared, warnings=tuple(_warnings(prepared)))
+
+
+def _decide_missing(
+    table: Table, cleaned: Table, policy: Policy, roles: Roles
+) -> tuple[Table, Table]:
+    """Refuse, leave out or accept records that miss a value that matters."""
+    _, sensitive, of = columns_of(policy.promises)
+    classes = {roles.class_} if roles.class_ else set()
+    matter = {*roles.masked, *sensitive, *of, *classes}
+    short = [cleaned.columns[n] for n in table.columns if n in matter]
+    short = [column for column in short if column.missing is not None]
+    refused = [c for c in short if policy.missing == "error" or c.name == roles.class_]
+    if refused and policy.missing != "drop":
+        raise InputError(
+            Problem(
+                f"{int((~_present(column)).sum())} rows have no value, the first of them rows "
+                f"{listed(column.rows_of([column.missing or 0]))}",
+                where=f'column "{column.name}"',
+                why='missing = "error" refuses them.'
+                if policy.missing == "error"
+                else "a record without a class cannot serve the classification goal.",
+                do='fill them, or leave such records out with  missing = "drop".',
+            )
+            for column in refused
+        )
+    if policy.missing != "drop" or not short:
+        return table, cleaned
+    kept = np.ones(table.rows, dtype=bool)
+    for column in short:
+        kept &= _present(column)
+    if not kept.any():
+        raise InputError(
+            'missing = "drop" leaves no record: each misses some value', where=table.name,
+            do='use  missing = "value",  or drop the columns that are mostly empty.',
+        )  # fmt: skip
+    return table.take(kept), cleaned.take(kept)
+
+
+def _absent(table: Table, policy: Policy) -> Iterator[Problem]:
+    for promise in policy.confidence:
+        for name, values in promise.sensitive.items():
+            found = set(table.columns[name].texts())
+            absent = [value for value in values if value not in found] if values != "*" else []
+            if absent and not promise.allow_absent:
+                yield absent_values(name, absent)
+
+
+def _domain(
+    column: Column, policy: Policy, taxonomies: dict[str, Taxonomy], reading: Reading
+) -> Domain:
+    where = f'{policy.name}, attribute "{column.name}"'
+    attribute = policy.attributes.get(column.name) or _default(column, reading)
+    if attribute.mask == "suppress":
+        return suppressed(column, policy.marker)
+    if attribute.mask == "generalize":
+        return generalized(column, taxonomies[column.name], policy.marker, where)
+    return discretized(
+        column, policy.marker, where, limits=attribute.range, bins=attribute.intervals,
+        decimal=reading.decimal, date_format=reading.date_format,
+    )  # fmt: skip
+
+
+def _default(column: Column, reading: Reading) -> Attribute:
+    kind = kind_of(column, decimal=reading.decimal, date_format=reading.date_format)
+    return Attribute(mask="suppress" if kind in ("text", "boolean") else "discretize")
+
+
+def _warnings(prepared: Prepared) -> Iterator[str]:
+    """What a steward should hear although it breaks no promise."""
+    rows = prepared.table.rows
+    for name in (*prepared.roles.kept, *prepared.roles.sensitive):
+        count = len(prepared.table.columns[name].values)
+        if rows > 1 and count >= 0.9 * rows:
+            yield (
+                f'column "{name}" is released as it is and holds {count} distinct values in '
+                f"{rows} rows: it may identify people. Consider dropping it."
+            )
+    for domain in prepared.domains:
+        attribute = prepared.policy.attributes.get(domain.name)
+        if domain.scale is not None and not (
+            attribute and (attribute.range or attribute.intervals)
+        ):
+            yield (
+                f'column "{domain.name}" has no range in the policy, so its real smallest and '
+                "largest values are published as the ends of intervals."
+            )
+
+
+def rules(policy: Policy, taxonomies: dict[str, Taxonomy]) -> Rules:
+    """What the verifier needs to know of a policy."""
+    over, _, _ = columns_of(policy.promises)
+    labels: dict[str, frozenset[str] | None] = {}
+    intervals = set()
+    for name in over:
+        attribute = policy.attributes.get(name)
+        labels[name] = None
+        if attribute is not None and attribute.mask == "generalize":
+            labels[name] = frozenset(taxonomies[name].labels)
+        elif attribute is not None and attribute.mask == "discretize":
+            intervals.add(name)
+    return Rules(
+        promises=policy.promises,
+        labels=labels,
+        intervals=frozenset(intervals),
+        marker=policy.marker,
+        dropped=frozenset(policy.drop),
+        missing_values=frozenset(policy.missing_values),
+        missing_allowed=policy.missing == "value",
+    )

@@ -1,0 +1,229 @@
+"""The promises a policy can make about one table, as records that explain themselves.
+
+Anonymity ⟨X, k⟩: whatever combination of the columns X a person is known by, at least k records (or
+k distinct values of the columns ``of``) share it. Confidence ⟨X → Y, h⟩: whatever combination of X
+a person is known by, nobody can infer a sensitive value in Y with more than confidence h.
+
+Thresholds are exact: ``0.1`` is one tenth and never the nearest binary float, so a promise is
+decided in integers everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    WithJsonSchema,
+    field_validator,
+)
+
+
+def as_fraction(value: Any) -> Fraction:
+    """Read a threshold exactly as it is written.
+
+    >>> as_fraction(0.1), as_fraction("5/24")
+    (Fraction(1, 10), Fraction(5, 24))
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal | Fraction):
+        raise ValueError('write a decimal such as 0.75 or a fraction such as "3/4"')
+    try:
+        fraction = Fraction(repr(value) if isinstance(value, float) else value)
+    except (ValueError, ZeroDivisionError, OverflowError):
+        raise ValueError('write a decimal such as 0.75 or a fraction such as "3/4"') from None
+    if not 0 <= fraction <= 1:
+        raise ValueError("a confidence lies between 0 and 1")
+    return fraction
+
+
+def as_text(value: Any) -> Any:
+    """Read a cell value written as a number or truth value as the text a file would hold."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Decimal):
+        value = float(value)
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() else repr(value)
+    return str(value) if isinstance(value, int) else value
+
+
+Cell = Annotated[str, BeforeValidator(as_text)]
+Names = Annotated[tuple[str, ...], Field(min_length=1)]
+Share = Annotated[
+    Fraction,
+    BeforeValidator(as_fraction),
+    PlainSerializer(str, return_type=str),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "number", "minimum": 0, "maximum": 1},
+                {"type": "string", "pattern": r"^\s*\d+(\.\d+|\s*/\s*\d+)?\s*$"},
+            ]
+        }
+    ),
+]
+
+
+class Record(BaseModel):
+    """A frozen record that knows exactly its own keys."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Anonymity(Record):
+    """Every combination of `over` is shared by at least k records or distinct `of` values.
+
+    >>> Anonymity(over=["Job", "Sex"], k=4).text
+    'every combination of Job, Sex is shared by at least 4 records'
+    """
+
+    over: Names = Field(description="The columns a person may be known by.")
+    k: int = Field(ge=1, strict=True, description="The smallest group allowed.")
+    of: tuple[str, ...] = Field(
+        default=(), description="Count distinct non-missing values of these columns, not records."
+    )
+
+    @field_validator("over", "of")
+    @classmethod
+    def _read_as_sets(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(names))
+
+    @property
+    def kind(self) -> Literal["anonymity"]:
+        """The word for it in reports."""
+        return "anonymity"
+
+    @property
+    def asked(self) -> int:
+        """The threshold as reports print it."""
+        return self.k
+
+    @property
+    def text(self) -> str:
+        """The promise in words."""
+        who = f"distinct values of {', '.join(self.of)}" if self.of else "records"
+        return f"every combination of {', '.join(self.over)} is shared by at least {self.k} {who}"
+
+    def same(self, values: Mapping[str, Sequence[str]]) -> object:
+        """What two anonymity promises must share for one to imply the other."""
+        return ("anonymity", frozenset(self.of))
+
+    def implied_by(self, other: Anonymity | Confidence) -> bool:
+        """Whether `other`, about the same thing, promises at least as much.
+
+        The thesis prints this with k ≥ k' (theorem 4.1.1), which is false: large groups over
+        more columns make large groups over fewer.
+        """
+        return (
+            isinstance(other, Anonymity) and set(self.over) <= set(other.over) and self.k <= other.k
+        )
+
+
+class Confidence(Record):
+    """Nobody may infer a sensitive value from `over` with more confidence than `at_most`.
+
+    >>> Confidence(over=["Job"], sensitive={"Test": ["HIV"]}, at_most=0.2).text
+    'nobody who knows Job is more than 1/5 sure of a sensitive value of Test'
+    """
+
+    over: Names = Field(description="The columns a person may be known by.")
+    sensitive: Annotated[
+        dict[str, Literal["*"] | Annotated[tuple[Cell, ...], Field(min_length=1)]],
+        Field(min_length=1),
+    ] = Field(description='Column → list of sensitive values, or "*" for every value.')
+    at_most: Share = Field(description='The largest confidence allowed: 0.75 or "3/4".')
+    allow_absent: bool = Field(
+        default=False, strict=True, description="A listed value may be absent from the data."
+    )
+
+    @field_validator("over")
+    @classmethod
+    def _read_as_set(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(names))
+
+    @property
+    def kind(self) -> Literal["confidence"]:
+        """The word for it in reports."""
+        return "confidence"
+
+    @property
+    def asked(self) -> str:
+        """The threshold as reports print it."""
+        return str(self.at_most)
+
+    @property
+    def text(self) -> str:
+        """The promise in words."""
+        return (
+            f"nobody who knows {', '.join(self.over)} is more than {self.at_most} sure "
+            f"of a sensitive value of {', '.join(self.sensitive)}"
+        )
+
+    def same(self, values: Mapping[str, Sequence[str]]) -> object:
+        """What two confidence promises must share for one to imply the other: the values."""
+        return ("confidence", frozenset(self.pairs(values)))
+
+    def pairs(self, values: Mapping[str, Sequence[str]]) -> set[tuple[str, str]]:
+        """Every (column, sensitive value), with ``"*"`` expanded to the column's `values`."""
+        return {
+            (column, value)
+            for column, listed in self.sensitive.items()
+            for value in (values[column] if listed == "*" else listed)
+        }
+
+    def implied_by(self, other: Anonymity | Confidence) -> bool:
+        """Whether `other`, about the same values, promises at least as much."""
+        return (
+            isinstance(other, Confidence)
+            and set(self.over) <= set(other.over)
+            and self.at_most >= other.at_most
+        )
+
+
+Promise = Anonymity | Confidence
+
+
+def implied(promises: Sequence[Promise], values: Mapping[str, Sequence[str]]) -> dict[int, int]:
+    """Which promises another one already keeps: position → position of the one that implies it.
+
+    `values` lists the non-missing values of each sensitive column. Of promises that imply each
+    other the first stays.
+
+    >>> weak, strong = Anonymity(over=["A"], k=2), Anonymity(over=["A", "B"], k=5)
+    >>> implied([weak, strong], {})
+    {0: 1}
+    """
+    subjects = [promise.same(values) for promise in promises]
+    dropped: dict[int, int] = {}
+    for i, promise in enumerate(promises):
+        for j, other in enumerate(promises):
+            if i == j or j in dropped or subjects[i] != subjects[j]:
+                continue
+            if promise.implied_by(other) and not (i < j and other.implied_by(promise)):
+                dropped[i] = j
+                break
+    for i in dropped:  # what implies it may itself be implied by a third
+        while dropped[i] in dropped:
+            dropped[i] = dropped[dropped[i]]
+    return dropped
+
+
+def columns_of(promises: Iterable[Promise]) -> tuple[set[str], set[str], set[str]]:
+    """The columns that stand in some `over`, some `sensitive` and some `of`."""
+    over: set[str] = set()
+    sensitive: set[str] = set()
+    of: set[str] = set()
+    for promise in promises:
+        over.update(promise.over)
+        if isinstance(promise, Anonymity):
+            of.update(promise.of)
+        else:
+            sensitive.update(promise.sensitive)
+    return over, sensitive, of

@@ -1,0 +1,349 @@
+"""Recount every promise on a published table, from its cells alone.
+
+Plain SQL on DuckDB, slow and obvious beside the engines, and sharing no line with them. It knows
+what a masked cell may look like (a taxonomy label, a suppressed value or the marker, an interval,
+an empty cell for a disclosed missing value) and takes groups by equality of cells, whatever their
+level. It also looks for what typed files carry besides cells: categories nobody shows any more,
+an index, metadata of the source.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from reticent.errors import InputError, Problem, quoted
+from reticent.privacy.promises import Anonymity, Confidence, Promise
+
+_INTERVAL = re.compile(r"\[(?P<low>[^,\[\]()]+),(?P<high>[^,\[\]()]+)(?P<end>[\])])")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What recounting one promise gave."""
+
+    promise: Promise
+    holds: bool | None  # None: the file lacks a column that the promise counts
+    value: int | Fraction | None  # the smallest group, or the largest confidence
+    groups: int = 0
+    rows: int = 0  # records in groups (or inferences) that break the promise
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """The verifier's word on one table."""
+
+    rows: int
+    findings: tuple[Finding, ...]
+    leftovers: tuple[Problem, ...] = ()  # columns or hidden content that must not be there
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing was found that breaks the policy; uncheckable promises aside."""
+        return not self.leftovers and all(f.holds is not False for f in self.findings)
+
+    @property
+    def unchecked(self) -> tuple[Finding, ...]:
+        """The promises that this file alone cannot show."""
+        return tuple(f for f in self.findings if f.holds is None)
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What the verifier knows of a policy: no more than what it reads in a published table."""
+
+    promises: tuple[Promise, ...]
+    labels: Mapping[str, frozenset[str] | None]  # masked column → its labels; None: any text
+    intervals: frozenset[str]  # masked columns that show intervals
+    marker: str
+    dropped: frozenset[str]
+    missing_values: frozenset[str] = frozenset()
+    missing_allowed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where published cells are read from: SQL over columns named c0, c1, … in table order.
+
+    Columns go by position because names may differ only in case, which SQL would not see.
+    """
+
+    sql: str
+    names: tuple[str, ...]
+    tables: Mapping[str, Any]  # the Arrow tables that `sql` names
+    hidden: tuple[str, ...] = ()  # the last of `names`: counted, but not published
+
+
+def verify(source: Source, rules: Rules) -> Proof:
+    """Recount every promise on a published table."""
+    import duckdb
+
+    _refuse_lacking(rules, source)
+    with duckdb.connect() as database:
+        for name, table in source.tables.items():
+            database.register(name, table)
+        counted = _Counted(database, source, rules)
+        _refuse_foreign_labels(counted, rules)
+        findings = tuple(_recount(counted, promise, rules) for promise in rules.promises)
+        return Proof(counted.rows, findings, tuple(_still_there(rules, source)))
+
+
+class _Counted:
+    """The table ``counted``: equal rows of the columns that matter, made in one pass."""
+
+    def __init__(self, database: Any, source: Source, rules: Rules) -> None:
+        self.database = database
+        wanted = {name for promise in rules.promises for name in _columns_of(promise)}
+        self.column = {n: f"c{i}" for i, n in enumerate(source.names) if n in wanted}
+        cells = ", ".join(self.column.values())
+        database.execute(
+            f"CREATE TEMP TABLE counted AS SELECT {cells}, count(*) AS n FROM {source.sql} "
+            "GROUP BY ALL"
+        )
+        self.rows = int(self.ask("SELECT coalesce(sum(n), 0) FROM counted")[0][0])
+
+    def ask(self, sql: str, given: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a query."""
+        answer: list[tuple[Any, ...]] = self.database.execute(sql, list(given)).fetchall()
+        return answer
+
+    def list(self, names: Iterable[str]) -> str:
+        """Columns as SQL lists them."""
+        return ", ".join(self.column[name] for name in names)
+
+
+def _columns_of(promise: Promise) -> Iterable[str]:
+    extra = promise.of if isinstance(promise, Anonymity) else promise.sensitive
+    return (*promise.over, *extra)
+
+
+def _recount(counted: _Counted, promise: Promise, rules: Rules) -> Finding:
+    if any(name not in counted.column for name in _columns_of(promise)):
+        return Finding(promise, None, None)
+    if isinstance(promise, Anonymity):
+        return _smallest_group(counted, promise, rules)
+    return _largest_confidence(counted, promise, rules)
+
+
+def _smallest_group(counted: _Counted, promise: Anonymity, rules: Rules) -> Finding:
+    size = "sum(n)"
+    if promise.of:
+        present = " AND ".join(_is_present(counted.column[name], rules) for name in promise.of)
+        size = f"count(DISTINCT ({counted.list(promise.of)})) FILTER (WHERE {present})"
+    [(smallest, groups, below)] = counted.ask(
+        f"""
+        WITH groups AS (
+            SELECT {size} AS size, sum(n) AS records
+            FROM counted GROUP BY {counted.list(promise.over)}
+        )
+        SELECT min(size), count(*), coalesce(sum(records) FILTER (WHERE size < ?), 0) FROM groups
+        """,
+        [promise.k],
+    )
+    return Finding(promise, int(smallest) >= promise.k, int(smallest), int(groups), int(below))
+
+
+def _largest_confidence(counted: _Counted, promise: Confidence, rules: Rules) -> Finding:
+    largest, above, groups = Fraction(0), 0, 0
+    over = counted.list(promise.over)
+    same = " AND ".join(
+        f"parts.{c} IS NOT DISTINCT FROM wholes.{c}"
+        for c in (counted.column[name] for name in promise.over)
+    )
+    for name, values in promise.sensitive.items():
+        column = counted.column[name]
+        wanted = _is_present(column, rules)
+        if values != "*":
+            _refuse_absent(counted, promise, name, values)
+            wanted = f"{column} IN ({', '.join(map(_text, values))})"
+        pairs = f"""
+            WITH parts AS (
+                SELECT {over}, {column} AS value, sum(n) AS part
+                FROM counted WHERE {wanted} GROUP BY ALL
+            ), wholes AS (
+                SELECT {over}, sum(n) AS whole FROM counted GROUP BY ALL
+            ), pairs AS (
+                SELECT part, whole, count(*) AS times
+                FROM parts JOIN wholes ON {same} GROUP BY ALL
+            )
+        """
+        most = promise.at_most
+        broken = f"part * {most.denominator}::HUGEINT > whole * {most.numerator}::HUGEINT"
+        [(many, count)] = counted.ask(
+            f"{pairs} SELECT (SELECT count(*) FROM wholes), "
+            f"(SELECT coalesce(sum(times), 0) FROM pairs WHERE {broken})"
+        )
+        # Floats only shortlist here; the largest is found, and the promise judged, exactly.
+        top = counted.ask(
+            f"{pairs} SELECT part, whole FROM pairs "
+            "WHERE part / whole >= (SELECT max(part / whole) FROM pairs) - 1e-9"
+        )
+        largest = max([largest, *(Fraction(int(part), int(whole)) for part, whole in top)])
+        above, groups = above + int(count), int(many)
+    return Finding(promise, above == 0, largest, groups, above)
+
+
+def _refuse_absent(
+    counted: _Counted, promise: Confidence, column: str, values: Sequence[str]
+) -> None:
+    """A listed value that never occurs is more likely a typing error than a promise."""
+    if promise.allow_absent:
+        return
+    found = counted.ask(f"SELECT DISTINCT {counted.column[column]} FROM counted")
+    absent = [value for value in values if (value,) not in found]
+    if absent:
+        raise InputError(absent_values(column, absent))
+
+
+def absent_values(column: str, absent: Sequence[str]) -> Problem:
+    """The problem of sensitive values that never occur."""
+    return Problem(
+        f'sensitive values {quoted(absent)} never occur in column "{column}"',
+        where="[[confidence]] sensitive",
+        why="a typing error would silently remove protection.",
+        do="correct them, or say  allow_absent = true  in the template.",
+    )
+
+
+def _is_present(column: str, rules: Rules) -> str:
+    """SQL for "this cell is not missing"."""
+    missing = ", ".join(map(_text, sorted(rules.missing_values | {""})))
+    return f"({column} IS NOT NULL AND {column} NOT IN ({missing}))"
+
+
+def _refuse_lacking(rules: Rules, source: Source) -> None:
+    """Masked and sensitive columns must be there; counted ones may have been dropped."""
+    needed = {name for promise in rules.promises for name in promise.over}
+    for promise in rules.promises:
+        needed.update(promise.sensitive if isinstance(promise, Confidence) else ())
+    lacking = sorted(needed - set(source.names))
+    if lacking:
+        raise InputError(f"the table lacks {quoted(lacking)}, which the policy is about")
+
+
+def _refuse_foreign_labels(counted: _Counted, rules: Rules) -> None:
+    """Every masked cell must be something the policy can show."""
+    problems = []
+    for column, labels in rules.labels.items():
+        shown = counted.ask(
+            f"SELECT {counted.column[column]}, sum(n) FROM counted GROUP BY 1 ORDER BY 1"
+        )
+        foreign = [(cell, n) for cell, n in shown if not _may_show(cell, column, labels, rules)]
+        if foreign:
+            problems.append(
+                Problem(
+                    f"{len(foreign)} labels, on {sum(int(n) for _, n in foreign)} rows, are none "
+                    "that the policy can show: no node, interval, value or marker",
+                    where=f'column "{column}"',
+                    why="groups of such labels say nothing about the promise.",
+                    do="check that this is the policy the table was masked with.",
+                    values=tuple(str(cell) for cell, _ in foreign),
+                )
+            )
+    if problems:
+        raise InputError(problems)
+
+
+def _may_show(cell: str | None, column: str, labels: frozenset[str] | None, rules: Rules) -> bool:
+    if cell is None or cell == "":
+        return rules.missing_allowed
+    if column in rules.intervals:
+        return cell == rules.marker or _INTERVAL.fullmatch(cell) is not None
+    return labels is None or cell in labels
+
+
+def _still_there(rules: Rules, source: Source) -> Iterable[Problem]:
+    for name in source.names:
+        if name in rules.dropped and name not in source.hidden:
+            yield Problem(
+                f'column "{name}" is published although the policy drops it',
+                do="remove it from the table.",
+            )
+
+
+# --- where the cells come from -------------------------------------------------------------------
+
+
+def _csv_sql(
+    path: Path, count: int, delimiter: str, quote: str, encoding: str, packed: bool
+) -> str:
+    """The SQL that reads a CSV file of `count` columns as text, guessing nothing."""
+    columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(count))
+    compression = "gzip" if packed else "none"
+    return (
+        f"read_csv({_text(str(path))}, columns = {{{columns}}}, auto_detect = false, "
+        f"header = true, delim = {_text(delimiter)}, quote = {_text(quote)}, "
+        f"escape = {_text(quote)}, encoding = {_text(encoding)}, compression = {_text(compression)}, "
+        "max_line_size = 100000000)"
+    )
+
+
+def from_csv(
+    path: Path, names: Sequence[str], *, delimiter: str = ",", quote: str = '"',
+    encoding: str = "utf-8", packed: bool = False, hidden: Any = None,
+) -> Source:  # fmt: skip
+    """Published cells in a CSV file; `hidden` columns stand beside its rows, in their order."""
+    sql = _csv_sql(path, len(names), delimiter, quote, encoding, packed)
+    if hidden is None:
+        return Source(sql, tuple(names), {})
+    beside = hidden.rename_columns([f"c{len(names) + i}" for i in range(hidden.num_columns)])
+    return Source(
+        f"{sql} POSITIONAL JOIN hidden_columns",
+        (*names, *hidden.column_names),
+        {"hidden_columns": beside},
+        tuple(hidden.column_names),
+    )
+
+
+def from_table(table: Any, *, hidden: Any = None) -> Source:
+    """Published cells in an Arrow table of text, `hidden` columns beside them."""
+    names = list(table.column_names)
+    columns = [table.column(i) for i in range(table.num_columns)]
+    if hidden is not None:
+        columns += [hidden.column(i) for i in range(hidden.num_columns)]
+    whole = type(table).from_arrays(columns, names=[f"c{i}" for i in range(len(columns))])
+    more = tuple(hidden.column_names) if hidden is not None else ()
+    return Source("cells", (*names, *more), {"cells": whole}, more)
+
+
+def baggage(table: Any) -> list[Problem]:
+    """What an Arrow table carries besides its cells: metadata, indexes, unused categories."""
+    import pyarrow as pa
+
+    found = []
+    if _told(table.schema.metadata):
+        found.append(Problem("the file carries metadata of its source", do="write it without."))
+    for field in table.schema:
+        cells = table.column(field.name)
+        if _told(field.metadata):
+            found.append(Problem(f'column "{field.name}" carries metadata of its source'))
+        if field.name.startswith("__index_level_"):
+            found.append(Problem(f'column "{field.name}" is the index of a data frame'))
+        if pa.types.is_dictionary(field.type) and _unused(cells):
+            found.append(
+                Problem(
+                    f'column "{field.name}" carries categories that no row shows',
+                    why="they tell which values the masked cells hide.",
+                    do="write the column as plain text.",
+                )
+            )
+    return found
+
+
+def _told(metadata: Any) -> bool:
+    return any(not key.startswith((b"ARROW:", b"PARQUET:")) for key in metadata or {})
+
+
+def _unused(cells: Any) -> bool:
+    for chunk in cells.chunks:
+        if len(set(chunk.indices.drop_null().to_pylist())) < len(chunk.dictionary):
+            return True
+    return False
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"

@@ -1,0 +1,145 @@
+"""What every masked column shows now, and what it could show next.
+
+All columns share one numbering of *slots*: a column's leaf codes, shifted so that no two columns
+overlap, plus one slot for its suppressed rest (⊥, "bottom"). A value that can be shown is a run of
+slots and goes by the first of them. Values shown at one time never overlap, so a candidate is
+known by one slot, and the order of slots is the tie order of candidates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.table.encode import Domain, Node
+
+
+@dataclass(frozen=True, slots=True)
+class Reveal:
+    """One refinement, as everybody who keeps counts needs to hear of it."""
+
+    attribute: int
+    slot: int  # the candidate
+    low: int  # its slots are low, …, high - 1
+    high: int
+    value: int  # the disclosed suppressed value, or -1
+    bottom: int  # the slot of ⊥ it leaves, or -1
+    parts: tuple[int, ...]  # slots of the non-empty parts
+    label: str
+    into: tuple[str, ...]
+
+
+class Cuts:
+    """The cut of every masked column, and its candidates."""
+
+    def __init__(self, domains: Sequence[Domain]) -> None:
+        self.domains = tuple(domains)
+        sizes = [domain.size + 1 for domain in domains]
+        self.offset: NDArray[np.int64] = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        self.none = int(self.offset[-1])  # the slot that stands for "goes nowhere"
+        slots = self.none + 1
+        # current[s]: the slot of the value that rows with leaf s show now.
+        self.current: NDArray[np.int64] = np.full(slots, self.none, dtype=np.int64)
+        # children[s]: the slot of the part they would go to; `none` where that is no candidate.
+        self.children: NDArray[np.int64] = np.full(slots, self.none, dtype=np.int64)
+        # live[s]: s is a candidate, or the ⊥ of a column that still has one.
+        self.live: NDArray[np.bool_] = np.zeros(slots, dtype=bool)
+        self.lows: NDArray[np.int64] = np.zeros(slots, dtype=np.int64)
+        self.highs: NDArray[np.int64] = np.zeros(slots, dtype=np.int64)
+        self.bottoms: NDArray[np.bool_] = np.zeros(slots, dtype=bool)
+        self.shown: dict[int, Node] = {}  # slot → the tree value shown there
+        for attribute, domain in enumerate(self.domains):
+            first, bottom = self.span(attribute)
+            if domain.root is not None:
+                self._show(attribute, domain.root)
+            else:
+                self.current[first:bottom] = bottom
+                self.lows[bottom], self.highs[bottom] = first, bottom
+                self.bottoms[bottom] = True
+
+    def span(self, attribute: int) -> tuple[int, int]:
+        """The first leaf slot of a column, and its ⊥ slot just after the last."""
+        return int(self.offset[attribute]), int(self.offset[attribute + 1]) - 1
+
+    def attribute_of(self, slot: int) -> int:
+        """The column a slot belongs to."""
+        return int(np.searchsorted(self.offset, slot, side="right")) - 1
+
+    def candidates(self) -> NDArray[np.int64]:
+        """The live candidates, in tie order."""
+        return np.flatnonzero(self.live & ~self.bottoms)
+
+    def offer(self, slot: int, parts: Sequence[Node]) -> None:
+        """Make the tree value at `slot` a candidate that would be refined into `parts`."""
+        first = int(self.offset[self.attribute_of(slot)])
+        node = self.shown[slot]
+        if parts != node.children:  # the cut point of a learnt interval is known now
+            self.shown[slot] = Node(node.label, node.low, node.high, tuple(parts))
+        for part in parts:
+            self.children[first + part.low : first + part.high] = first + part.low
+        self.live[slot] = True
+
+    def offer_values(self, attribute: int) -> None:
+        """Make every value of a suppressed column a candidate."""
+        first, bottom = self.span(attribute)
+        self.children[first:bottom] = np.arange(first, bottom)
+        self.live[first : bottom + 1] = True
+
+    def drop(self, slots: NDArray[np.int64]) -> None:
+        """Forget candidates for good; their parts are no longer counted."""
+        self.live[slots] = False
+        self.children[slots] = self.none
+        for slot in slots.tolist():
+            if slot in self.shown:
+                self.children[self.lows[slot] : self.highs[slot]] = self.none
+        for attribute, domain in enumerate(self.domains):
+            if domain.root is None:
+                first, bottom = self.span(attribute)
+                self.live[bottom] = self.live[first:bottom].any()
+
+    def reveal(self, slot: int) -> Reveal:
+        """Refine the candidate at `slot`."""
+        attribute = self.attribute_of(slot)
+        first, bottom = self.span(attribute)
+        domain = self.domains[attribute]
+        if domain.root is None:
+            self.current[slot] = slot
+            self.drop(np.array([slot]))
+            label = domain.leaves[slot - first]
+            rest = (bottom,) if (self.current[first:bottom] == bottom).any() else ()
+            return Reveal(
+                attribute, slot, slot, slot + 1, slot, bottom,
+                (slot, *rest), label, (label, domain.marker),
+            )  # fmt: skip
+        node = self.shown.pop(slot)
+        self.live[slot] = False
+        self.children[first + node.low : first + node.high] = self.none
+        for part in node.children:
+            if part.low < part.high:
+                self._show(attribute, part)
+        return Reveal(
+            attribute, slot, first + node.low, first + node.high, -1, -1,
+            tuple(first + part.low for part in node.children if part.low < part.high),
+            node.label, tuple(part.label for part in node.children),
+        )  # fmt: skip
+
+    def _show(self, attribute: int, node: Node) -> None:
+        first = int(self.offset[attribute])
+        slot = first + node.low
+        self.current[slot : first + node.high] = slot
+        self.lows[slot], self.highs[slot] = slot, first + node.high
+        self.shown[slot] = node
+
+    def labels(self, attribute: int) -> tuple[NDArray[np.int64], list[str]]:
+        """What each leaf code of a column is shown as: positions into a list of labels."""
+        first, bottom = self.span(attribute)
+        domain = self.domains[attribute]
+        shown, position = np.unique(self.current[first:bottom], return_inverse=True)
+        if domain.root is None:
+            labels = [domain.marker if s == bottom else domain.leaves[s - first] for s in shown]
+        else:
+            labels = [self.shown[slot].label for slot in shown.tolist()]
+        return position.astype(np.int64), labels

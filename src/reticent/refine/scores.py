@@ -1,0 +1,213 @@
+"""How useful a refinement is: information gain, cut points, and the other utilities.
+
+Gain needs only how often each class occurs under each leaf of a column, so everything here works
+on those counts and never sees a row. Entropies are in bits; a gain below 1e-12 is rounding and
+counts as 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.refine import kernels
+from reticent.refine.cuts import Cuts, Reveal
+from reticent.refine.measures import SquaredGroups
+from reticent.table.collapse import Codes
+from reticent.table.encode import Node
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+_NOTHING = 1e-12  # bits
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """What a utility written by a user is asked about."""
+
+    attribute: str
+    value: str  # the value to refine; for a suppressed one, the value to disclose
+    parts: tuple[tuple[str, Counts], ...]  # label and records by class of each part
+    records: int  # the records it touches
+
+
+Utility = str | Callable[[Candidate], float]
+
+
+class Goal:
+    """The utility of every candidate, kept up to date from class counts."""
+
+    def __init__(
+        self, cuts: Cuts, utility: Utility, classes: Codes | None = None, class_count: int = 1
+    ) -> None:
+        self.cuts = cuts
+        self.utility = utility
+        self.has_class = classes is not None
+        slots = cuts.none + 1
+        by_class = np.zeros((slots + 1, class_count), dtype=np.int64)
+        for attribute, domain in enumerate(cuts.domains):
+            first, bottom = cuts.span(attribute)
+            joint: Any = domain.codes.astype(np.int64)
+            if classes is not None:
+                joint *= class_count
+                joint += classes
+            counts = np.bincount(joint, minlength=domain.size * class_count)
+            by_class[first + 1 : bottom + 1] = counts.reshape(domain.size, class_count)
+        # before[s] counts the records of every leaf slot below s, by class.
+        self.before: Counts = np.cumsum(by_class, axis=0)
+        self.gain: Floats = np.zeros(slots)
+        self.hidden: dict[int, Counts] = {}  # suppressed column → classes of its ⊥ records
+        self.squares = SquaredGroups(cuts) if utility == "discernibility" else None
+
+    def count(self, low: int, high: int) -> Counts:
+        """How many records of each class lie under the slots low, …, high - 1."""
+        counted: Counts = self.before[high] - self.before[low]
+        return counted
+
+    def begin(self) -> None:
+        """Offer every value of the most masked state that can and should be refined."""
+        for slot in list(self.cuts.shown):
+            self._offer(slot)
+        for attribute, domain in enumerate(self.cuts.domains):
+            if domain.root is None:
+                self.cuts.offer_values(attribute)
+                self.hidden[attribute] = self.count(*self.cuts.span(attribute))
+                self._rate_values(attribute)
+        if self.squares:
+            self.squares.begin()
+
+    def forget(self, slot: int) -> None:
+        """Hear that a candidate is about to be refined."""
+        if self.squares:
+            self.squares.forget(slot)
+
+    def reveal(self, reveal: Reveal) -> None:
+        """Offer and rate what a refinement opened."""
+        if reveal.value >= 0:
+            self.hidden[reveal.attribute] -= self.count(reveal.slot, reveal.slot + 1)
+            self._rate_values(reveal.attribute)
+        else:
+            for slot in reveal.parts:
+                self._offer(slot)
+        if self.squares:
+            self.squares.reveal(reveal)
+
+    def gains(self, slots: NDArray[np.int64]) -> Floats:
+        """The utility of candidates."""
+        if self.squares:
+            return self.squares.drops[slots].astype(np.float64)
+        return self.gain[slots]
+
+    def _beneficial(self, touched: Counts) -> bool:
+        """Under classification, records of one class gain nothing from being told apart."""
+        return self.utility != "classification" or int((touched > 0).sum()) > 1
+
+    def _offer(self, slot: int) -> None:
+        """Make a tree value a candidate if it can be refined, holds records and should be."""
+        node = self.cuts.shown[slot]
+        first = slot - node.low
+        touched = self.count(slot, first + node.high)
+        if not touched.sum() or not self._beneficial(touched):
+            return
+        parts = self._cut(slot, node) if node.learnt else node.children
+        if not parts:
+            return
+        self.cuts.offer(slot, parts)
+        counts = [self.count(first + part.low, first + part.high) for part in parts]
+        attribute = self.cuts.attribute_of(slot)
+        if self.utility == "classification":
+            self.gain[slot] = information_gain(touched, np.array(counts))
+        elif callable(self.utility):
+            labels = [part.label for part in parts]
+            self.gain[slot] = self._ask(attribute, node.label, labels, counts, touched)
+        else:
+            self.gain[slot] = touched.sum()
+
+    def _rate_values(self, attribute: int) -> None:
+        """Rate the disclosure of each value of a suppressed column, or offer none any more."""
+        first, bottom = self.cuts.span(attribute)
+        live = first + np.flatnonzero(self.cuts.live[first:bottom])
+        if not len(live):
+            return
+        hidden = self.hidden[attribute]
+        if not self._beneficial(hidden):
+            self.cuts.drop(live)
+            return
+        counts = self.before[live + 1] - self.before[live]
+        if self.utility == "classification":
+            self.gain[live] = _two_part_gains(hidden, counts)
+        elif callable(self.utility):
+            domain = self.cuts.domains[attribute]
+            for slot, count in zip(live.tolist(), counts, strict=True):
+                label = domain.leaves[slot - first]
+                parts = [count, hidden - count]
+                labels = [label, domain.marker]
+                self.gain[slot] = self._ask(attribute, label, labels, parts, hidden)
+        else:
+            self.gain[live] = counts.sum(axis=1)
+
+    def _ask(
+        self,
+        attribute: int,
+        value: str,
+        labels: Sequence[str],
+        counts: Sequence[Counts],
+        touched: Counts,
+    ) -> float:
+        assert callable(self.utility)
+        name = self.cuts.domains[attribute].name
+        parts = tuple(zip(labels, counts, strict=True))
+        return float(self.utility(Candidate(name, value, parts, int(touched.sum()))))
+
+    def _cut(self, slot: int, node: Node) -> tuple[Node, ...]:
+        """Cut a learnt interval in two; nothing if it holds a single point."""
+        if node.high - node.low < 2:
+            return ()
+        # Each code occurs, so every point but the first cuts off a non-empty left side.
+        counts = np.diff(self.before[slot : slot + node.high - node.low + 1], axis=0)
+        left = np.cumsum(counts, axis=0)[:-1]
+        whole = counts.sum(axis=0)
+        if self.has_class:
+            at = int(kernels.first_best(_two_part_gains(whole, left)))
+        else:
+            at = int(np.argmin(np.abs(whole.sum() - 2 * left.sum(axis=1))))
+        point = node.low + at + 1
+        domain = self.cuts.domains[self.cuts.attribute_of(slot)]
+        return (
+            Node(domain.interval(node.low, point), node.low, point, learnt=True),
+            Node(domain.interval(point, node.high), point, node.high, learnt=True),
+        )
+
+
+def entropy(counts: Counts) -> Any:
+    """Entropy in bits of counts along the last axis; 0 for no records.
+
+    >>> entropy(np.array([4, 4])).item(), entropy(np.array([3, 0])).item()
+    (1.0, 0.0)
+    """
+    total = counts.sum(axis=-1, keepdims=True)
+    share = counts / np.maximum(total, 1)
+    log = np.log2(share, out=np.zeros_like(share), where=share > 0)
+    # Adding 0 turns the -0.0 of a single class into 0.0.
+    return -(share * log).sum(axis=-1) + 0.0
+
+
+def information_gain(whole: Counts, parts: Counts) -> float:
+    """E(R_v) - Σ |R_c| / |R_v| · E(R_c)."""
+    weight = parts.sum(axis=1) / whole.sum()
+    gain = float(entropy(whole) - (weight * entropy(parts)).sum())
+    return gain if gain >= _NOTHING else 0.0
+
+
+def _two_part_gains(whole: Counts, first: Counts) -> Floats:
+    """The gain of splitting `whole` into each row of `first` and what is left."""
+    rest = whole - first
+    total = whole.sum()
+    parts = first.sum(axis=1) * entropy(first) + rest.sum(axis=1) * entropy(rest)
+    gains = entropy(whole) - parts / total
+    cleaned: Floats = np.where(gains >= _NOTHING, gains, 0.0)
+    return cleaned

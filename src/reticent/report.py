@@ -1,0 +1,227 @@
+"""What the flows have to say, as plain data and in words; front ends only print it."""
+
+from __future__ import annotations
+
+import html as markup
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from reticent.errors import Problem
+from reticent.privacy.promises import Anonymity, Promise
+
+if TYPE_CHECKING:
+    from reticent.pipeline import Release, Risk
+    from reticent.privacy.verify import Proof
+    from reticent.table.output import Sheet
+    from reticent.table.recode import Recoding
+
+
+def plain(value: int | Fraction | None) -> int | str | None:
+    """A measured value as JSON carries it: counts as numbers, confidences as exact text.
+
+    >>> plain(4), plain(Fraction(2, 6)), plain(Fraction(1))
+    (4, '1/3', '1')
+    """
+    return str(value) if isinstance(value, Fraction) else value
+
+
+def about(promise: Promise) -> dict[str, Any]:
+    """What a promise is about: the part that every report of it shares."""
+    said: dict[str, Any] = {"kind": promise.kind, "over": list(promise.over)}
+    if isinstance(promise, Anonymity):
+        if promise.of:
+            said["of"] = list(promise.of)
+    else:
+        said["sensitive"] = {c: v if v == "*" else list(v) for c, v in promise.sensitive.items()}
+    return said | {"asked": promise.asked}
+
+
+def lines(records: Iterable[Mapping[str, Any]]) -> str:
+    """JSON, one record a line."""
+    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+
+
+def infeasible(promise: Promise, value: int | Fraction, rows: int) -> Problem:
+    """Why no release can keep a promise, and what could be kept instead."""
+    over = ", ".join(promise.over)
+    if isinstance(promise, Anonymity):
+        counted = f"distinct values of {', '.join(promise.of)}" if promise.of else "rows"
+        found = f"one group of {value} {counted}"
+        return Problem(
+            f"No release keeps ⟨{{{over}}}, k = {promise.k}⟩: "
+            f"even the fully masked table is {found}.",
+            do=f"lower k to {value} or less, or add rows.",
+        )
+    return Problem(
+        f"No release keeps ⟨{{{over}}} → {', '.join(promise.sensitive)}, at most "
+        f"{promise.at_most}⟩: even in the fully masked table one sensitive value has "
+        f"confidence {value}.",
+        do=f'raise at_most to "{value}" or more, or leave that value out of the template.',
+    )
+
+
+def shown_labels(sheet: Sheet, recodings: Mapping[str, Recoding]) -> dict[str, list[str]]:
+    """Every label that each masked column shows, in the order of the output."""
+    return {
+        name: [label or "" for label in values.to_pylist()]
+        for name, values in zip(sheet.names, sheet.values, strict=True)
+        if name in recodings
+    }
+
+
+def release_summary(release: Release) -> dict[str, Any]:
+    """What ``release --json`` prints."""
+    kept = kept_promises(release)
+    for record, before in zip(kept, release.before, strict=True):
+        record["before"] = plain(before.value)
+    return {
+        "rows_in": release.prepared.rows_in,
+        "rows_out": release.sheet.rows,
+        "steps": len(release.steps),
+        "stopped_early": release.stopped_early,
+        "templates": kept,
+        "attributes": attributes(release),
+        "warnings": list(release.prepared.warnings),
+        "output": release.output,
+        "seconds": {stage: round(spent, 4) for stage, spent in release.seconds.items()},
+    }
+
+
+def kept_promises(release: Release) -> list[dict[str, Any]]:
+    """Each promise with what the verifier measured on the released rows."""
+    records = []
+    for position, finding in enumerate(release.proof.findings):
+        record = about(finding.promise)
+        record |= {"after": plain(finding.value), "verified": bool(finding.holds)}
+        if position in release.implied:
+            record["implied_by"] = release.implied[position] + 1
+        records.append(record)
+    return records
+
+
+def attributes(release: Release) -> dict[str, Any]:
+    """How each masked column is shown."""
+    labels = release.cuts
+    return {
+        domain.name: {"mask": domain.mask, "values": labels[domain.name]}
+        for domain in release.prepared.domains
+    }
+
+
+def public(release: Release) -> dict[str, Any]:
+    """The report that may be published: nothing in it tells more than the released rows do."""
+    return {
+        "rows": release.sheet.rows,
+        "steps": len(release.steps),
+        "stopped_early": release.stopped_early,
+        "templates": kept_promises(release),
+        "attributes": attributes(release),
+        "note": "The templates were recounted on the released rows alone.",
+    }
+
+
+def trace(release: Release) -> Iterator[dict[str, Any]]:
+    """One record a step, promises in the order of the policy."""
+    promises = release.prepared.policy.promises
+    for step in release.steps:
+        measured = iter(step.values)
+        templates = []
+        for position, promise in enumerate(promises):
+            record: dict[str, Any] = {"kind": promise.kind, "value": None, "asked": promise.asked}
+            if position in release.implied:
+                record["implied_by"] = release.implied[position] + 1
+            else:
+                record["value"] = plain(next(measured))
+            templates.append(record)
+        yield {
+            "step": step.number,
+            "attribute": step.attribute,
+            "value": step.value,
+            "into": list(step.into),
+            "info_gain": step.info_gain,
+            "privacy_loss": step.privacy_loss,
+            "score": step.score,
+            "templates": templates,
+        }
+
+
+def risk_summary(risk: Risk) -> dict[str, Any]:
+    """What ``risk --json`` prints."""
+    templates = []
+    for exposure in risk.exposures:
+        record = about(exposure.promise)
+        if isinstance(exposure.promise, Anonymity):
+            record |= {
+                "smallest": exposure.value,
+                "records_below": exposure.breaking,
+                "groups": exposure.groups,
+            }
+        else:
+            record |= {
+                "largest": plain(exposure.value),
+                "inferences_above": exposure.breaking,
+                "groups": exposure.groups,
+                "above": exposure.above,
+            }
+        templates.append(record)
+    return {
+        "rows": risk.prepared.table.rows,
+        "templates": templates,
+        "warnings": list(risk.prepared.warnings),
+    }
+
+
+def riskiest(release: Release) -> list[dict[str, Any]]:
+    """The groups that were worst before masking, for the owner's eyes."""
+    found = []
+    for exposure in release.before:
+        columns = [release.prepared.cleaned.columns[name] for name in exposure.promise.over]
+        texts = [column.texts() for column in columns]
+        found.append(
+            about(exposure.promise)
+            | {
+                "before": plain(exposure.value),
+                "breaking": exposure.breaking,
+                "groups": exposure.groups,
+                "worst_groups": [
+                    {
+                        column.name: text[code]
+                        for column, text, code in zip(columns, texts, group, strict=True)
+                    }
+                    for group in exposure.worst
+                ],
+            }
+        )
+    return found
+
+
+def verify_summary(proof: Proof) -> dict[str, Any]:
+    """What ``verify --json`` prints."""
+    return {
+        "rows": proof.rows,
+        "holds": proof.holds and not proof.unchecked,
+        "templates": [
+            about(finding.promise)
+            | {"after": plain(finding.value), "groups": finding.groups, "holds": finding.holds}
+            for finding in proof.findings
+        ],
+        "leftovers": [problem.text() for problem in proof.leftovers],
+    }
+
+
+def html(release: Release) -> str:
+    """A small table for notebooks: each promise, asked and kept."""
+    rows = "".join(
+        f"<tr><td>{markup.escape(finding.promise.text)}</td>"
+        f"<td>{finding.promise.asked}</td><td>{plain(before.value)}</td>"
+        f"<td>{plain(finding.value)}</td><td>{'kept' if finding.holds else 'broken'}</td></tr>"
+        for finding, before in zip(release.proof.findings, release.before, strict=True)
+    )
+    early = " Stopped early: more could have been revealed." if release.stopped_early else ""
+    return (
+        f"<p><b>{release.sheet.rows:,} rows released</b> after {len(release.steps)} "
+        f"refinements.{early}</p><table><thead><tr><th>promise</th><th>asked</th>"
+        f"<th>before</th><th>after</th><th>verified</th></tr></thead><tbody>{rows}</tbody></table>"
+    )

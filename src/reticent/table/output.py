@@ -1,0 +1,304 @@
+"""Rows on their way out: sorted, printed, written whole or not at all.
+
+A sheet is what is about to be published: columns of codes into printed (or typed) values, and how
+often each row stands. Where rows repeat, each distinct line is printed once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from reticent.errors import InputError
+from reticent.table.collapse import Codes, distinct
+from reticent.table.files import ARROW
+from reticent.table.schema import Column, texts
+
+_LINES = 1 << 16  # lines printed at a time: about 5 MB of text, so memory stays flat
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """Rows ready to be written."""
+
+    names: tuple[str, ...]
+    columns: tuple[Codes, ...]
+    values: tuple[pa.Array, ...]
+    counts: NDArray[np.int64]  # how often each row stands; never 0
+
+    @property
+    def rows(self) -> int:
+        """How many rows are written."""
+        return int(self.counts.sum())
+
+    def select(self, names: Sequence[str]) -> Sheet:
+        """The sheet with only these columns, rows as they stand."""
+        at = [self.names.index(name) for name in names]
+        return Sheet(
+            tuple(names),
+            tuple(self.columns[i] for i in at),
+            tuple(self.values[i] for i in at),
+            self.counts,
+        )
+
+    def arrow(self) -> pa.Table:
+        """The rows as an Arrow table that carries nothing but its cells."""
+        repeats = np.repeat(np.arange(len(self.counts)), self.counts)
+        cells = [
+            _plain(values.take(pa.array(codes[repeats])))
+            for codes, values in zip(self.columns, self.values, strict=True)
+        ]
+        return pa.table(dict(zip(self.names, cells, strict=True)))
+
+
+def _plain(cells: pa.Array) -> pa.Array:
+    """Text of our own reader is 64-bit text inside; everybody expects the ordinary one."""
+    return cells.cast(pa.string()) if pa.types.is_large_string(cells.type) else cells
+
+
+def sheet(columns: Sequence[Column], *, order: str) -> Sheet:
+    """Arrange columns for output: sorted by printed cell from the left, or as they came."""
+    if order == "input":
+        codes = tuple(column.codes for column in columns)
+        ones = np.ones(len(codes[0]), dtype=np.int64)
+        return Sheet(tuple(c.name for c in columns), codes, tuple(c.values for c in columns), ones)
+    ranked = [_by_printed_cell(column) for column in columns]
+    found = distinct([c.codes for c in ranked], [len(c.values) for c in ranked])
+    return Sheet(
+        tuple(c.name for c in ranked), found.columns, tuple(c.values for c in ranked), found.counts
+    )
+
+
+def _by_printed_cell(column: Column) -> Column:
+    """Renumber codes so that they rise with the printed cell, by code point; missing prints empty.
+
+    Bytes of UTF-8 rise with code points, so Arrow's order of text is the order wanted.
+    """
+    if pa.types.is_string(column.values.type) or pa.types.is_large_string(column.values.type):
+        printed = column.values
+    else:
+        printed = pa.array(texts(column.values), pa.string())
+    order = pc.sort_indices(pc.fill_null(printed, "")).to_numpy()
+    rank = np.empty(len(order), dtype=column.codes.dtype)
+    rank[order] = np.arange(len(order))
+    return Column(column.name, rank[column.codes], column.values.take(pa.array(order)))
+
+
+# --- printing ------------------------------------------------------------------------------------
+
+
+def write(sheet: Sheet, path: Path, suffix: str) -> None:
+    """Write a sheet to `path` in the format that `suffix` names."""
+    if suffix == ".parquet":
+        import pyarrow.parquet as pq
+
+        pq.write_table(sheet.arrow(), path, compression="zstd", store_schema=False)
+    elif suffix in ARROW:
+        table = sheet.arrow()
+        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table)
+    elif suffix.endswith(".gz"):
+        with (
+            open(path, "wb") as raw,
+            gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=0) as file,
+        ):
+            _print(sheet, file, suffix)
+    else:
+        with open(path, "wb") as file:
+            _print(sheet, file, suffix)
+
+
+def delimiter_of(suffix: str) -> str:
+    """The delimiter a text format is written with."""
+    return "\t" if suffix.startswith(".tsv") else ","
+
+
+def _print(sheet: Sheet, file: IO[bytes] | gzip.GzipFile, suffix: str) -> None:
+    delimiter = delimiter_of(suffix)
+    file.write((delimiter.join(_quoted(n, delimiter) for n in sheet.names) + "\n").encode())
+    last = len(sheet.names) - 1
+    cells = [
+        _printed(values, delimiter, "\n" if j == last else delimiter, lone=not last)
+        for j, values in enumerate(sheet.values)
+    ]
+    nothing = pa.scalar("", pa.large_string())
+
+    def lines(block: slice) -> pa.Buffer:
+        pieces = [
+            column.take(pa.array(codes[block]))
+            for column, codes in zip(cells, sheet.columns, strict=True)
+        ]
+        printed = pc.binary_join_element_wise(*pieces, nothing) if len(pieces) > 1 else pieces[0]
+        counts = sheet.counts[block]
+        if counts.max() > 1:
+            printed = printed.take(pa.array(np.repeat(np.arange(len(counts)), counts)))
+        return _characters(printed)
+
+    # Two threads print while the writer writes; Arrow lets go of the interpreter lock.
+    with ThreadPoolExecutor(2) as pool:
+        for buffer in pool.map(lines, _blocks(sheet.counts)):
+            file.write(buffer)
+
+
+def _blocks(counts: NDArray[np.int64]) -> Iterator[slice]:
+    """Runs of rows that print as about `_LINES` lines each."""
+    ends = np.cumsum(counts)
+    start = 0
+    while start < len(counts):
+        done = ends[start - 1] if start else 0
+        stop = max(int(np.searchsorted(ends, done + _LINES, side="right")), start + 1)
+        yield slice(start, stop)
+        start = stop
+
+
+def _characters(text: pa.Array) -> pa.Buffer:
+    offsets = np.frombuffer(text.buffers()[1], dtype=np.int64)[text.offset :][: len(text) + 1]
+    return text.buffers()[2].slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
+
+
+def _printed(values: pa.Array, delimiter: str, end: str, *, lone: bool) -> pa.Array:
+    """Each value as its cell and what ends it.
+
+    A lone column quotes its empty cells: a blank line would be no row at all.
+    """
+    empty = '""' if lone else ""
+    printed = [(_quoted(text, delimiter) if text else empty) + end for text in texts(values)]
+    return pa.array(printed, pa.large_string())
+
+
+def _quoted(text: str, delimiter: str) -> str:
+    if delimiter in text or '"' in text or "\n" in text or "\r" in text:
+        return '"' + text.replace('"', '""') + '"'
+    return text
+
+
+# --- whole or not at all -------------------------------------------------------------------------
+
+_LEFTOVER = re.compile(r"\.(?P<name>.+)\.(?P<pid>\d+)-[0-9a-f]{8}\.reticent-(?P<what>tmp|old)")
+
+
+def check_free(path: Path, *, force: bool) -> None:
+    """Refuse an output that exists (unless forced) or has nowhere to go, before any work."""
+    repair(path)
+    if not path.parent.is_dir():
+        raise InputError(
+            f"there is no folder {path.parent}", where=str(path), do="create it first."
+        )
+    if path.exists() and not force:
+        raise InputError(
+            "the output exists already", where=str(path), do="choose another name or add --force."
+        )
+    if not os.access(path.parent, os.W_OK):
+        raise InputError(f"the folder {path.parent} cannot be written to", where=str(path))
+
+
+def repair(path: Path) -> None:
+    """Clear away what killed runs left beside `path`, and finish an interrupted swap of folders."""
+    if not path.parent.is_dir():
+        return
+    for other in sorted(path.parent.iterdir()):
+        match = _LEFTOVER.fullmatch(other.name)
+        if not match or match["name"] != path.name or _alive(int(match["pid"])):
+            continue
+        if match["what"] == "old" and not path.exists():
+            other.rename(path)
+        elif other.is_dir():
+            shutil.rmtree(other, ignore_errors=True)
+        else:
+            other.unlink(missing_ok=True)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _beside(path: Path, what: str) -> Path:
+    return path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.reticent-{what}")
+
+
+@contextlib.contextmanager
+def whole_file(path: Path, *, force: bool, private: bool = False) -> Iterator[Path]:
+    """A temporary file that becomes `path` if the block ends well, and nothing otherwise."""
+    check_free(path, force=force)
+    temporary = _beside(path, "tmp")
+    try:
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        yield temporary
+        _sync(temporary)
+        if not private:
+            temporary.chmod(0o666 & ~_umask())
+        check_free(path, force=force)
+        temporary.replace(path)
+        _sync(path.parent)
+    except OSError as error:
+        raise _unwritable(path, error) from None
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def whole_folder(path: Path, *, force: bool) -> Iterator[Path]:
+    """A temporary folder, its owner's alone, that becomes `path` if the block ends well."""
+    check_free(path, force=force)
+    temporary, old = _beside(path, "tmp"), _beside(path, "old")
+    try:
+        temporary.mkdir(mode=0o700)
+        yield temporary
+        for file in sorted(temporary.rglob("*")):
+            _sync(file)
+        check_free(path, force=force)
+        if path.exists():
+            path.rename(old)
+        temporary.chmod(0o777 & ~_umask())
+        temporary.rename(path)
+        _sync(path.parent)
+        if old.is_dir():
+            shutil.rmtree(old)
+        old.unlink(missing_ok=True)
+    except OSError as error:
+        raise _unwritable(path, error) from None
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+        if old.exists() and not path.exists():
+            old.rename(path)
+
+
+def _unwritable(path: Path, error: OSError) -> InputError:
+    return InputError(
+        f"cannot write it: {error.strerror or 'the system refused'}", where=str(path),
+        do="free some space or choose another place; nothing was left behind.",
+    )  # fmt: skip
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

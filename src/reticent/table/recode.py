@@ -1,0 +1,132 @@
+"""How a masked column turns its values into what is shown.
+
+A recoding is all that is left of a search when it ends. It masks the table it was learnt on, later
+rows of the same kind, and can be kept as JSON beside a release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from reticent.errors import InputError, Problem, listed
+from reticent.table.schema import Column, recode, scale_of, shortest
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A run of points that is shown as one label."""
+
+    low: Any  # on the column's scale
+    high: Any
+    closed: bool  # whether `high` belongs to it
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Recoding:
+    """What each value of one column is shown as."""
+
+    column: str
+    mask: str
+    labels: Mapping[str, str]  # value → label; empty for intervals
+    intervals: tuple[Interval, ...]  # rising
+    kind: str  # what intervals are of: number, date or timestamp; else "text"
+    missing: str | None  # how a missing value is shown; None: as `other`
+    other: str | None  # how a value not foreseen is shown; None: it is an error
+    decimal: str = "."
+    date_format: str | None = None
+
+    def apply(self, column: Column) -> tuple[Column, int]:
+        """Mask a column; also says how many rows held a value not foreseen."""
+        shown, strange = self._intervals(column) if self.intervals else self._values(column)
+        labels = list(dict.fromkeys(shown))
+        at = {label: i for i, label in enumerate(labels)}
+        mapping = np.array([at[label] for label in shown], dtype=np.int64)
+        masked = recode(column.name, column.codes, mapping, pa.array(labels, pa.large_string()))
+        rows = int(np.isin(column.codes, strange).sum()) if strange else 0
+        return masked, rows
+
+    def _values(self, column: Column) -> tuple[list[str | None], list[int]]:
+        shown: list[str | None] = []
+        strange = []
+        for code, text in enumerate(column.texts()):
+            label = self._missing() if text is None else self._label(text)
+            if label is None and text is not None:
+                strange.append(code)
+                label = self.other
+            shown.append(label or None)
+        if strange and self.other is None:
+            texts = column.texts()
+            raise InputError(
+                Problem(
+                    f"{len(strange)} values have no place in the taxonomy; first seen on rows "
+                    f"{listed(column.rows_of(strange))}",
+                    where=f'column "{self.column}"',
+                    do="correct them, or release again with a taxonomy that covers them.",
+                    values=tuple(str(texts[code]) for code in strange),
+                )
+            )
+        return shown, strange
+
+    def _label(self, text: str) -> str | None:
+        label = self.labels.get(text)
+        return self.labels.get(shortest(text)) if label is None else label
+
+    def _intervals(self, column: Column) -> tuple[list[str | None], list[int]]:
+        scale = scale_of(column, decimal=self.decimal, date_format=self.date_format)
+        if scale.kind != self.kind and len(scale.points):
+            raise InputError(
+                f"this column holds {scale.kind}s where {self.kind}s were masked before",
+                where=f'column "{self.column}"',
+            )
+        lows = np.array([interval.low for interval in self.intervals])
+        at = np.searchsorted(lows, scale.points, side="right") - 1
+        last = self.intervals[-1].high
+        shown: list[str | None] = []
+        strange = []
+        for code, rank in enumerate(scale.rank.tolist()):
+            if rank < 0:
+                shown.append(self._missing() or None)
+            elif at[rank] < 0 or scale.points[rank] > last:
+                strange.append(code)
+                shown.append(self.other)
+            else:
+                shown.append(self.intervals[at[rank]].label)
+        return shown, strange
+
+    def _missing(self) -> str | None:
+        return self.other if self.missing is None else self.missing
+
+    def plain(self) -> dict[str, Any]:
+        """The recoding as JSON holds it."""
+        return {
+            "mask": self.mask,
+            "labels": dict(self.labels),
+            "intervals": [[i.low, i.high, i.closed, i.label] for i in self.intervals],
+            "kind": self.kind,
+            "missing": self.missing,
+            "other": self.other,
+            "decimal": self.decimal,
+            "date_format": self.date_format,
+        }
+
+    @classmethod
+    def from_plain(cls, column: str, plain: Mapping[str, Any]) -> Recoding:
+        """The recoding that `plain` gave."""
+        intervals: Sequence[Any] = plain["intervals"]
+        return cls(
+            column,
+            plain["mask"],
+            plain["labels"],
+            tuple(Interval(*interval) for interval in intervals),
+            plain["kind"],
+            plain["missing"],
+            plain["other"],
+            plain["decimal"],
+            plain["date_format"],
+        )

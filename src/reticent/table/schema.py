@@ -1,0 +1,417 @@
+"""Columns as small integers, and what their distinct values mean.
+
+A column is read once into codes; everything else — trimming, missing values, numbers, dates,
+labels — is decided on its distinct values, so it costs what the domain is large and not what the
+table is long. Text stays text until somebody asks for a scale: a ZIP code ``01234`` keeps its zero.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from reticent.errors import InputError, Problem, listed
+
+Codes = NDArray[np.unsignedinteger[Any]]
+Kind = Literal["text", "boolean", "number", "date", "timestamp"]
+
+_CANONICAL = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_DATE = r"^\d{4}-\d{2}-\d{2}$"
+_TIMESTAMP = r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?$"
+_EPOCH = datetime(1970, 1, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a table, every cell a code."""
+
+    name: str
+    codes: Codes  # codes[row] is an index into `values`
+    values: pa.Array  # distinct values, each occurring; a missing one is null, at most once
+
+    @property
+    def missing(self) -> int | None:
+        """The code of the missing value, where one occurs."""
+        if not self.values.null_count:
+            return None
+        return int(np.flatnonzero(np.asarray(self.values.is_null()))[0])
+
+    def texts(self) -> list[str | None]:
+        """The shortest text of each distinct value; None for the missing one."""
+        return texts(self.values)
+
+    def cells(self) -> pa.Array:
+        """Every cell as its text."""
+        return pa.array(self.texts(), pa.string()).take(pa.array(self.codes))
+
+    def rows_of(self, codes: Iterable[int], most: int = 3) -> list[int]:
+        """The first rows, counted from 1, that hold one of `codes`."""
+        wanted = np.zeros(len(self.values), dtype=bool)
+        wanted[list(codes)] = True
+        return [int(row) + 1 for row in np.flatnonzero(wanted[self.codes])[:most]]
+
+    def take(self, rows: NDArray[np.bool_]) -> Column:
+        """The column with only the rows marked true, and no value that they do not hold."""
+        return recode(self.name, self.codes[rows], np.arange(len(self.values)), self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Columns of equal length, in order, with the name they go by in messages."""
+
+    name: str
+    columns: Mapping[str, Column]
+    rows: int
+    notes: tuple[str, ...] = ()  # what was assumed in reading it
+
+    def take(self, rows: NDArray[np.bool_]) -> Table:
+        """The table with only the rows marked true."""
+        kept = {name: column.take(rows) for name, column in self.columns.items()}
+        return replace(self, columns=kept, rows=int(rows.sum()))
+
+
+def smallest(count: int) -> type[np.unsignedinteger[Any]]:
+    """The smallest unsigned integer type that can count to `count` exclusively."""
+    return next(
+        kind for kind in (np.uint8, np.uint16, np.uint32) if count <= int(np.iinfo(kind).max) + 1
+    )
+
+
+def encode(name: str, cells: pa.ChunkedArray | pa.Array) -> Column:
+    """Read an Arrow column of any plain type into codes."""
+    if pa.types.is_dictionary(cells.type):  # a user's categories: may hold unused or repeated ones
+        cells = cells.cast(cells.type.value_type)
+    if pa.types.is_string_view(cells.type) or pa.types.is_large_string(cells.type):
+        cells = cells.cast(pa.string() if cells.nbytes < 2**31 else pa.large_string())
+    if pa.types.is_nested(cells.type) or pa.types.is_binary(cells.type):
+        raise InputError(
+            f"the type {cells.type} is not supported", where=f'column "{name}"', do="drop it."
+        )
+    if pa.types.is_null(cells.type):
+        cells = cells.cast(pa.string())
+    coded = pc.dictionary_encode(cells, null_encoding="encode")
+    if isinstance(coded, pa.ChunkedArray):
+        coded = coded.unify_dictionaries()
+        if coded.num_chunks == 0:
+            return Column(name, np.empty(0, dtype=np.uint8), pa.array([], cells.type))
+        values = coded.chunk(0).dictionary
+        codes = gather_codes([chunk.indices for chunk in coded.chunks], len(values))
+    else:
+        values, codes = coded.dictionary, gather_codes([coded.indices], len(coded.dictionary))
+    return Column(name, codes, values)
+
+
+def gather_codes(chunks: Sequence[pa.Array], count: int) -> Codes:
+    """Join chunks of dictionary indices into one array of the smallest type."""
+    kind = smallest(count)
+    codes = np.empty(sum(map(len, chunks)), dtype=kind)
+    at = 0
+    for chunk in chunks:
+        codes[at : at + len(chunk)] = chunk.to_numpy(zero_copy_only=False)
+        at += len(chunk)
+    return codes
+
+
+def recode(name: str, codes: Codes, mapping: NDArray[Any], values: pa.Array) -> Column:
+    """Map codes into `values`, leaving out values that no row holds."""
+    mapped = mapping[codes]
+    used = np.zeros(len(values), dtype=bool)
+    used[mapped] = True
+    if used.all():
+        return Column(name, mapped.astype(smallest(len(values)), copy=False), values)
+    compact = (np.cumsum(used) - 1).astype(smallest(max(int(used.sum()), 1)))
+    return Column(name, compact[mapped], values.filter(pa.array(used)))
+
+
+def trimmed(column: Column) -> Column:
+    """The column with blanks around its texts stripped."""
+    if not _is_text(column.values.type):
+        return column
+    before = column.values.to_pylist()
+    after = [None if text is None else text.strip() for text in before]
+    if after == before:
+        return column
+    values = list(dict.fromkeys(after))
+    at = {value: i for i, value in enumerate(values)}
+    mapping = np.array([at[value] for value in after])
+    return recode(column.name, column.codes, mapping, pa.array(values, column.values.type))
+
+
+def without_missing(column: Column, missing_values: Iterable[str] = ()) -> Column:
+    """The column with everything that means missing — empty, NaN, as told — made one null."""
+    names = set(missing_values) | {""}
+    kept = np.array([text is not None and text not in names for text in column.texts()], dtype=bool)
+    if kept.sum() + column.values.null_count == len(kept):
+        return column
+    mapping = np.where(kept, np.cumsum(kept) - 1, int(kept.sum()))
+    nothing = pa.nulls(1, column.values.type)
+    values = pa.concat_arrays([column.values.filter(pa.array(kept)), nothing])
+    return recode(column.name, column.codes, mapping, values)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def texts(values: pa.Array) -> list[str | None]:
+    """The shortest text of each value, as taxonomies and sensitive values are matched.
+
+    >>> texts(pa.array([39.0, 0.5, None])), texts(pa.array([True]))
+    (['39', '0.5', None], ['true'])
+    """
+    kind = values.type
+    if _is_text(kind):
+        return list(values.to_pylist())
+    if pa.types.is_timestamp(kind):
+        ticks = _ticks(values)
+        return [None if t is None else _moment(t, kind.tz is not None) for t in ticks]
+    return [None if value is None else _text(value) for value in values.to_pylist()]
+
+
+def _text(value: Any) -> str | None:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return None if math.isnan(value) else number_text(value)
+    return value.isoformat() if isinstance(value, date) else str(value)
+
+
+def number_text(value: float | int) -> str:
+    """Integers without a point, other numbers as Python's repr.
+
+    >>> number_text(18.0), number_text(0.1), number_text(7)
+    ('18', '0.1', '7')
+    """
+    if isinstance(value, int) or (math.isfinite(value) and float(value).is_integer()):
+        return str(int(value))
+    return repr(float(value))
+
+
+def shortest(text: str) -> str:
+    """How a number written in two ways meets itself.
+
+    >>> shortest("39.0"), shortest("039")
+    ('39', '039')
+    """
+    if not re.fullmatch(_CANONICAL, text):
+        return text
+    value = float(text)
+    return number_text(value) if abs(value) < 2**53 else text
+
+
+def kind_of(column: Column, *, decimal: str = ".", date_format: str | None = None) -> Kind:
+    """What a column counts as when nobody said.
+
+    That is text unless every cell is a canonical number, an ISO date or timestamp, or fits the
+    date format told.
+    """
+    kind = column.values.type
+    if pa.types.is_boolean(kind):
+        return "boolean"
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return "number"
+    if pa.types.is_date(kind):
+        return "date"
+    if pa.types.is_timestamp(kind):
+        return "timestamp"
+    present = column.values.drop_null()
+    if not _is_text(kind) or not len(present):
+        return "text"
+    canonical = _CANONICAL if decimal == "." else _CANONICAL.replace(r"\.", re.escape(decimal))
+    if _all_match(present, canonical):
+        return "number"
+    if date_format or _all_match(present, _TIMESTAMP):
+        pure = not date_format and _all_match(present, _DATE)
+        try:
+            parsed = [_parse_time(text, date_format) for text in present.to_pylist()]
+        except ValueError:
+            return "text"
+        return "date" if pure or _are_dates(parsed, date_format) else "timestamp"
+    return "text"
+
+
+def _all_match(values: pa.Array, pattern: str) -> bool:
+    return bool(pc.all(pc.match_substring_regex(values, pattern)).as_py())
+
+
+def _are_dates(parsed: Sequence[datetime], date_format: str | None) -> bool:
+    """A told format without a time of day gives dates."""
+    return bool(date_format) and not re.search("%[HIMSfcX]", date_format or "")
+
+
+def _parse_time(text: str, date_format: str | None) -> datetime:
+    return datetime.strptime(text, date_format) if date_format else datetime.fromisoformat(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The distinct values of a continuous column in rising order."""
+
+    kind: Kind
+    points: NDArray[Any]  # strictly rising: numbers, days or microseconds
+    rank: NDArray[np.int64]  # rank[code] is the position in `points`; -1 for missing
+    zoned: bool = False  # timestamps carry an offset and are shown in UTC
+
+    def label(self, point: Any) -> str:
+        """How a point is printed as the end of an interval."""
+        if self.kind == "date":
+            return date.fromordinal(int(point)).isoformat()
+        if self.kind == "timestamp":
+            return _moment(int(point), self.zoned)
+        return number_text(point.item() if isinstance(point, np.generic) else point)
+
+    def read(self, bound: Any) -> Any:
+        """A bound written in a policy, on this scale; a ValueError says what was expected."""
+        if self.kind == "number":
+            if isinstance(bound, int | float) and not isinstance(bound, bool):
+                return bound
+            raise ValueError("a number")
+        moment = datetime.fromisoformat(bound) if isinstance(bound, str) else bound
+        if isinstance(moment, date) and not isinstance(moment, datetime):
+            moment = datetime(moment.year, moment.month, moment.day)
+        if not isinstance(moment, datetime):
+            raise ValueError("an ISO date" if self.kind == "date" else "an ISO timestamp")
+        return moment.toordinal() if self.kind == "date" else _microseconds(moment)
+
+
+def scale_of(column: Column, *, decimal: str = ".", date_format: str | None = None) -> Scale:
+    """Read a column as numbers, dates or timestamps; say which rows cannot be read."""
+    kind = kind_of(column, decimal=decimal, date_format=date_format)
+    arrow = column.values.type
+    is_text = _is_text(arrow)
+    if not is_text and kind in ("text", "boolean"):
+        raise InputError(
+            f"the type {arrow} is neither a number nor a time",
+            where=f'column "{column.name}"',
+            do='use  mask = "suppress"  or a taxonomy.',
+        )
+    if kind in ("text", "number") and is_text:
+        kind, ticks = "number", _numbers_from_text(column, decimal)
+    elif kind == "number":
+        ticks = _numbers(column)
+    elif kind == "date":
+        ticks = _days(column, date_format)
+    else:
+        ticks = _moments(column, date_format)
+    present = np.array([tick is not None for tick in ticks], dtype=bool)
+    points, rank = np.unique(_as_array([t for t in ticks if t is not None]), return_inverse=True)
+    ranks = np.full(len(ticks), -1, dtype=np.int64)
+    ranks[present] = rank
+    zoned = kind == "timestamp" and _is_zoned(column, date_format)
+    return Scale(kind, points, ranks, zoned)
+
+
+def _as_array(ticks: list[Any]) -> NDArray[Any]:
+    if all(isinstance(tick, int) for tick in ticks):
+        try:
+            return np.array(ticks, dtype=np.int64)
+        except OverflowError:
+            pass
+    return np.array(ticks, dtype=np.float64)
+
+
+def _numbers(column: Column) -> list[Any]:
+    values = column.values
+    if pa.types.is_decimal(values.type):
+        values = values.cast(pa.float64())
+    cells = [None if v is None or v != v else v for v in values.to_pylist()]
+    _refuse(column, [c is not None and not math.isfinite(c) for c in cells], "a finite number", "")
+    if all(c is None or float(c).is_integer() for c in cells):
+        return [None if c is None else int(c) for c in cells]
+    return cells
+
+
+def _numbers_from_text(column: Column, decimal: str) -> list[Any]:
+    cells = [None if text is None else text.strip() for text in column.texts()]
+    if decimal != ".":
+        cells = [c if c is None or "." in c else c.replace(decimal, ".") for c in cells]
+    bad = [c is not None and not _NUMBER.fullmatch(c) for c in cells]
+    _refuse(column, bad, "a number, an ISO date or an ISO timestamp", _number_hint(decimal))
+    whole = all(c is None or c.lstrip("+-").isdigit() for c in cells)
+    convert: Callable[[str], Any] = int if whole else float
+    numbers = [None if c is None else convert(c) for c in cells]
+    bad = [n is not None and not whole and not math.isfinite(n) for n in numbers]
+    _refuse(column, bad, "a finite number", "")
+    if not whole and all(n is None or n.is_integer() for n in numbers):
+        return [None if n is None else int(n) for n in numbers]
+    return numbers
+
+
+def _number_hint(decimal: str) -> str:
+    told = "--decimal ," if decimal == "." else "--decimal ."
+    return f"{told} reads the other decimal sign, --date-format %d.%m.%Y other dates; " + (
+        'missing_values names texts that mean missing; or use  mask = "suppress".'
+    )
+
+
+def _days(column: Column, date_format: str | None) -> list[Any]:
+    cells = column.values.to_pylist()
+    if pa.types.is_date(column.values.type):
+        return [None if c is None else c.toordinal() for c in cells]
+    return [None if c is None else _parse_time(c, date_format).toordinal() for c in cells]
+
+
+def _moments(column: Column, date_format: str | None) -> list[Any]:
+    if pa.types.is_timestamp(column.values.type):
+        return _ticks(column.values)
+    parsed = [None if c is None else _parse_time(c, date_format) for c in column.texts()]
+    zones = {p.tzinfo is not None for p in parsed if p is not None}
+    if len(zones) > 1:
+        raise InputError(
+            "some timestamps carry an offset from UTC and some do not",
+            where=f'column "{column.name}"',
+            do="write all of them with an offset, or none.",
+        )
+    return [None if p is None else _microseconds(p) for p in parsed]
+
+
+def _is_zoned(column: Column, date_format: str | None) -> bool:
+    kind = column.values.type
+    if pa.types.is_timestamp(kind):
+        return kind.tz is not None
+    first = next((text for text in column.texts() if text is not None), None)
+    return first is not None and _parse_time(first, date_format).tzinfo is not None
+
+
+def _ticks(values: pa.Array) -> list[Any]:
+    """Microseconds since 1970; what a finer clock adds is cut off."""
+    whole = values.cast(pa.timestamp("us", values.type.tz), safe=False)
+    return list(whole.cast(pa.int64()).to_pylist())
+
+
+def _microseconds(moment: datetime) -> int:
+    if moment.tzinfo is not None:
+        moment = moment.astimezone(UTC).replace(tzinfo=None)
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def _moment(tick: int, zoned: bool) -> str:
+    text = (_EPOCH + timedelta(microseconds=tick)).isoformat()
+    return text + "+00:00" if zoned else text
+
+
+def _refuse(column: Column, bad: Sequence[bool], wanted: str, do: str) -> None:
+    """Raise if any distinct value is bad, naming rows and counts but no value."""
+    codes = [code for code, is_bad in enumerate(bad) if is_bad]
+    if codes:
+        known = column.texts()
+        found = [text for code in codes if (text := known[code]) is not None]
+        raise InputError(
+            Problem(
+                f"{len(codes)} of {len(column.values)} distinct values are not {wanted}; "
+                f"first seen on rows {listed(column.rows_of(codes))}",
+                where=f'column "{column.name}"',
+                do=do,
+                values=tuple(found),
+            )
+        )

@@ -1,0 +1,340 @@
+"""The refinement of one table, read straight off its definition: slow, obvious, and without cache.
+
+Every hypothetical step masks the whole table again and counts every template from nothing. Nothing
+here is shared with the engine; the two must agree on every step, number and label.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+Tree: TypeAlias = "dict[str, Tree]"
+Row: TypeAlias = dict[str, Any]
+Labels: TypeAlias = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Attr:
+    """A masked attribute. A list of these is in tie order."""
+
+    name: str
+    mask: str  # "generalize", "suppress" or "discretize"
+    tree: Tree | None = None  # generalize: {root: {child: {leaf: {}}}}
+    bounds: tuple[float, float] | None = None  # discretize: the outer range
+    intervals: tuple[float, ...] | None = None  # discretize: the edges of fixed bins
+
+
+@dataclass(frozen=True)
+class Anon:
+    """Each group over `over` has k records, or k distinct values of `of`."""
+
+    over: tuple[str, ...]
+    k: int
+    of: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Conf:
+    """No group over `over` shows a sensitive value in more than `at_most` of its records."""
+
+    over: tuple[str, ...]
+    sensitive: dict[str, list[str] | str]  # "*": every value that is not missing
+    at_most: Fraction
+
+
+Template: TypeAlias = Anon | Conf
+
+
+class Infeasible(Exception):
+    """Even the most masked table breaks a template."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """The steps in the form of the trace, and what each record shows at the end."""
+
+    steps: list[dict[str, Any]]
+    labels: list[Labels]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One current value of an attribute: its label and the original values it stands for."""
+
+    label: str
+    values: frozenset[Any]
+    kids: tuple[Part, ...] = ()  # taxonomy nodes, and roots of continuous attributes
+    span: tuple[float, float, bool] | None = None  # intervals: low, high, is it the last one
+
+
+State: TypeAlias = dict[str, list[Part]]  # per attribute its current values, in tie order
+
+
+# What an attribute can show -----------------------------------------------------------------------
+
+
+def node(label: str, below: Tree) -> Part:
+    """Return a taxonomy node; it stands for the leaves below it."""
+    kids = tuple(node(name, tree) for name, tree in below.items())
+    leaves = frozenset[Any]().union(*(kid.values for kid in kids)) if kids else frozenset({label})
+    return Part(label, leaves, kids)
+
+
+def text(number: float) -> str:
+    """Print a bound: whole numbers without a point, others as repr does."""
+    return str(int(number)) if number == int(number) else repr(number)
+
+
+def interval(low: float, high: float, last: bool, values: Iterable[Any]) -> Part:
+    """Return an interval with those of the values that lie in it; only the last one is closed."""
+    inside = frozenset(v for v in values if low <= v < high or (last and v == high))
+    label = f"[{text(low)},{text(high)}{']' if last else ')'}"
+    return Part(label, inside, span=(low, high, last))
+
+
+def start(attr: Attr, column: list[Any], marker: str) -> Part:
+    """Return the most masked value of an attribute. Missing is a value only where one occurs."""
+    missing = (Part("", frozenset({None})),) if None in column else ()
+    everything = frozenset(column)
+    present = everything - {None}
+    if attr.mask == "suppress":
+        return Part(marker, everything)
+    if attr.mask == "generalize":  # a missing value is one more leaf under the root, the last one
+        assert attr.tree is not None
+        [(label, below)] = attr.tree.items()
+        root = node(label, below)
+        return Part(label, root.values | everything, root.kids + missing)
+    edges = attr.intervals or attr.bounds or ((min(present), max(present)) if present else ())
+    if not edges:  # nothing but missing values, and no range to print
+        return Part(marker, everything, missing)
+    full = interval(edges[0], edges[-1], True, present)
+    if attr.intervals:  # a flat taxonomy
+        bins = tuple(interval(a, b, b == edges[-1], present) for a, b in pairwise(edges))
+        full = Part(full.label, full.values, bins)
+    return Part(marker, everything, (*missing, full)) if missing else full
+
+
+def cut(attr: Attr, part: Part, rows: list[Row], cls: str | None) -> tuple[Part, ...] | None:
+    """Cut a learnt interval in two; both sides hold records, so one value alone cannot be cut."""
+    assert part.span is not None
+    low, high, last = part.span
+    best: tuple[float, tuple[Part, ...]] | None = None
+    for point in sorted(part.values)[1:]:
+        halves = (
+            interval(low, point, False, part.values),
+            interval(point, high, last, part.values),
+        )
+        if cls is None:  # the more even the better
+            left, right = (len(records(rows, attr, half)) for half in halves)
+            worth = float(-abs(left - right))
+        else:
+            worth = gain(rows, attr, part, halves, cls)
+        if best is None or better(worth, best[0]):
+            best = worth, halves
+    return best[1] if best else None
+
+
+def refinements(
+    attr: Attr, part: Part, rows: list[Row], cls: str | None, marker: str
+) -> list[tuple[str, tuple[Part, ...]]]:
+    """List what may replace a current value, each with its name in the trace, in tie order."""
+    if part.kids:
+        return [(part.label, part.kids)]
+    if attr.mask == "suppress" and part.label == marker:  # by code point, missing last
+        order = sorted(part.values, key=lambda v: (v is None, v or ""))
+        return [
+            (v or "", (Part(v or "", frozenset({v})), Part(marker, part.values - {v})))
+            for v in order
+        ]
+    if part.span and not attr.intervals:
+        halves = cut(attr, part, rows, cls)
+        return [(part.label, halves)] if halves else []
+    return []
+
+
+# What a table is worth, and what it gives away ----------------------------------------------------
+
+
+def better(score: float, best: float) -> bool:
+    """Say whether a score replaces the best so far: near ties go to the earlier one."""
+    return score > best + 1e-9 * abs(best)
+
+
+def records(rows: list[Row], attr: Attr, part: Part) -> list[Row]:
+    return [row for row in rows if row[attr.name] in part.values]
+
+
+def entropy(rows: list[Row], cls: str) -> float:
+    counts = Counter(row[cls] for row in rows).values()
+    return -sum(c / len(rows) * math.log2(c / len(rows)) for c in counts)
+
+
+def gain(rows: list[Row], attr: Attr, part: Part, into: Sequence[Part], cls: str) -> float:
+    """Return the information gain on the class in bits; what is below 1e-12 is rounding error."""
+    whole = records(rows, attr, part)
+    pieces = [records(rows, attr, piece) for piece in into]
+    bits = entropy(whole, cls) - sum(len(p) / len(whole) * entropy(p, cls) for p in pieces)
+    return bits if bits >= 1e-12 else 0.0
+
+
+def mask(rows: list[Row], state: State) -> list[Labels]:
+    """Return what each record shows."""
+    return [
+        {
+            name: next(p.label for p in parts if row[name] in p.values)
+            for name, parts in state.items()
+        }
+        for row in rows
+    ]
+
+
+def groups(rows: list[Row], labels: list[Labels], over: Iterable[str]) -> list[list[Row]]:
+    found: dict[tuple[str, ...], list[Row]] = {}
+    for row, shown in zip(rows, labels, strict=True):
+        found.setdefault(tuple(shown[name] for name in over), []).append(row)
+    return list(found.values())
+
+
+def discernibility(rows: list[Row], labels: list[Labels]) -> int:
+    return sum(len(group) ** 2 for group in groups(rows, labels, labels[0]))
+
+
+def sensitive_values(template: Conf, rows: list[Row]) -> set[tuple[str, str]]:
+    """Return the (column, value) pairs that a template protects, with "*" expanded."""
+    pairs: set[tuple[str, str]] = set()
+    for name, listed in template.sensitive.items():
+        chosen = {row[name] for row in rows} - {None} if listed == "*" else listed
+        pairs |= {(name, value) for value in chosen}
+    return pairs
+
+
+def measure(template: Template, rows: list[Row], labels: list[Labels]) -> int | Fraction:
+    """Return A(X), the smallest group, or C(X), the largest confidence of a sensitive value."""
+    found = groups(rows, labels, template.over)
+    if isinstance(template, Conf):
+        pairs = sensitive_values(template, rows)
+        return max(
+            (Fraction(sum(r[name] == v for r in g), len(g)) for g in found for name, v in pairs),
+            default=Fraction(0),
+        )
+    if not template.of:
+        return min(len(group) for group in found)
+    # a combination of several columns counts only if none of them is missing
+    people = [{tuple(row[name] for name in template.of) for row in group} for group in found]
+    return min(sum(None not in person for person in some) for some in people)
+
+
+def holds(template: Template, value: int | Fraction) -> bool:
+    return value >= template.k if isinstance(template, Anon) else value <= template.at_most
+
+
+def implies(strong: Template, weak: Template, rows: list[Row]) -> bool:
+    """Say whether the first template makes the second one redundant."""
+    if not set(weak.over) <= set(strong.over):
+        return False
+    if isinstance(strong, Anon) and isinstance(weak, Anon):
+        return set(weak.of) == set(strong.of) and weak.k <= strong.k
+    if isinstance(strong, Conf) and isinstance(weak, Conf):
+        same = sensitive_values(strong, rows) == sensitive_values(weak, rows)
+        return same and weak.at_most >= strong.at_most
+    return False
+
+
+def needed(templates: Sequence[Template], rows: list[Row]) -> list[Template]:
+    """Leave out the templates that others imply; of two that imply each other the first stays."""
+    return [
+        t
+        for i, t in enumerate(templates)
+        if not any(
+            implies(other, t, rows) and (j < i or not implies(t, other, rows))
+            for j, other in enumerate(templates)
+            if j != i
+        )
+    ]
+
+
+# The loop -----------------------------------------------------------------------------------------
+
+
+def refine(
+    rows: list[Row],
+    attrs: Sequence[Attr],
+    templates: Sequence[Template],
+    *,
+    cls: str | None,
+    utility: str = "classification",
+    marker: str = "*",
+) -> Result:
+    """Perform the valid and beneficial refinement of highest score until there is none."""
+    target = cls if utility == "classification" else None  # what the score is about
+    if utility == "classification" and target is None:
+        raise ValueError("classification needs a class")
+    masked = [a for a in attrs if any(a.name in t.over for t in templates)]
+    state: State = {a.name: [start(a, [r[a.name] for r in rows], marker)] for a in masked}
+    labels = mask(rows, state)
+    for t in templates:
+        if not holds(t, measure(t, rows, labels)):
+            raise Infeasible(t)
+    search = needed(templates, rows)
+    now = first = [measure(t, rows, labels) for t in search]
+    both_kinds = len({type(t) for t in search}) == 2
+
+    def privacy_loss(name: str, then: list[int | Fraction]) -> float:
+        """Return the mean loss of the templates that hold the attribute."""
+        losses = []
+        for t, before, after, most in zip(search, now, then, first, strict=True):
+            if name in t.over:
+                loss = Fraction(before - after if isinstance(t, Anon) else after - before)
+                losses.append(loss / most if both_kinds and isinstance(t, Anon) else loss)
+        return float(sum(losses) / len(losses))
+
+    steps: list[dict[str, Any]] = []
+    while True:
+        best: tuple[dict[str, Any], State, list[int | Fraction]] | None = None
+        for attr in masked:
+            for at, part in enumerate(state[attr.name]):
+                touched = records(rows, attr, part)
+                if not touched:
+                    continue
+                if target is not None and len({row[target] for row in touched}) < 2:
+                    continue  # not beneficial
+                for value, into in refinements(attr, part, rows, cls, marker):
+                    parts = state[attr.name]
+                    state_then = {**state, attr.name: [*parts[:at], *into, *parts[at + 1 :]]}
+                    labels_then = mask(rows, state_then)
+                    then = [measure(t, rows, labels_then) for t in search]
+                    if not all(holds(t, v) for t, v in zip(search, then, strict=True)):
+                        continue  # not valid
+                    if target is not None:
+                        worth = gain(rows, attr, part, into, target)
+                    elif utility == "distortion":  # what stays suppressed gets no more specific
+                        finer = into[:1] if attr.mask == "suppress" else into
+                        worth = float(sum(len(records(rows, attr, p)) for p in finer))
+                    else:
+                        before = discernibility(rows, labels)
+                        worth = float(before - discernibility(rows, labels_then))
+                    loss = privacy_loss(attr.name, then)
+                    score = worth / (loss + 1)
+                    if best is None or better(score, best[0]["score"]):
+                        step: dict[str, Any] = {
+                            "step": len(steps) + 1,
+                            "attribute": attr.name,
+                            "value": value,
+                            "into": [p.label for p in into],
+                            "info_gain": worth,
+                            "privacy_loss": loss,
+                            "score": score,
+                            "templates": then,
+                        }
+                        best = step, state_then, then
+        if best is None:
+            return Result(steps, labels)
+        step, state, now = best
+        steps.append(step)
+        labels = mask(rows, state)

@@ -1,0 +1,916 @@
+"""Taxonomies: what is read, what is refused and what the makers make."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from reticent.errors import InputError
+from reticent.table.taxonomy import (
+    Taxonomy,
+    by_bins,
+    by_date,
+    by_equal,
+    by_prefix,
+    from_nested,
+    from_rows,
+    load,
+    render,
+    save,
+)
+
+JOBS = {"ANY": {"Blue": ["Janitor", "Mover"], "White": {"Manager": {}, "Clerk": {}}}}
+JOB_LABELS = ("ANY", "Blue", "Janitor", "Mover", "White", "Manager", "Clerk")
+JOB_CSV = "Janitor,Blue,ANY\nMover,Blue,ANY\nManager,White,ANY\nClerk,White,ANY\n"
+
+
+def file_of(folder: Path, content: str | bytes, name: str = "job.csv") -> Path:
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def refusal(action: Callable[[], object]) -> InputError:
+    with pytest.raises(InputError) as caught:
+        action()
+    return caught.value
+
+
+def complaints(folder: Path, content: str | bytes, name: str = "job.csv") -> list[tuple[str, str]]:
+    """What is said about a file: (place after the file's name, text)."""
+    path = file_of(folder, content, name)
+    error = refusal(lambda: load(path))
+    assert all(problem.where.startswith(str(path)) for problem in error.problems)
+    assert not any(problem.values for problem in error.problems)
+    return [(p.where.removeprefix(str(path)).strip(", "), p.what) for p in error.problems]
+
+
+# The tree itself
+
+
+def test_numbers_nodes_in_pre_order() -> None:
+    jobs = from_nested(JOBS, "test")
+    assert jobs.labels == JOB_LABELS
+    assert jobs.parents == (-1, 0, 1, 1, 0, 4, 4)
+    assert jobs.leaves == (2, 3, 5, 6)
+    assert [jobs.children(node) for node in range(7)] == [(1, 4), (2, 3), (), (), (5, 6), (), ()]
+    assert [jobs.depth(node) for node in range(7)] == [0, 1, 2, 2, 1, 2, 2]
+    assert jobs.leaf_of == {"Janitor": 2, "Mover": 3, "Manager": 5, "Clerk": 6}
+    assert jobs.node_of == {label: node for node, label in enumerate(JOB_LABELS)}
+
+
+def test_is_a_value() -> None:
+    one, other = from_nested(JOBS, "one"), from_nested(JOBS, "other")
+    assert one == other
+    assert hash(one) == hash(other)
+    copy = pickle.loads(pickle.dumps(one))
+    assert copy == one
+    assert copy.children(0) == (1, 4)
+
+
+@pytest.mark.parametrize(
+    ("labels", "parents"),
+    [
+        ((), ()),
+        (("a",), ()),
+        (("a",), (-1, 0)),
+        (("a",), (0,)),
+        (("a", "b"), (-1, -1)),  # two roots
+        (("a", "b"), (-1, 1)),  # its own parent
+        (("a", "b", "c"), (-1, 2, 1)),  # a cycle
+        (("a", "b", "c", "d"), (-1, 0, 0, 1)),  # a tree, but not in pre-order
+        (("a", "b", "a"), (-1, 0, 0)),
+        (("a", ""), (-1, 0)),
+        (("a", "\ud800"), (-1, 0)),
+    ],
+)
+def test_invalid_tree_cannot_exist(labels: tuple[str, ...], parents: tuple[int, ...]) -> None:
+    refusal(lambda: Taxonomy(labels, parents))
+
+
+# Reading rows
+
+
+def test_children_keep_the_order_of_first_appearance() -> None:
+    tree = from_rows([["b", "Y", "*"], ["c", "X", "*"], ["a", "Y", "*"]], "test")
+    assert tree.labels == ("*", "Y", "b", "a", "X", "c")
+
+
+def test_rows_may_differ_in_depth_and_end_in_empty_cells() -> None:
+    tree = from_rows([["a", "X", "*"], ["b", "*", ""], [], ["", "", ""]], "test")
+    assert tree.rows() == [("a", "X", "*"), ("b", "*")]
+
+
+def test_neighbouring_repetition_is_one_node() -> None:
+    tree = from_rows([["A", "A", "*"], ["b", "B", "B", "*", "*"], ["A", "*"]], "test")
+    assert tree.rows() == [("A", "*"), ("b", "B", "*")]
+
+
+def test_root_may_be_the_only_leaf(tmp_path: Path) -> None:
+    for tree in (
+        from_rows([["ALL"]], "test"),
+        from_nested({"ALL": {}}, "test"),
+        from_nested({"ALL": ["ALL"]}, "test"),
+        load(file_of(tmp_path, "ALL")),
+    ):
+        assert tree == Taxonomy(("ALL",), (-1,))
+        assert tree.leaves == (0,)
+
+
+def test_from_rows_counts_rows() -> None:
+    error = refusal(lambda: from_rows([["a", "*"], ["b", "", "*"]], "inline"))
+    assert [problem.where for problem in error.problems] == ["inline, row 2"]
+
+
+# Reading files
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        JOB_CSV,
+        JOB_CSV.replace(",", ";"),
+        JOB_CSV.replace("\n", "\r\n"),
+        JOB_CSV.rstrip("\n"),
+        "\n\n" + JOB_CSV.replace("\n", "\n\n"),
+        JOB_CSV.replace("\n", ",,\n") + ",,,,\n",
+        b"\xef\xbb\xbf" + JOB_CSV.encode(),
+        JOB_CSV.replace("Janitor", '"Janitor"'),
+    ],
+)
+def test_csv_spellings(tmp_path: Path, content: str | bytes) -> None:
+    assert load(file_of(tmp_path, content)).labels == JOB_LABELS
+
+
+def test_suffix_in_capitals(tmp_path: Path) -> None:
+    assert load(file_of(tmp_path, JOB_CSV, "JOB.CSV")).labels == JOB_LABELS
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1"])
+def test_encodings(tmp_path: Path, encoding: str) -> None:
+    path = file_of(tmp_path, "Küche;Büro\nFlur;Büro\n".encode(encoding))
+    assert load(path).labels == ("Büro", "Küche", "Flur")
+
+
+def test_cells_are_verbatim(tmp_path: Path) -> None:
+    tree = load(file_of(tmp_path, ' a ,X,*\n"b, ""c""\nd",X,*\n5" pipe,X,*\n'))
+    assert [tree.labels[leaf] for leaf in tree.leaves] == [" a ", 'b, "c"\nd', '5" pipe']
+
+
+@pytest.mark.parametrize(
+    ("content", "first"),
+    [
+        ("17;[0,18);[0,120]\n70;[18,120];[0,120]\n", ("17", "[0,18)", "[0,120]")),
+        ('17,"[0,18)","[0;120]"\n70,old,"[0;120]"\n', ("17", "[0,18)", "[0;120]")),
+        ("flu; acute,Lung,ANY\ncold,Lung,ANY\n", ("flu; acute", "Lung", "ANY")),
+        ("a,X,any; all\nb,Y,any; all\n", ("a", "X", "any; all")),
+        ("a;X;any, all\nb;Y;any, all\n", ("a", "X", "any, all")),
+        ('a,"any; all"\nb,"any; all"\n', ("a", "any; all")),
+        ('"a;b",X\n', ("a;b", "X")),
+        ('"a;b"\n', ("a;b",)),
+    ],
+)
+def test_separator_is_the_one_that_makes_a_tree(
+    tmp_path: Path, content: str, first: tuple[str, ...]
+) -> None:
+    assert load(file_of(tmp_path, content)).rows()[0] == first
+
+
+def test_mistakes_are_told_by_the_separator_in_use(tmp_path: Path) -> None:
+    content = "a, or b;X;*\nc;;*\nd;Y;*\nd;X;*\n"
+    assert [place for place, _ in complaints(tmp_path, content)] == ["line 2", "line 4"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("job.json", json.dumps(JOBS)),
+        ("job.json", "\ufeff" + json.dumps(JOBS)),
+        ("job.toml", '[ANY]\nBlue = ["Janitor", "Mover"]\nWhite = { Manager = {}, Clerk = [] }\n'),
+        ("job.toml", '[ANY.Blue]\r\nJanitor={}\r\nMover={}\r\n[ANY]\r\nWhite=["Manager","Clerk"]'),
+    ],
+)
+def test_nested_files(tmp_path: Path, name: str, content: str) -> None:
+    assert load(file_of(tmp_path, content, name)).labels == JOB_LABELS
+
+
+def test_numbers_in_lists_become_their_shortest_text() -> None:
+    numbers = [1, 39.0, 0.5, -0.0, 1e16, 2**70]
+    tree = from_nested({"*": {"X": numbers, "Y": (7,)}}, "test")
+    texts = ["1", "39", "0.5", "0", "1e+16", "1180591620717411303424", "7"]
+    assert [tree.labels[leaf] for leaf in tree.leaves] == texts
+
+
+def test_leaf_listed_twice_under_one_parent_is_one_leaf() -> None:
+    assert from_nested({"*": ["1", 1, 1.0]}, "test").labels == ("*", "1")
+
+
+# Refusals: the shape
+
+
+def test_inner_empty_cell(tmp_path: Path) -> None:
+    assert complaints(tmp_path, "a;X;*\nb;;*\n") == [
+        ("line 2", "cell 2 is empty, but a later one is not")
+    ]
+
+
+def test_empty_leaf(tmp_path: Path) -> None:
+    assert complaints(tmp_path, ";X;*\n") == [("line 1", "cell 1 is empty, but a later one is not")]
+
+
+def test_two_parents(tmp_path: Path) -> None:
+    assert complaints(tmp_path, "a,X,*\nb,X,Y,*\nc,X,Z,*\n") == [
+        ("line 2", '"X" has 3 parents: "*" (line 1), "Y" (line 2), "Z" (line 3)')
+    ]
+
+
+def test_leaf_given_twice_with_different_paths(tmp_path: Path) -> None:
+    assert complaints(tmp_path, "a,X,*\nb,Y,*\na,Y,*\n") == [
+        ("line 3", '"a" has 2 parents: "X" (line 1), "Y" (line 3)')
+    ]
+
+
+def test_leaf_given_twice_with_the_same_path_is_fine(tmp_path: Path) -> None:
+    assert load(file_of(tmp_path, "a,X,*\nb,X,*\na,X,*\n")).labels == ("*", "X", "a", "b")
+
+
+def test_cycle_in_a_row(tmp_path: Path) -> None:
+    assert complaints(tmp_path, "a;X;a;*\nb;*;X;*\n") == [
+        ("line 1", 'a cycle: "a" stands above itself'),
+        ("line 2", 'a cycle: "*" stands above itself'),
+    ]
+
+
+def test_cycle_across_rows_is_told_once(tmp_path: Path) -> None:
+    [(place, what)] = complaints(tmp_path, "a;b;*\nb;a;*\nc;*\n")
+    assert place == "line 2"
+    assert what in ('a cycle: "a" above "b" above "a"', 'a cycle: "b" above "a" above "b"')
+
+
+def test_several_cycles_are_told(tmp_path: Path) -> None:
+    found = complaints(tmp_path, "a;b;*\nb;a;*\nc;d;e;*\nd;e;c;*\n")
+    assert [place for place, what in found if what.startswith("a cycle")] == ["line 2", "line 4"]
+
+
+def test_cycle_without_end(tmp_path: Path) -> None:
+    found = [what.partition(":")[0] for _, what in complaints(tmp_path, "a;b\nb;a\n")]
+    assert found == ["there are 2 roots", "a cycle"]
+
+
+def test_many_cycles_take_no_time() -> None:
+    rows = [row for n in range(5_000) for row in ([f"a{n}", f"b{n}", "*"], [f"b{n}", f"a{n}", "*"])]
+    begin = time.perf_counter()
+    refusal(lambda: from_rows(rows, "test"))
+    assert time.perf_counter() - begin < 5
+
+
+def test_two_roots(tmp_path: Path) -> None:
+    path = file_of(tmp_path, "a,X\nb,X\nc,Y\n")
+    [problem] = refusal(lambda: load(path)).problems
+    assert problem.what == 'there are 2 roots: "X" (line 1), "Y" (line 3)'
+    assert "header" in problem.do
+
+
+def test_row_that_stops_short_of_the_root(tmp_path: Path) -> None:
+    assert complaints(tmp_path, "a,X,*\nb,X\n") == [
+        ("line 2", 'there are 2 roots: "*" (line 1), "X" (line 2)')
+    ]
+
+
+def test_many_roots_are_counted(tmp_path: Path) -> None:
+    path = file_of(tmp_path, "".join(f"leaf{n}\t*\n" for n in range(50)))
+    [problem] = refusal(lambda: load(path)).problems
+    assert problem.what.startswith("there are 50 roots: ")
+    assert problem.what.endswith("and 40 more")
+    assert ", or ;" in problem.do
+
+
+@pytest.mark.parametrize("leaf", ["X,*", "X,X,*"])
+def test_leaf_that_is_also_a_parent(tmp_path: Path, leaf: str) -> None:
+    assert complaints(tmp_path, f"a,X,*\n{leaf}\n") == [
+        ("line 2", '"X" is both a leaf (line 2) and a parent (line 1)')
+    ]
+
+
+def test_root_that_is_also_a_leaf(tmp_path: Path) -> None:
+    assert complaints(tmp_path, "*\na,*\n") == [
+        ("line 2", '"*" is both a leaf (line 1) and a parent (line 2)')
+    ]
+
+
+def test_ragged_quoting(tmp_path: Path) -> None:
+    content = '"a"x,X,*\nb,,*\n"c,X,*\nd,X,*\n'
+    assert complaints(tmp_path, content) == [
+        ("line 1", "the quotes in this row do not match"),
+        ("line 2", "cell 2 is empty, but a later one is not"),
+        ("line 3", "the quotes in this row do not match"),
+    ]
+
+
+def test_lines_are_counted_over_quoted_line_breaks(tmp_path: Path) -> None:
+    assert complaints(tmp_path, '"a\nb",*\n\n,*\n')[0][0] == "line 4"
+
+
+def test_all_problems_at_once_in_order_of_lines(tmp_path: Path) -> None:
+    content = "a,X,*\nb,,*\nc,Y,c,*\na,Y,*\nd,Z\nX,*\n"
+    assert complaints(tmp_path, content) == [
+        ("line 2", "cell 2 is empty, but a later one is not"),
+        ("line 3", 'a cycle: "c" stands above itself'),
+        ("line 4", '"a" has 2 parents: "X" (line 1), "Y" (line 4)'),
+        ("line 5", 'there are 2 roots: "*" (line 1), "Z" (line 5)'),
+        ("line 6", '"X" is both a leaf (line 6) and a parent (line 1)'),
+    ]
+
+
+def test_first_ten_problems_are_shown(tmp_path: Path) -> None:
+    path = file_of(tmp_path, "a,*\n" + "b,,*\n" * 25)
+    error = refusal(lambda: load(path))
+    assert error.exit_code == 2
+    assert len(error.problems) == 25
+    assert error.text().endswith("… and 15 more problems.")
+
+
+def test_labels_that_would_spoil_a_message_are_escaped() -> None:
+    error = refusal(lambda: from_rows([["\x1b[31m", "X", "*"], ["\x1b[31m", "Y", "*"]], "test"))
+    assert "\x1b" not in error.text()
+
+
+# Refusals: nested
+
+
+@pytest.mark.parametrize(
+    ("tree", "said"),
+    [
+        ({}, ["there are no labels in it"]),
+        ([], ["a taxonomy is a table with one key, its root"]),
+        ("ANY", ["a taxonomy is a table with one key, its root"]),
+        ({"A": {}, "B": {}}, ['there are 2 roots: "A", "B"']),
+        ({"A": "b"}, ['there is neither a table nor a list under "A"']),
+        ({"A": None}, ['there is neither a table nor a list under "A"']),
+        ({"A": 3}, ['there is neither a table nor a list under "A"']),
+        ({"": {}}, ["a label is empty"]),
+        ({"A": {"": {}}}, ['a label under "A" is empty']),
+        ({"A": ["", "b"]}, ['a label under "A" is empty']),
+        ({"A": [True]}, ['a label under "A" is neither text nor a number']),
+        ({"A": [None]}, ['a label under "A" is neither text nor a number']),
+        ({"A": [float("nan")]}, ['a label under "A" is neither text nor a number']),
+        ({"A": [float("inf")]}, ['a label under "A" is neither text nor a number']),
+        ({"A": [{"b": {}}]}, ['a label under "A" is neither text nor a number']),
+        ({"A": [["b"]]}, ['a label under "A" is neither text nor a number']),
+        ({"*": {"X": ["a"], "Y": ["a"]}}, ['"a" has 2 parents: "X", "Y"']),
+        ({"*": {"X": {"a": ["b"]}, "Y": ["a"]}}, None),
+        ({"A": {"B": ["A"]}}, None),
+        ({"*": {"A": ["A", "b"]}}, ['"A" is both a leaf and a parent']),
+        (
+            {"*": {"X": "x", "Y": [False], "Z": {"": {}}}},
+            [
+                'there is neither a table nor a list under "X"',
+                'a label under "Y" is neither text nor a number',
+                'a label under "Z" is empty',
+            ],
+        ),
+    ],
+)
+def test_nested_refusals(tmp_path: Path, tree: dict[str, object], said: list[str] | None) -> None:
+    error = refusal(lambda: from_nested(tree, "policy.toml"))
+    assert {problem.where for problem in error.problems} == {"policy.toml"}
+    if said is not None:
+        assert [problem.what for problem in error.problems] == said
+    refusal(lambda: load(file_of(tmp_path, json.dumps(tree), "tree.json")))
+
+
+def test_nested_cycle() -> None:
+    error = refusal(lambda: from_nested({"A": {"B": {"A": {}}}}, "test"))
+    assert any(problem.what.startswith("a cycle") for problem in error.problems)
+
+
+def test_nested_two_parents_and_both_leaf_and_parent() -> None:
+    error = refusal(lambda: from_nested({"*": {"X": {"a": ["b"]}, "Y": ["a"]}}, "test"))
+    assert [problem.what for problem in error.problems] == [
+        '"a" has 2 parents: "X", "Y"',
+        '"a" is both a leaf and a parent',
+    ]
+
+
+def test_toml_date_is_no_label(tmp_path: Path) -> None:
+    found = complaints(tmp_path, "A = [2024-05-01]\n", "t.toml")
+    assert found == [("", 'a label under "A" is neither text nor a number')]
+
+
+def test_json_key_given_twice(tmp_path: Path) -> None:
+    content = '{"*": {"X": ["a"], "X": ["b"], "Y": 1}}'
+    assert complaints(tmp_path, content, "t.json") == [
+        ("", '"X" is given 2 times in one table'),
+        ("", 'there is neither a table nor a list under "Y"'),
+    ]
+
+
+# Refusals: the file
+
+
+@pytest.mark.parametrize("content", [b"", b"\xef\xbb\xbf", b"\n", b"\n\n", b",,\n"])
+def test_empty_csv(tmp_path: Path, content: bytes) -> None:
+    assert complaints(tmp_path, content) == [("", "there are no labels in it")]
+
+
+@pytest.mark.parametrize("name", ["t.toml", "t.json"])
+@pytest.mark.parametrize("content", [b"", b"\xef\xbb\xbf", b" \n\n"])
+def test_empty_nested_file(tmp_path: Path, name: str, content: bytes) -> None:
+    assert complaints(tmp_path, content, name) == [("", "there are no labels in it")]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "place", "start"),
+    [
+        ("t.toml", "[ANY]\nBlue = [\n'a' 'b']\n", "line 3", "this is not TOML: "),
+        ("t.toml", "[ANY]\nBlue = [", "line 2", "this is not TOML: "),
+        ("t.toml", "[A]\nB = {}\nB = {}\n", "line 3", "this is not TOML: "),
+        ("t.json", '{"ANY":\n  {"Blue": }}', "line 2", "this is not JSON: "),
+        ("t.json", '{"ANY": [' + "9" * 5000 + "]}", "line 1", "this is not JSON: "),
+        ("t.toml", "ANY = [" + "9" * 5000 + "]\n", "line 1", "this is not TOML: "),
+    ],
+)
+def test_bad_syntax(tmp_path: Path, name: str, content: str, place: str, start: str) -> None:
+    [(where, what)] = complaints(tmp_path, content, name)
+    assert where == place
+    assert what.startswith(start)
+
+
+@pytest.mark.parametrize("name", ["t.toml", "t.json"])
+def test_nested_file_must_be_utf8(tmp_path: Path, name: str) -> None:
+    content = '{"ANY":\n ["Küche"]}'.encode("latin-1")
+    assert complaints(tmp_path, content, name) == [("line 2", "this is not UTF-8")]
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.toml", "t.json"])
+def test_utf16_is_refused(tmp_path: Path, name: str) -> None:
+    assert complaints(tmp_path, "a;*\n".encode("utf-16"), name) == [("line 1", "this is not UTF-8")]
+
+
+@pytest.mark.parametrize("name", ["t.txt", "t", "t.csv.bak"])
+def test_unknown_suffix(tmp_path: Path, name: str) -> None:
+    path = file_of(tmp_path, JOB_CSV, name)
+    [problem] = refusal(lambda: load(path)).problems
+    assert problem.where == str(path)
+    assert problem.do == "give a .csv, .toml or .json file"
+
+
+@pytest.mark.parametrize("name", ["folder", "folder.csv"])
+def test_folder_instead_of_file(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).mkdir()
+    [problem] = refusal(lambda: load(tmp_path / name)).problems
+    assert problem.what == "this is a folder, not a file"
+
+
+def test_missing_file(tmp_path: Path) -> None:
+    [problem] = refusal(lambda: load(tmp_path / "none.csv")).problems
+    assert problem.what == "cannot be read: No such file or directory"
+    assert problem.where == str(tmp_path / "none.csv")
+
+
+def test_unreadable_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def denied(_: Path) -> bytes:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_bytes", denied)
+    assert complaints(tmp_path, JOB_CSV) == [("", "cannot be read: Permission denied")]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("t.json", '{"a":' * 100_000 + "{}" + "}" * 100_000),
+        ("t.toml", "a = " + "{a = " * 5_000 + "{}" + "}" * 5_000),
+    ],
+)
+def test_nesting_that_the_parsers_cannot_follow(tmp_path: Path, name: str, content: str) -> None:
+    assert complaints(tmp_path, content, name) == [("", "the tables are nested too deeply")]
+
+
+# Writing and drawing
+
+
+def test_save_writes_plain_csv(tmp_path: Path) -> None:
+    save(from_nested(JOBS, "test"), tmp_path / "job.csv")
+    assert (tmp_path / "job.csv").read_bytes() == JOB_CSV.encode()
+    assert os.listdir(tmp_path) == ["job.csv"]
+
+
+def test_save_quotes_only_what_needs_it(tmp_path: Path) -> None:
+    rows = [["17", "[0,18)", "*"], ["a;b", "x", "*"], ['"', "x", "*"], [" s\r", "*"]]
+    save(from_rows(rows, "test"), tmp_path / "t.csv")
+    expected = '17,"[0,18)",*\n"a;b","x","*"\n"""",x,*\n" s\r",*\n'
+    assert (tmp_path / "t.csv").read_bytes().decode() == expected
+
+
+def test_save_replaces_and_clears_what_a_killed_run_left(tmp_path: Path) -> None:
+    file_of(tmp_path, "old")
+    file_of(tmp_path, "half a ta", ".job.csv.part")
+    save(from_nested(JOBS, "test"), tmp_path / "job.csv")
+    assert load(tmp_path / "job.csv").labels == JOB_LABELS
+    assert os.listdir(tmp_path) == ["job.csv"]
+
+
+def test_failed_save_leaves_the_old_file_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    path = file_of(tmp_path, "old")
+    monkeypatch.setattr(os, "fsync", full)
+    [problem] = refusal(lambda: save(from_nested(JOBS, "test"), path)).problems
+    assert problem.what == "cannot be written: No space left on device"
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["job.csv"]
+
+
+def test_save_refuses_places_it_cannot_write(tmp_path: Path) -> None:
+    jobs = from_nested(JOBS, "test")
+    (tmp_path / "folder.csv").mkdir()
+    file_of(tmp_path, "", "file")
+    for name in ("none/job.csv", "folder.csv", "file/job.csv", "job.toml"):
+        refusal(lambda name=name: save(jobs, tmp_path / name))  # type: ignore[misc]
+    assert sorted(os.listdir(tmp_path)) == ["file", "folder.csv"]
+
+
+def test_render() -> None:
+    drawing = (
+        "ANY\n├── Blue\n│   ├── Janitor\n│   └── Mover\n└── White\n    ├── Manager\n    └── Clerk"
+    )
+    jobs = from_nested(JOBS, "test")
+    assert render(jobs) == drawing
+    assert render(jobs, most=7) == drawing
+    assert render(jobs, most=3) == "ANY\n├── Blue\n│   ├── Janitor\n… and 4 more labels"
+    assert render(jobs, most=0) == "… and 7 more labels"
+    assert render(Taxonomy(("*",), (-1,))) == "*"
+
+
+def test_render_escapes_control_characters() -> None:
+    assert render(from_rows([["a\nb", "\x1b[2J"]], "test")) == "'\\x1b[2J'\n└── 'a\\nb'"
+
+
+# Round trips
+
+labels = st.text(min_size=1, max_size=6) | st.text('ab,;"\r\n\ufeff *', min_size=1, max_size=4)
+
+
+@st.composite
+def trees(draw: st.DrawFn) -> list[tuple[str, ...]]:
+    """Leaf-to-root rows of a tree with any labels, in pre-order."""
+    names = draw(st.lists(labels, min_size=1, max_size=12, unique=True))
+    paths: list[tuple[str, ...]] = [(names[0],)]
+    for name in names[1:]:
+        paths.append((name, *draw(st.sampled_from(paths))))
+    inner = {label for path in paths for label in path[1:]}
+    return [path for path in paths if path[0] not in inner]
+
+
+@given(trees())
+@example([("a", "x;y")])
+@example([("a;b",)])
+@example([("\ufeffa", "*")])
+@example([("a\r", "\n")])
+@example([("a", '";"'), ('b"', '";"')])
+def test_rows_survive_saving(rows: list[tuple[str, ...]]) -> None:
+    tree = from_rows(rows, "test")
+    assert sorted(tree.rows()) == sorted(rows)
+    assert from_rows(tree.rows(), "test") == tree
+    with TemporaryDirectory() as folder:
+        save(tree, Path(folder) / "t.csv")
+        assert load(Path(folder) / "t.csv") == tree
+
+
+@given(trees())
+def test_nested_survives(rows: list[tuple[str, ...]]) -> None:
+    tree = from_rows(rows, "test")
+    assert from_nested(tree.nested(), "test") == tree
+    with TemporaryDirectory() as folder:
+        path = file_of(Path(folder), json.dumps(tree.nested()), "t.json")
+        assert load(path) == tree
+
+
+@given(trees(), st.integers(0, 15))
+def test_drawing_has_a_line_for_each_label(rows: list[tuple[str, ...]], most: int) -> None:
+    tree = from_rows(rows, "test")
+    assert len(render(tree).split("\n")) == len(tree.labels)
+    assert len(render(tree, most=most).split("\n")) == min(most + 1, len(tree.labels))
+
+
+@given(trees())
+def test_links_agree(rows: list[tuple[str, ...]]) -> None:
+    tree = from_rows(rows, "test")
+    for node, parent in enumerate(tree.parents):
+        assert all(tree.parents[child] == node for child in tree.children(node))
+        assert (node in tree.leaves) == (not tree.children(node))
+        if node:
+            assert node in tree.children(parent)
+            assert tree.depth(node) == tree.depth(parent) + 1
+
+
+def tree_or_refusal(action: Callable[[], Taxonomy]) -> Taxonomy | InputError:
+    """Let nothing else through: any other exception would be a traceback for the user."""
+    try:
+        return action()
+    except InputError as error:
+        return error
+
+
+@given(st.lists(st.lists(st.sampled_from(["", *"abcd"]), max_size=4), max_size=5))
+def test_any_rows_give_a_tree_or_an_input_error(rows: list[list[str]]) -> None:
+    outcome = tree_or_refusal(lambda: from_rows(rows, "test"))
+    if isinstance(outcome, Taxonomy):
+        assert set(outcome.leaf_of) == {row[0] for row in rows if any(row)}
+    else:
+        assert outcome.problems
+
+
+@given(
+    st.text('ab,;"\r\n*', max_size=30) | st.text(max_size=20),
+    st.sampled_from(["csv", "toml", "json"]),
+)
+def test_any_text_gives_a_tree_or_an_input_error(text: str, kind: str) -> None:
+    with TemporaryDirectory() as folder:
+        path = file_of(Path(folder), text, f"t.{kind}")
+        tree_or_refusal(lambda: load(path))
+
+
+@given(st.binary(max_size=20), st.sampled_from(["csv", "toml", "json"]))
+def test_any_bytes_give_a_tree_or_an_input_error(data: bytes, kind: str) -> None:
+    with TemporaryDirectory() as folder:
+        path = file_of(Path(folder), data, f"t.{kind}")
+        tree_or_refusal(lambda: load(path))
+
+
+# Size
+
+
+def test_large_file_loads_fast(tmp_path: Path) -> None:
+    lines = (f"v{n},a{n // 5},b{n // 50},c{n // 500},ANY\n" for n in range(50_000))
+    path = file_of(tmp_path, "".join(lines))
+    begin = time.perf_counter()
+    tree = load(path)
+    assert time.perf_counter() - begin < 2  # well under a second where nothing else runs
+    assert len(tree.leaves) == 50_000
+
+
+def test_deep_trees_do_not_recurse(tmp_path: Path) -> None:
+    chain = [str(n) for n in range(20_000)]
+    tree = from_rows([chain], "test")
+    assert tree.depth(len(chain) - 1) == len(chain) - 1
+    save(tree, tmp_path / "deep.csv")
+    assert load(tmp_path / "deep.csv") == tree
+    assert from_nested(tree.nested(), "test") == tree
+    assert render(tree, most=2) == "19999\n└── 19998\n… and 19998 more labels"
+
+
+# Makers
+
+
+def test_by_prefix() -> None:
+    tree = by_prefix(["01299", "01234", "09999", "01234"], [1, 2, 3])
+    assert tree.rows() == [
+        ("01234", "012**", "01***", "0****", "*"),
+        ("01299", "012**", "01***", "0****", "*"),
+        ("09999", "099**", "09***", "0****", "*"),
+    ]
+
+
+def test_by_prefix_of_codes_of_several_lengths() -> None:
+    tree = by_prefix(["0", "01", "0123", "9"], [3, 2], root="ZIP", pad="x")
+    assert tree.rows() == [
+        ("0", "0xxx", "ZIP"),
+        ("01", "01xx", "ZIP"),
+        ("0123", "012x", "01xx", "ZIP"),
+        ("9", "9xxx", "ZIP"),
+    ]
+
+
+def test_by_prefix_as_long_as_the_code() -> None:
+    assert by_prefix(["12", "34"], [2, 9]).rows() == [("12", "*"), ("34", "*")]
+
+
+@given(st.lists(st.text("éü*", min_size=1, max_size=4), min_size=1), st.sets(st.integers(1, 5)))
+def test_by_prefix_makes_a_tree_or_hides_what_it_refuses(
+    values: list[str], lengths: set[int]
+) -> None:
+    outcome = tree_or_refusal(lambda: by_prefix(values, sorted(lengths)))
+    if isinstance(outcome, Taxonomy):
+        assert set(outcome.leaf_of) == set(values)
+        assert by_prefix(reversed(values), sorted(lengths)) == outcome
+    else:
+        assert not set("éü") & set(outcome.text())
+
+
+def test_by_date_days() -> None:
+    tree = by_date(["2024-05-02", "2023-12-31", "2024-05-01"])
+    assert tree.rows() == [
+        ("2023-12-31", "2023-12", "2023", "*"),
+        ("2024-05-01", "2024-05", "2024", "*"),
+        ("2024-05-02", "2024-05", "2024", "*"),
+    ]
+
+
+def test_by_date_timestamps() -> None:
+    tree = by_date(["2024-05-01T23:59:59.5+02:00", "2024-05-01 08:00", "2024-06-01T00:00Z"])
+    assert [row[1] for row in tree.rows()] == ["2024-05-01", "2024-05-01", "2024-06-01"]
+    assert {len(row) for row in tree.rows()} == {5}
+
+
+def test_by_date_in_other_formats() -> None:
+    tree = by_date(["3.2.2024", "01.03.1999"], "%d.%m.%Y", root="ANY")
+    assert tree.rows() == [
+        ("01.03.1999", "1999-03", "1999", "ANY"),
+        ("3.2.2024", "2024-02", "2024", "ANY"),
+    ]
+    tree = by_date(["03/02/24 17:05"], "%d/%m/%y %H:%M")
+    assert tree.rows() == [("03/02/24 17:05", "2024-02-03", "2024-02", "2024", "*")]
+    assert by_date(["0999-05"], "%Y-%m").rows() == [("0999-05", "0999", "*")]
+
+
+def test_by_bins() -> None:
+    tree = by_bins(["64", "0", "120", "17.5", "18", "9"], [0, "18", 65.0, 120])
+    assert tree.rows() == [
+        ("0", "[0,18)", "[0,120]"),
+        ("9", "[0,18)", "[0,120]"),
+        ("17.5", "[0,18)", "[0,120]"),
+        ("18", "[18,65)", "[0,120]"),
+        ("64", "[18,65)", "[0,120]"),
+        ("120", "[65,120]", "[0,120]"),
+    ]
+
+
+def test_by_bins_with_one_interval_and_with_empty_ones() -> None:
+    assert by_bins(["1", "2"], [0, 5]).rows() == [("1", "[0,5]"), ("2", "[0,5]")]
+    assert by_bins(["9"], [0, 5, 8, 10]).labels == ("[0,10]", "[8,10]", "9")
+
+
+def test_by_bins_with_decimal_comma() -> None:
+    tree = by_bins(["0,5", "1,5", "-1e0"], ["-1", "0,75", 2.5], decimal=",")
+    assert tree.rows() == [
+        ("-1e0", "[-1,0.75)", "[-1,2.5]"),
+        ("0,5", "[-1,0.75)", "[-1,2.5]"),
+        ("1,5", "[0.75,2.5]", "[-1,2.5]"),
+    ]
+    refusal(lambda: by_bins(["1.5"], [0, 2], decimal=","))
+
+
+def test_by_bins_keeps_large_whole_numbers_apart() -> None:
+    edge = 2**53 + 1
+    tree = by_bins([str(2**53), str(edge)], [0, edge, 2**60])
+    assert [row[1] for row in tree.rows()] == [f"[0,{edge})", f"[{edge},{2**60}]"]
+
+
+def test_by_equal() -> None:
+    tree = by_equal(["0", "3", "5", "10"], 4)
+    assert [row[:2] for row in tree.rows()] == [
+        ("0", "[0,2.5)"),
+        ("3", "[2.5,5)"),
+        ("5", "[5,7.5)"),
+        ("10", "[7.5,10]"),
+    ]
+    assert tree.labels[0] == "[0,10]"
+
+
+def test_by_equal_prints_no_rounding_noise() -> None:
+    tree = by_equal(["0.1", "0.25", "0.35", "0.4"], 3)
+    assert [row[1] for row in tree.rows()] == ["[0.1,0.2)", "[0.2,0.3)", "[0.3,0.4]", "[0.3,0.4]"]
+
+
+def test_by_equal_of_a_constant() -> None:
+    assert by_equal(["5", "5.0"], 3).rows() == [("5", "[5,5]"), ("5.0", "[5,5]")]
+
+
+@given(
+    st.lists(st.floats(allow_nan=False, allow_infinity=False) | st.integers(), min_size=1),
+    st.integers(1, 9),
+)
+def test_by_equal_places_every_number(numbers: list[float], count: int) -> None:
+    values = [repr(number) for number in numbers]
+    tree = by_equal(values, count)
+    assert set(tree.leaf_of) == set(values)
+    assert len(tree.children(0)) <= max(count, len(values))
+
+
+SECRET = "Zyzzyva"
+
+
+@pytest.mark.parametrize(
+    ("make", "what"),
+    [
+        (lambda: by_date([SECRET, "2024-05-01"]), "1 of the 2 values are no dates in ISO form"),
+        (
+            lambda: by_date([SECRET], "%Y-%m-%d"),
+            '1 of the 1 values are no dates of the form "%Y-%m-%d"',
+        ),
+        (lambda: by_date([SECRET], "%Y %Q"), '1 of the 1 values are no dates of the form "%Y %Q"'),
+        (lambda: by_date([SECRET], "%Y %Y"), '1 of the 1 values are no dates of the form "%Y %Y"'),
+        (lambda: by_bins([SECRET, "1"], [0, 2]), "1 of the 2 values are no numbers"),
+        (lambda: by_equal([SECRET, "1"], 2), "1 of the 2 values are no numbers"),
+        (
+            lambda: by_prefix([SECRET, SECRET + "s", "x"], [3], root=SECRET),
+            "1 of the 3 values are also the label of a group",
+        ),
+        (
+            lambda: by_prefix([f"{SECRET}**", f"{SECRET}12"], [len(SECRET)]),
+            "1 of the 2 values are also the label of a group",
+        ),
+    ],
+)
+def test_makers_hide_values(make: Callable[[], Taxonomy], what: str) -> None:
+    error = refusal(make)
+    assert [problem.what for problem in error.problems] == [what]
+    assert SECRET not in error.text()
+    assert SECRET in error.text(show_values=True)
+
+
+@pytest.mark.parametrize(
+    "bad", ["", "nan", "inf", "1_000", "0x10", "1e999", "1,5", "--1", "٣", "9" * 5000]
+)
+def test_texts_that_are_no_numbers(bad: str) -> None:
+    refusal(lambda: by_equal([bad, "1"], 2))
+
+
+def test_by_bins_counts_values_outside() -> None:
+    error = refusal(lambda: by_bins(["-7331", "5", "9441"], [0, 5.5, 10]))
+    [problem] = error.problems
+    assert problem.what == "2 of the 3 values lie outside [0,10]"
+    assert problem.values == ("-7331", "9441")
+    assert "7331" not in error.text()
+
+
+def test_days_and_times_in_one_column() -> None:
+    error = refusal(lambda: by_date(["2024-05-01", "2024-05-01T10:00"]))
+    assert [problem.values for problem in error.problems] == [("2024-05-01",)]
+    assert "2024" not in error.text()
+
+
+def test_by_date_needs_more_than_years() -> None:
+    error = refusal(lambda: by_date(["2024"], "%Y"))
+    assert "2024" not in error.text()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: by_prefix(["1"], []),
+        lambda: by_prefix(["1"], [0]),
+        lambda: by_prefix(["1"], [2, -1]),
+        lambda: by_prefix(["1"], [1], pad=""),
+        lambda: by_prefix(["1"], [1], pad="**"),
+        lambda: by_prefix(["12"], [1], root=""),
+        lambda: by_prefix(["12"], [1], root="1*"),
+        lambda: by_prefix(["*"], [1]),
+        lambda: by_date(["2024-05-01"], root="2024"),
+        lambda: by_date(["01.05."], "%d.%m."),
+        lambda: by_bins(["1"], []),
+        lambda: by_bins(["1"], [1]),
+        lambda: by_bins(["1"], [0, 2, 2]),
+        lambda: by_bins(["1"], [2, 0]),
+        lambda: by_bins(["1"], [0, "many"]),
+        lambda: by_bins(["1"], [0, float("inf")]),
+        lambda: by_equal(["1"], 0),
+        lambda: by_prefix([], [1]),
+        lambda: by_prefix(["", "1"], [1]),
+        lambda: by_date([]),
+        lambda: by_bins([], [0, 1]),
+        lambda: by_equal([], 2),
+    ],
+)
+def test_makers_refuse_what_makes_no_tree(make: Callable[[], Taxonomy]) -> None:
+    refusal(make)
+
+
+# Real hierarchies
+
+
+@pytest.mark.data
+def test_hierarchies_of_the_arx_adult_data() -> None:
+    beside = Path(__file__).resolve().parents[3] / "shared" / "data"
+    folder = Path(os.environ.get("RETICENT_DATA", beside)) / "arx_adult"
+    files = sorted(folder.glob("adult_hierarchy_*.csv"))
+    if not files:
+        pytest.skip("no adult_hierarchy_*.csv: set RETICENT_DATA to the folder above arx_adult")
+    table = re.findall(
+        r"^\| ([\w-]+) \| (\d+) \| (\d+) \|", (folder / "README.md").read_text(), re.M
+    )
+    expected = {name: (int(columns), int(leaves)) for name, columns, leaves in table}
+    found = {}
+    for file in files:
+        tree = load(file)
+        depths = {tree.depth(leaf) for leaf in tree.leaves}
+        assert len(depths) == 1, file.name
+        assert tree.labels[0] == "*"
+        name = file.stem.removeprefix("adult_hierarchy_")
+        found[name] = (depths.pop() + 1, len(tree.leaves))
+    assert found == expected
