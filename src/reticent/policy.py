@@ -238,6 +238,13 @@ class Policy(Record):
             )
         if problems:
             raise InputError(problems)
+        return self.roles_in(columns)
+
+    def roles_in(self, columns: Sequence[str]) -> Roles:
+        """The roles of those columns that are there, as in a published table."""
+        over, sensitive, _ = columns_of(self.promises)
+        named = {*over, *sensitive, *self.drop, *self.keep, *filter(None, [self.class_])}
+        rest = [column for column in columns if column not in named]
         kept = set(rest) | set(self.keep)
         listed_first = [column for column in self.attributes if column in over]
         return Roles(

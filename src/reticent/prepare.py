@@ -199,14 +199,7 @@ def _default(column: Column, reading: Reading) -> Attribute:
 
 def _warnings(prepared: Prepared) -> Iterator[str]:
     """What a steward should hear although it breaks no promise."""
-    rows = prepared.table.rows
-    for name in (*prepared.roles.kept, *prepared.roles.sensitive):
-        count = len(prepared.table.columns[name].values)
-        if rows > 1 and count >= 0.9 * rows:
-            yield (
-                f'column "{name}" is released as it is and holds {count} distinct values in '
-                f"{rows} rows: it may identify people. Consider dropping it."
-            )
+    yield from nearly_unique(prepared.table, prepared.roles)
     for domain in prepared.domains:
         attribute = prepared.policy.attributes.get(domain.name)
         if domain.scale is not None and not (
@@ -215,6 +208,17 @@ def _warnings(prepared: Prepared) -> Iterator[str]:
             yield (
                 f'column "{domain.name}" has no range in the policy, so its real smallest and '
                 "largest values are published as the ends of intervals."
+            )
+
+
+def nearly_unique(table: Table, roles: Roles) -> Iterator[str]:
+    """Columns released as they are that tell nearly every record from the others."""
+    for name in (*roles.kept, *roles.sensitive):
+        count = len(table.columns[name].values)
+        if table.rows > 1 and count >= 0.9 * table.rows:
+            yield (
+                f'column "{name}" is released as it is and holds {count} distinct values in '
+                f"{table.rows} rows: it may identify people. Consider dropping it."
             )
 
 

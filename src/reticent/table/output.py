@@ -45,6 +45,12 @@ class Sheet:
         """How many rows are written."""
         return int(self.counts.sum())
 
+    @property
+    def longest(self) -> int:
+        """No printed line has more bytes than this."""
+        cells = (pc.binary_length(pc.cast(v, pa.large_string())) for v in self.values if len(v))
+        return sum(2 * (pc.max(lengths).as_py() or 0) + 4 for lengths in cells)
+
     def select(self, names: Sequence[str]) -> Sheet:
         """The sheet with only these columns, rows as they stand."""
         at = [self.names.index(name) for name in names]

@@ -1,0 +1,468 @@
+"""The command line: each command parses, calls one function and prints one report."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import signal
+import sys
+import traceback
+import typing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from reticent import __version__
+from reticent.errors import InputError, ReticentError, Stopped
+
+if TYPE_CHECKING:
+    from reticent.pipeline import Watch
+    from reticent.table.files import Reading
+
+app = typer.Typer(
+    help="Share data about people without sharing what must stay private.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+policy_app = typer.Typer(help="Check a policy, or print its JSON schema.", no_args_is_help=True)
+taxonomy_app = typer.Typer(help="Check, show or make a taxonomy.", no_args_is_help=True)
+app.add_typer(policy_app, name="policy")
+app.add_typer(taxonomy_app, name="taxonomy")
+
+
+# --- what all commands share ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """How a command talks: results on stdout, everything else on stderr."""
+
+    json: bool = False
+    quiet: bool = False
+    show_values: bool = False
+    force: bool = False
+    debug: bool = False
+
+    def result(self, text: str, data: Any) -> None:
+        """Print the answer, in words or for machines."""
+        if self.json:
+            print(json.dumps(data, ensure_ascii=False))
+        elif not self.quiet:
+            print(text)
+
+    def note(self, *texts: str) -> None:
+        """Tell something besides the answer."""
+        if not self.quiet:
+            for text in texts:
+                print(text, file=sys.stderr)
+
+    def failure(self, error: ReticentError) -> None:
+        """Say what went wrong; to machines as well."""
+        if self.json:
+            problems = [problem.text(show_values=self.show_values) for problem in error.problems]
+            print(json.dumps({"error": type(error).__name__, "problems": problems}))
+        print(error.text(show_values=self.show_values), file=sys.stderr)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"reticent {__version__}")
+        raise typer.Exit
+
+
+Version = Annotated[
+    bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+]
+_COMMON: dict[str, Any] = {
+    "json": Annotated[bool, typer.Option("--json", help="Print a machine-readable answer.")],
+    "quiet": Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")],
+    "show_values": Annotated[
+        bool, typer.Option("--show-values", help="Let messages show cell values.")
+    ],
+    "force": Annotated[bool, typer.Option("--force", help="Replace an output that exists.")],
+    "debug": Annotated[bool, typer.Option("--debug", help="Show where an error came from.")],
+    "version": Version,
+}
+_READING: dict[str, Any] = {
+    "delimiter": Annotated[str | None, typer.Option(help="CSV: what parts cells.")],
+    "encoding": Annotated[str | None, typer.Option(help="CSV: utf-8, latin-1, utf-16, …")],
+    "decimal": Annotated[str, typer.Option(help="CSV: the decimal sign, . or ,")],
+    "date_format": Annotated[str | None, typer.Option(help="CSV: dates, such as %d.%m.%Y")],
+}
+
+
+def command(group: typer.Typer, name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Register a command: its own options, those common to all, and its failures' exit codes.
+
+    A parameter `say` receives the common options, `reading` those about reading files.
+    """
+
+    def register(function: Callable[..., None]) -> Callable[..., None]:
+        hints = typing.get_type_hints(function, include_extras=True)
+        own = list(inspect.signature(function).parameters.values())
+        reads = any(p.name == "reading" for p in own)
+        extra = {**(_READING if reads else {}), **_COMMON}
+        defaults = {"decimal": ".", "delimiter": None, "encoding": None, "date_format": None}
+
+        def run(**given: Any) -> None:
+            say = Say(**{key: given.pop(key) for key in _COMMON if key != "version"})
+            given.pop("version")
+            with _failing_well(say):
+                if reads:
+                    given["reading"] = _reading(**{key: given.pop(key) for key in _READING})
+                function(say=say, **given)
+
+        only = inspect.Parameter.KEYWORD_ONLY
+        kept = [p for p in own if p.name not in ("say", "reading")]
+        shown = [p.replace(kind=only, annotation=hints[p.name]) for p in kept]
+        shown += [
+            inspect.Parameter(key, only, default=defaults.get(key, False), annotation=kind)
+            for key, kind in extra.items()
+        ]
+        run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
+        run.__annotations__ = {p.name: p.annotation for p in shown}
+        run.__doc__ = function.__doc__
+        group.command(name)(run)
+        return function
+
+    return register
+
+
+def _reading(
+    delimiter: str | None, encoding: str | None, decimal: str, date_format: str | None
+) -> Reading:
+    from reticent.table.files import Reading
+
+    if decimal not in (".", ","):
+        raise InputError(f"a decimal sign is . or , and not {decimal!r}", where="--decimal")
+    named = {"tab": "\t", "\\t": "\t"}.get(delimiter or "", delimiter)
+    if named is not None and len(named) != 1:
+        raise InputError("a delimiter is one character", where="--delimiter", do="tab works too.")
+    return Reading(named, None, encoding, decimal, date_format)
+
+
+@contextmanager
+def _failing_well(say: Say) -> Iterator[None]:
+    """Turn every failure into a message and an exit code; no traceback, no cell, reaches a user."""
+    try:
+        yield
+    except ReticentError as error:
+        _trace(say, error)
+        say.failure(error)
+        raise typer.Exit(error.exit_code) from None
+    except KeyboardInterrupt:
+        say.failure(Stopped("Stopped before there was anything to write."))
+        raise typer.Exit(130) from None
+    except (typer.Exit, BrokenPipeError):
+        raise
+    except MemoryError:
+        say.failure(InputError("there is not enough memory for this table"))
+        raise typer.Exit(2) from None
+    except Exception as error:
+        _trace(say, error)
+        kind = type(error).__name__
+        say.failure(
+            ReticentError(
+                f"this should not happen ({kind})",
+                do="please report it, with the output of --debug; nothing was written.",
+            )
+        )
+        raise typer.Exit(70) from None
+
+
+def _trace(say: Say, error: BaseException) -> None:
+    """Where an error came from: lines of code only, as its words may quote a cell."""
+    if say.debug:
+        print("".join(traceback.format_tb(error.__traceback__)), file=sys.stderr)
+        words = f": {error}" if say.show_values else ""
+        print(f"{type(error).__name__}{words}", file=sys.stderr)
+
+
+@contextmanager
+def _watching(say: Say) -> Iterator[Watch]:
+    """Progress on a terminal, and Ctrl-C: once to stop and write, twice to stop at once."""
+    from reticent.pipeline import Watch
+
+    state = {"started": False, "stop": False, "stage": ""}
+
+    def interrupted(number: int, frame: Any) -> None:
+        if state["stop"] or not state["started"]:
+            raise KeyboardInterrupt
+        state["stop"] = True
+        say.note("Stopping: writing the release so far. Press Ctrl-C again to write nothing.")
+
+    before = signal.signal(signal.SIGINT, interrupted)
+    shown: Any = None
+    if sys.stderr.isatty() and not say.quiet:
+        from rich.console import Console
+
+        shown = Console(stderr=True).status("reading")
+        shown.start()
+
+    def stage(name: str) -> None:
+        state["stage"] = name
+        if shown:
+            from reticent.refine.compiling import note
+
+            shown.update(_STAGES.get(name, name) + (note() if name == "refine" else ""))
+
+    def step(number: int, values: Sequence[Any]) -> None:
+        if shown:
+            shown.update(
+                f"revealing: {number} refinements, promises at {', '.join(map(str, values))}"
+            )
+
+    try:
+        yield Watch(stage, step, lambda: bool(state["stop"]), lambda: state.update(started=True))
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if shown:
+            shown.stop()
+
+
+_STAGES = {
+    "read": "reading the table",
+    "encode": "fitting the policy to the table",
+    "refine": "looking for what can be revealed",
+    "mask": "masking",
+    "write": "writing",
+    "verify": "recounting every promise on what was written",
+}
+
+
+@app.callback()
+def _root(version: Version = False) -> None:
+    """Share data about people without sharing what must stay private."""
+
+
+# --- commands ------------------------------------------------------------------------------------
+
+Data = Annotated[str, typer.Argument(metavar="DATA", help="A file, a folder or a glob of files.")]
+PolicyPath = Annotated[Path, typer.Option("--policy", "-p", metavar="P", help="A policy file.")]
+Output = Annotated[str, typer.Option("--output", "-o", metavar="OUT", help="Where to write.")]
+
+
+@command(app, "release")
+def release(
+    say: Say,
+    reading: Any,
+    data: Data,
+    policy: PolicyPath,
+    output: Output,
+    trace: Annotated[
+        Path | None, typer.Option(help="Write every step to this .jsonl file.")
+    ] = None,
+    max_steps: Annotated[int | None, typer.Option(min=0, help="Stop after so many steps.")] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(min=0, help="Stop searching after so many seconds.")
+    ] = None,
+) -> None:
+    """Mask a table so that it keeps every promise of a policy."""
+    from reticent import pipeline
+    from reticent.front import render
+
+    with _watching(say) as watch:
+        found = pipeline.release(
+            data, policy, output=output, reading=reading, force=say.force, trace=trace,
+            max_steps=max_steps, time_limit=time_limit, watch=watch,
+        )  # fmt: skip
+    say.note(*found.prepared.table.notes, *(f"Warning: {w}" for w in found.prepared.warnings))
+    say.result(render.release(found), found.summary())
+
+
+@command(app, "verify")
+def verify(
+    say: Say,
+    reading: Any,
+    data: Annotated[str, typer.Argument(metavar="RELEASE", help="A released file or folder.")],
+    policy: PolicyPath,
+    skip_uncheckable: Annotated[
+        bool, typer.Option("--skip-uncheckable", help="Accept what this file alone cannot show.")
+    ] = False,
+) -> None:
+    """Recount every promise on a released table, without the original."""
+    from reticent import pipeline, report
+    from reticent.front import render
+
+    found = pipeline.verify(data, policy, reading=reading)
+    say.note(*(f"Warning: {w}" for w in found.warnings))
+    say.result(render.proof(found), report.verify_summary(found))
+    if not found.holds:
+        raise typer.Exit(1)
+    if found.unchecked and not skip_uncheckable:
+        raise typer.Exit(2)
+
+
+@command(app, "risk")
+def risk(say: Say, reading: Any, data: Data, policy: PolicyPath) -> None:
+    """Show what an attacker could do with a table as it is."""
+    from reticent import pipeline
+    from reticent.front import render
+
+    found = pipeline.risk(data, policy, reading=reading)
+    say.note(*found.prepared.table.notes, *(f"Warning: {w}" for w in found.prepared.warnings))
+    say.result(render.risk(found), found.summary())
+
+
+@command(app, "apply")
+def apply(
+    say: Say,
+    reading: Any,
+    folder: Annotated[Path, typer.Argument(metavar="RELEASE_FOLDER", help="Made by release.")],
+    data: Annotated[str, typer.Argument(metavar="NEW_DATA", help="More rows of the same kind.")],
+    output: Output,
+) -> None:
+    """Mask new rows with the cuts of a release; its promise does not cover them."""
+    from reticent import pipeline
+
+    done = pipeline.apply(folder, data, output=output, reading=reading, force=say.force)
+    strange = "".join(
+        f"\n{rows:,} rows of column {name} held a value not foreseen, which was suppressed."
+        for name, rows in done["unforeseen"].items()
+    )
+    say.result(
+        f"{done['rows']:,} rows masked and written to {output}.{strange}\n"
+        "The promise covers the released table alone, not these rows: verify them if it must.",
+        done,
+    )
+
+
+@command(app, "init")
+def init(
+    say: Say,
+    reading: Any,
+    data: Data,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="POLICY", help="Default: print it.")
+    ] = None,
+) -> None:
+    """Draft a commented policy from a table."""
+    from reticent import pipeline
+
+    text = pipeline.draft(
+        data, output=output, reading=reading, force=say.force, show_values=say.show_values
+    )
+    if output is None and not say.json:
+        print(text, end="")
+    else:
+        where = str(output) if output else None
+        say.result(
+            f"Drafted {output}; look for the lines marked  ?", {"output": where, "policy": text}
+        )
+
+
+@command(policy_app, "check")
+def policy_check(
+    say: Say,
+    reading: Any,
+    policy: Annotated[Path, typer.Argument(metavar="POLICY", help="A policy file.")],
+    data: Annotated[
+        str | None, typer.Argument(metavar="[DATA]", help="The table it is for.")
+    ] = None,
+) -> None:
+    """Report every problem of a policy, and of its fit to a table."""
+    from reticent import pipeline
+
+    found = pipeline.check(policy, data, reading=reading)
+    promises = [promise.text for promise in found.promises]
+    said = "\n".join(f"  {text}" for text in promises)
+    fits = f" and fits {data}" if data else ""
+    say.result(f"{policy} is a valid policy{fits}. It promises:\n{said}", {"promises": promises})
+
+
+@command(policy_app, "schema")
+def policy_schema(say: Say) -> None:
+    """Print the JSON schema of policies, for editors."""
+    from reticent.policy import schema
+
+    print(json.dumps(schema(), indent=1))
+
+
+@command(taxonomy_app, "check")
+def taxonomy_check(
+    say: Say,
+    reading: Any,
+    taxonomy: Annotated[Path, typer.Argument(metavar="TAX", help="A taxonomy file.")],
+    data: Annotated[str | None, typer.Argument(metavar="[DATA]", help="A table.")] = None,
+    column: Annotated[str | None, typer.Option(help="The column of the table it is for.")] = None,
+) -> None:
+    """Report every problem of a taxonomy, and which values of a column it does not cover."""
+    from reticent import pipeline
+
+    found = pipeline.check_taxonomy(taxonomy, data, column, reading=reading)
+    covers = f" It covers every value of column {column}." if column else ""
+    say.result(
+        f"{taxonomy} is a valid taxonomy: {len(found.leaves)} leaves, "
+        f"{len(found.labels)} labels, root {found.labels[0]}.{covers}",
+        {"leaves": len(found.leaves), "labels": len(found.labels), "root": found.labels[0]},
+    )
+
+
+@command(taxonomy_app, "show")
+def taxonomy_show(
+    say: Say, taxonomy: Annotated[Path, typer.Argument(metavar="TAX", help="A taxonomy file.")]
+) -> None:
+    """Draw a taxonomy as a tree."""
+    from reticent.table.taxonomy import load, render
+
+    tree = load(taxonomy)
+    say.result(render(tree), tree.nested())
+
+
+@command(taxonomy_app, "make")
+def taxonomy_make(
+    say: Say,
+    reading: Any,
+    data: Data,
+    column: Annotated[str, typer.Option(help="The column to make it for.")],
+    output: Output,
+    prefix: Annotated[
+        str | None, typer.Option(metavar="1,2,3", help="By leading characters, as for ZIP codes.")
+    ] = None,
+    date: Annotated[bool, typer.Option("--date", help="Day, month, year.")] = False,
+    bins: Annotated[
+        str | None, typer.Option(metavar="0,18,30,…", help="By fixed intervals.")
+    ] = None,
+    equal: Annotated[int | None, typer.Option(min=1, help="By so many intervals.")] = None,
+) -> None:
+    """Make a taxonomy from the values of a column."""
+    from reticent import pipeline
+
+    found = pipeline.make_taxonomy(
+        data, column, output=output, prefix=prefix, date=date, bins=bins, equal=equal,
+        reading=reading, force=say.force,
+    )  # fmt: skip
+    say.result(
+        f"{output}: {len(found.leaves)} leaves below {found.labels[0]}.",
+        {"output": output, "leaves": len(found.leaves), "labels": len(found.labels)},
+    )
+
+
+@command(app, "sample")
+def sample(
+    say: Say,
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="census, bank, clinic or baskets.")],
+    output: Output,
+    rows: Annotated[int, typer.Option(help="How many.")] = 1000,
+    seed: Annotated[int, typer.Option(help="The same seed makes the same rows.")] = 1,
+) -> None:
+    """Make invented data to try things on; into a folder, with a policy for it."""
+    from reticent import pipeline
+
+    written = pipeline.make_sample(kind, rows, seed, output=output, force=say.force)
+    say.result("\n".join(f"Wrote {path}" for path in written), {"written": written})
+
+
+def main() -> None:
+    """Run the command line."""
+    app()
+
+
+if __name__ == "__main__":
+    main()
