@@ -242,10 +242,10 @@ def adult_attribute(name: str) -> str:
 
 
 def rarest_half(values: Sequence[str]) -> list[str]:
-    """The rarer half of the values that occur; four of seven, the harder way to halve them."""
+    """The rarer half of the values that occur, rounded down as the papers do: three of seven."""
     counts = Counter(values)
     rarest = sorted(counts, key=lambda value: (counts[value], value))
-    return rarest[: (len(rarest) + 1) // 2]
+    return rarest[: len(rarest) // 2]
 
 
 def confidence() -> list[str]:

@@ -8,7 +8,6 @@ used, and while the table is being read, so that a quick question gets a quick a
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,16 +18,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reticent import report
 from reticent.errors import Broken, InputError, Unsatisfiable
-from reticent.policy import Policy
 
 if TYPE_CHECKING:
+    from reticent.policy import Policy
     from reticent.prepare import Prepared
     from reticent.privacy.risk import Exposure
     from reticent.privacy.verify import Proof
     from reticent.refine.engine import Step
-    from reticent.table.files import Reading
+    from reticent.table.files import Parsed, Reading
     from reticent.table.output import Sheet
     from reticent.table.recode import Recoding
     from reticent.table.schema import Column, Table
@@ -43,6 +41,7 @@ class Watch:
     step: Callable[[int, Sequence[int | Fraction]], None] = lambda number, values: None
     stop: Callable[[], bool] = lambda: False
     started: Callable[[], None] = lambda: None  # from here on, stopping still gives a release
+    alone: bool = False  # whether the process is ours, and not a user's session
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,17 +63,25 @@ class Release:
     @property
     def cuts(self) -> dict[str, list[str]]:
         """Every label that each masked column shows."""
+        from reticent import report
+
         return report.shown_labels(self.sheet, self.recodings)
 
     def summary(self) -> dict[str, Any]:
         """What ``release --json`` prints."""
+        from reticent import report
+
         return report.release_summary(self)
 
     def trace(self) -> Iterator[dict[str, Any]]:
         """One record a step, as ``--trace`` writes them."""
+        from reticent import report
+
         return report.trace(self)
 
     def _repr_html_(self) -> str:
+        from reticent import report
+
         return report.html(self)
 
 
@@ -113,23 +120,24 @@ def release(
     same kind comes back as `table` of the result. With `output` it is written instead: a data file
     by its suffix, or a release folder.
     """
-    from reticent import folder
     from reticent.table.files import suffix_of
     from reticent.table.output import whole_file, whole_folder
 
     begun = time.monotonic()
     watch = watch or Watch()
     clock = _Clock(watch)
-    policy = policy if isinstance(policy, Policy) else Policy.load(policy)
     _check_outputs(output, trace, force)
-    _warm_up()
-    with clock.stage("read"):
-        table, kind = read(data, reading)
-    with clock.stage("encode"):
-        from reticent.prepare import prepare
+    with _beside() as beside:
+        with clock.stage("read"):
+            coming = beside.submit(_parse, data, reading)  # needs the interpreter least,
+            policy = _policy(policy)  # and loading the rest needs it most
+            _load_the_rest(watch)
+            parsed, kind = coming.result()
+            table = parsed.table()
+        with clock.stage("encode"):
+            from reticent.prepare import prepare
 
-        prepared = prepare(table, policy, reading)
-    with ThreadPoolExecutor(1) as beside:
+            prepared = prepare(table, policy, reading)
         before = beside.submit(exposures, prepared, worst=20)
         with clock.stage("refine"):
             deadline = None if time_limit is None else begun + time_limit
@@ -149,41 +157,63 @@ def release(
         with whole_file(Path(output), force=force) as path:
             found = masked(proof=publishing.write(path, suffix), output=str(output))
     else:
+        from reticent import folder
+
         suffix = folder.format_of(data)
         with whole_folder(Path(output), force=force) as place:
             proof = publishing.write(folder.lay_out(place) / f"data{suffix}", suffix)
             found = masked(proof=proof, output=str(output))
             folder.describe(found, place, data, suffix)
     if trace is not None:
+        from reticent import report
+
         with whole_file(Path(trace), force=force, private=True) as path:
             path.write_text(report.lines(found.trace()), encoding="utf-8")
     return found
 
 
-def _warm_up() -> None:
-    """Load what the later stages need while the reader, which needs no interpreter, reads."""
+@contextmanager
+def _beside() -> Iterator[ThreadPoolExecutor]:
+    """A second thread; whoever is interrupted does not wait for what it is doing."""
+    pool = ThreadPoolExecutor(1)
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
 
-    def load() -> None:
-        import duckdb  # noqa: F401
 
-        from reticent.refine import engine  # noqa: F401
+def _policy(policy: Policy | str | Path) -> Policy:
+    from reticent.policy import Policy
 
-    threading.Thread(target=load, daemon=True).start()
+    return policy if isinstance(policy, Policy) else Policy.load(policy)
+
+
+def _load_the_rest(watch: Watch) -> None:
+    import duckdb  # noqa: F401
+
+    from reticent.refine.loading import load
+
+    load(alone=watch.alone)
 
 
 def read(data: Any, reading: Reading | None = None) -> tuple[Table, str]:
     """Read files or take over a data frame; also says which kind of table it was."""
+    parsed, kind = _parse(data, reading)
+    return parsed.table(), kind
+
+
+def _parse(data: Any, reading: Reading | None = None) -> tuple[Parsed, str]:
     from reticent.table import files
 
     if isinstance(data, str | Path):
-        return files.read(data, reading), "file"
+        return files.parse(data, reading), "file"
     kind = files.frame_kind(data)
     if kind is None:
         raise InputError(
             f"a {type(data).__name__} is no table",
             do="give a path, or a pandas, Polars, PyArrow or DuckDB table.",
         )
-    return files.from_frame(data, kind), kind
+    return files.parse_frame(data, kind), kind
 
 
 class _Search:
@@ -214,6 +244,7 @@ class _Search:
 
     def run(self, watch: Watch, *, max_steps: int | None, deadline: float | None) -> bool:
         """Refine until nothing is left to reveal, or it is time to stop; says which."""
+        from reticent import report
         from reticent.refine.engine import begin, candidates, refine
 
         broken = [m for m in self.measures if not m.holds()]
@@ -381,7 +412,7 @@ def verify(data: Any, policy: Policy | str | Path, *, reading: Reading | None = 
     from reticent.table import files
     from reticent.table.schema import trimmed
 
-    policy = policy if isinstance(policy, Policy) else Policy.load(policy)
+    policy = _policy(policy)
     taxonomies = policy.taxonomies()
     if isinstance(data, str | Path):
         data = folder.published(Path(data))
@@ -406,6 +437,8 @@ class Risk:
 
     def summary(self) -> dict[str, Any]:
         """What ``risk --json`` prints."""
+        from reticent import report
+
         return report.risk_summary(self)
 
 
@@ -413,7 +446,7 @@ def risk(data: Any, policy: Policy | str | Path, *, reading: Reading | None = No
     """Measure every promise on an unmasked table."""
     from reticent.prepare import prepare
 
-    policy = policy if isinstance(policy, Policy) else Policy.load(policy)
+    policy = _policy(policy)
     table, _ = read(data, reading)
     prepared = prepare(table, policy, reading)
     return Risk(prepared, exposures(prepared, worst=20))
@@ -451,7 +484,7 @@ def apply(
 
 def check(policy_path: str | Path, data: Any = None, *, reading: Reading | None = None) -> Policy:
     """Look for every problem of a policy, and of its fit to a table if one is given."""
-    policy = Policy.load(policy_path)
+    policy = _policy(policy_path)
     policy.taxonomies()
     if data is not None:
         from reticent.prepare import prepare

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import os
 import signal
 import sys
 import traceback
@@ -208,9 +209,9 @@ def _watching(say: Say) -> Iterator[Watch]:
     def stage(name: str) -> None:
         state["stage"] = name
         if shown:
-            from reticent.refine.compiling import note
+            from reticent.refine.loading import patience
 
-            shown.update(_STAGES.get(name, name) + (note() if name == "refine" else ""))
+            shown.update(_STAGES.get(name, name) + (patience() if name == "refine" else ""))
 
     def step(number: int, values: Sequence[Any]) -> None:
         if shown:
@@ -219,7 +220,13 @@ def _watching(say: Say) -> Iterator[Watch]:
             )
 
     try:
-        yield Watch(stage, step, lambda: bool(state["stop"]), lambda: state.update(started=True))
+        yield Watch(
+            stage,
+            step,
+            stop=lambda: bool(state["stop"]),
+            started=lambda: state.update(started=True),
+            alone=True,
+        )
     finally:
         signal.signal(signal.SIGINT, before)
         if shown:
@@ -460,8 +467,23 @@ def sample(
 
 
 def main() -> None:
-    """Run the command line."""
-    app()
+    """Run the command line, and leave as soon as everything is said.
+
+    Taking the interpreter down tidily costs 0.2 to 0.3 s after a large table, for nothing: files
+    are synced and renamed by now, and no thread has anything left to do.
+    """
+    try:
+        app()
+    except SystemExit as leaving:
+        code = leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
+    else:
+        code = 0
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except BrokenPipeError:
+        code = code or 1
+    os._exit(code)
 
 
 if __name__ == "__main__":

@@ -71,8 +71,21 @@ def paths_of(data: str | Path) -> list[Path]:
     return found
 
 
-def read(data: str | Path, reading: Reading | None = None) -> Table:
-    """Read one file, or several that share their columns, into codes."""
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A table as Arrow parsed it, not yet taken into codes."""
+
+    name: str
+    arrow: pa.Table
+    notes: tuple[str, ...]  # what was assumed in reading it
+
+    def table(self) -> Table:
+        """Take it into codes."""
+        return replace(from_arrow(self.arrow, self.name), notes=self.notes)
+
+
+def parse(data: str | Path, reading: Reading | None = None) -> Parsed:
+    """Parse one file, or several that share their columns."""
     reading = reading or Reading()
     notes: list[str] = []
     parts: list[pa.Table] = []
@@ -80,15 +93,21 @@ def read(data: str | Path, reading: Reading | None = None) -> Table:
         part = _read_arrow(path, reading, notes)
         if parts and part.column_names != parts[0].column_names:
             raise InputError(
-                "its columns are not those of the first file", where=str(path),
+                "its columns are not those of the first file",
+                where=str(path),
                 do=f"the first file has {quoted(parts[0].column_names)}.",
-            )  # fmt: skip
+            )
         parts.append(part)
     try:
         whole = parts[0] if len(parts) == 1 else pa.concat_tables(parts)
     except pa.ArrowInvalid:
         raise InputError("its files give one column different types", where=str(data)) from None
-    return replace(from_arrow(whole, str(data)), notes=tuple(dict.fromkeys(notes)))
+    return Parsed(str(data), whole, tuple(dict.fromkeys(notes)))
+
+
+def read(data: str | Path, reading: Reading | None = None) -> Table:
+    """Read one file, or several that share their columns, into codes."""
+    return parse(data, reading).table()
 
 
 def from_arrow(table: pa.Table, name: str = "data") -> Table:
@@ -386,11 +405,11 @@ def frame_kind(data: Any) -> str | None:
     return "arrow" if hasattr(data, "__arrow_c_stream__") else None
 
 
-def from_frame(data: Any, kind: str) -> Table:
-    """Encode a data frame; an index is no column and is left behind."""
+def parse_frame(data: Any, kind: str) -> Parsed:
+    """Take over a data frame; an index is no column and is left behind."""
     if kind == "pandas":
         data = data.reset_index(drop=True).set_axis([str(n) for n in data.columns], axis=1)
-    return from_arrow(_arrow_of(data, kind))
+    return Parsed("data", _arrow_of(data, kind), ())
 
 
 def _arrow_of(data: Any, kind: str) -> pa.Table:

@@ -46,8 +46,8 @@ class Recoding:
         shown, strange = self._intervals(column) if self.intervals else self._values(column)
         labels = list(dict.fromkeys(shown))
         at = {label: i for i, label in enumerate(labels)}
-        mapping = np.array([at[label] for label in shown], dtype=np.int64)
-        masked = recode(column.name, column.codes, mapping, pa.array(labels, pa.large_string()))
+        mapping = [at[label] for label in shown]
+        masked = recode(column, mapping, pa.array(labels, pa.large_string()))
         rows = int(np.isin(column.codes, strange).sum()) if strange else 0
         return masked, rows
 

@@ -62,7 +62,13 @@ class Column:
 
     def take(self, rows: NDArray[np.bool_]) -> Column:
         """The column with only the rows marked true, and no value that they do not hold."""
-        return recode(self.name, self.codes[rows], np.arange(len(self.values)), self.values)
+        kept = Column(self.name, self.codes[rows], self.values)
+        used = np.zeros(len(self.values), dtype=bool)
+        used[kept.codes] = True
+        if used.all():
+            return kept
+        compact = np.where(used, np.cumsum(used) - 1, 0).astype(smallest(max(used.sum(), 1)))
+        return Column(self.name, compact[kept.codes], self.values.filter(pa.array(used)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,15 +128,18 @@ def gather_codes(chunks: Sequence[pa.Array], count: int) -> Codes:
     return codes
 
 
-def recode(name: str, codes: Codes, mapping: NDArray[Any], values: pa.Array) -> Column:
-    """Map codes into `values`, leaving out values that no row holds."""
-    mapped = mapping[codes]
+def recode(column: Column, mapping: Sequence[int] | NDArray[Any], values: pa.Array) -> Column:
+    """Map every code of a column into `values`, leaving out values that none maps to.
+
+    Each code occurs in some row, so this looks at the rows once, through a table of small integers.
+    """
+    to = np.asarray(mapping, dtype=np.int64)
     used = np.zeros(len(values), dtype=bool)
-    used[mapped] = True
-    if used.all():
-        return Column(name, mapped.astype(smallest(len(values)), copy=False), values)
-    compact = (np.cumsum(used) - 1).astype(smallest(max(int(used.sum()), 1)))
-    return Column(name, compact[mapped], values.filter(pa.array(used)))
+    used[to] = True
+    if not used.all():
+        to = (np.cumsum(used) - 1)[to]
+        values = values.filter(pa.array(used))
+    return Column(column.name, to.astype(smallest(max(len(values), 1)))[column.codes], values)
 
 
 def trimmed(column: Column) -> Column:
@@ -143,8 +152,7 @@ def trimmed(column: Column) -> Column:
         return column
     values = list(dict.fromkeys(after))
     at = {value: i for i, value in enumerate(values)}
-    mapping = np.array([at[value] for value in after])
-    return recode(column.name, column.codes, mapping, pa.array(values, column.values.type))
+    return recode(column, [at[value] for value in after], pa.array(values, column.values.type))
 
 
 def without_missing(column: Column, missing_values: Iterable[str] = ()) -> Column:
@@ -156,7 +164,7 @@ def without_missing(column: Column, missing_values: Iterable[str] = ()) -> Colum
     mapping = np.where(kept, np.cumsum(kept) - 1, int(kept.sum()))
     nothing = pa.nulls(1, column.values.type)
     values = pa.concat_arrays([column.values.filter(pa.array(kept)), nothing])
-    return recode(column.name, column.codes, mapping, values)
+    return recode(column, mapping, values)
 
 
 def _is_text(kind: pa.DataType) -> bool:

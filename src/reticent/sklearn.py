@@ -1,0 +1,305 @@
+"""A scikit-learn transformer that masks: cuts are learnt on fit, rows are masked on transform.
+
+    fit        X, y ─► Arrow table ─► release ─► recodings, proof
+    transform  X ─► the same recodings, row by row
+
+A fitted masker keeps what its masked rows show and what the verifier said, and nothing else of the
+table: models are pickled, copied and deployed, and the source must not travel with them. That is
+why it holds recodings and a proof, but neither the release nor its trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from numbers import Integral
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import pyarrow as pa
+
+from reticent.errors import InputError
+from reticent.pipeline import release
+from reticent.policy import Policy
+from reticent.table.files import frame_kind, to_frame
+from reticent.table.recode import Recoding
+from reticent.table.schema import encode, trimmed, without_missing
+
+try:
+    from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+    from sklearn.utils import check_consistent_length, column_or_1d
+    from sklearn.utils._set_output import _get_output_config
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except ImportError as error:
+    raise ImportError(
+        "reticent.sklearn needs scikit-learn 1.6 or newer:  "
+        'pip install "reticent[sklearn]"  installs it.'
+    ) from error
+
+if TYPE_CHECKING:
+    from reticent.prepare import Prepared
+
+__all__ = ["Masker"]
+
+
+class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Mask the columns of X so that the fitted table keeps every promise of a policy.
+
+    `policy` is a `Policy` or the path of one. For quick use give `k` instead: every combination of
+    the columns `over` (default: all of X) is then shared by at least k rows, and the other columns
+    pass unchanged. The `y` given to `fit` is the class that the cuts should keep predictable; if
+    the policy's class is a column of X, that column is, and `y` is left aside. Without a class,
+    and with a `y` of fractions, as in regression, cuts aim at low distortion.
+
+    **What is promised.** The promise covers the rows given to `fit`, masked. It does not cover rows
+    masked later by `transform`: a new row may well be the only one with its labels. And what a
+    model trained on masked rows gives away is a separate question, which no masker answers.
+
+    Rows come out in the order they came in, because they must stay aligned with `y`. Their order
+    (and a pandas index) links them to their source, so publish a table with `reticent.release`,
+    which sorts its rows, and use this class where rows go into a model.
+
+    Fitted: `policy_` (as it was applied), `recodings_`, `cuts_` (the labels each masked column
+    shows), `proof_` (the verifier's word on the fitted rows), `warnings_`, `n_features_in_` and,
+    if X has text for column names, `feature_names_in_`; other columns are named x0, x1, ….
+
+    >>> X = [[23, "Cook"], [27, "Cook"], [41, "Clerk"], [48, "Clerk"], [61, "Judge"]]
+    >>> masker = Masker(k=2).fit(X, y=["n", "n", "y", "y", "y"])
+    >>> masker.transform(X).tolist()
+    [['[23,41)', '*'], ['[23,41)', '*'], ['[41,61]', '*'], ['[41,61]', '*'], ['[41,61]', '*']]
+    >>> masker.proof_.holds
+    True
+    """
+
+    def __init__(
+        self,
+        policy: Policy | str | Path | None = None,
+        *,
+        k: int | None = None,
+        over: Sequence[str] | None = None,
+    ) -> None:
+        self.policy = policy
+        self.k = k
+        self.over = over
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn the cuts of a release of X, and have it recounted by the verifier."""
+        X = self._checked(X, reset=True)
+        names = self._names()
+        cells = [_cells(X, position, name) for position, name in enumerate(names)]
+        classes = _classes(y)
+        policy = _fitted_to(_policy(self.policy, self.k, self.over, names), names, classes)
+        if policy.class_ is not None and policy.class_ not in names:
+            check_consistent_length(X, classes)
+            names = [*names, policy.class_]
+            cells.append(_arrow(classes, policy.class_))
+        found = release(pa.table(cells, names=names), policy)
+        self.policy_ = policy
+        self.recodings_ = {
+            name: _open_to_strangers(recoding, found.prepared)
+            for name, recoding in found.recodings.items()
+        }
+        self.cuts_ = found.cuts
+        self.proof_ = found.proof
+        self.warnings_ = found.prepared.warnings
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Mask the rows of X with the learnt cuts, in their order.
+
+        The same kind comes out as went in: a pandas frame with its index, a Polars frame, an Arrow
+        table, or for anything else a NumPy array of objects; `set_output` asks for another. Masked
+        columns are text, a disclosed missing value is missing, columns that the policy drops are
+        gone and all others are unchanged. What the fitted table did not hold (a new value, a
+        number out of range) is shown as the marker, or as the root of its taxonomy.
+        """
+        check_is_fitted(self, "recodings_")
+        X = self._checked(X, reset=False)
+        names = self._names()
+        labels = {
+            (position := names.index(name)): self._labels(recoding, _cells(X, position, name))
+            for name, recoding in self.recodings_.items()
+        }
+        asked = _get_output_config("transform", self)["dense"]
+        kind = _kind(X) if asked == "default" else asked
+        return _assembled(X, names, self._released(), labels, kind)
+
+    def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> Any:
+        """Name the columns that `transform` gives: those of X without the dropped ones."""
+        check_is_fitted(self, "recodings_")
+        return super().get_feature_names_out(input_features)[self._released()]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        tags.input_tags.allow_nan = True
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+    def _checked(self, X: Any, *, reset: bool) -> Any:
+        """X as a data frame or a two-dimensional array that fits what was seen before."""
+        if _kind(X) != "numpy":
+            return validate_data(self, X, reset=reset, skip_check_array=True)
+        # Without a type of its own, NumPy would read a list of numbers and texts as texts.
+        kind = None if hasattr(X, "dtype") else object
+        return validate_data(self, X, reset=reset, dtype=kind, ensure_all_finite=False)
+
+    def _names(self) -> list[str]:
+        names: list[str] = super().get_feature_names_out().tolist()
+        return names
+
+    def _released(self) -> list[int]:
+        """The positions in X of the columns that `transform` gives."""
+        dropped = self.policy_.drop
+        return [position for position, name in enumerate(self._names()) if name not in dropped]
+
+    def _labels(self, recoding: Recoding, cells: pa.Array) -> pa.Array:
+        """What each row shows in one masked column."""
+        column = encode(recoding.column, cells)
+        if self.policy_.trim:
+            column = trimmed(column)
+        column = without_missing(column, self.policy_.missing_values)
+        if self.policy_.missing == "error" and column.missing is not None:
+            raise InputError(
+                "some rows have no value", where=f'column "{column.name}"',
+                why='missing = "error" refuses them.', do='fill them, or use  missing = "value".',
+            )  # fmt: skip
+        masked, _ = recoding.apply(column)
+        return masked.values.take(pa.array(masked.codes)).cast(pa.string())
+
+
+# --- the policy ----------------------------------------------------------------------------------
+
+
+def _policy(
+    policy: Policy | str | Path | None, k: Any, over: Sequence[str] | None, names: list[str]
+) -> Policy:
+    """The policy given, or the one that `k` and `over` stand for."""
+    if (policy is None) == (k is None) or (policy is not None and over is not None):
+        raise InputError(
+            "give either a policy, or k and perhaps over", where="Masker",
+            why="a policy says both which columns are masked and how far.",
+        )  # fmt: skip
+    if policy is not None:
+        return policy if isinstance(policy, Policy) else Policy.load(policy)
+    # A grid made by NumPy holds NumPy's integers, which are as good as Python's.
+    if not isinstance(k, Integral) or isinstance(k, bool) or k < 1:
+        raise InputError("k must be an integer of at least 1", where="Masker")
+    if isinstance(over, str) or (over is not None and not len(over)):
+        raise InputError("over must be a list of column names", where="Masker")
+    columns = names if over is None else [str(name) for name in over]
+    return Policy.model_validate({"keep": "*", "anonymity": [{"over": columns, "k": int(k)}]})
+
+
+def _fitted_to(policy: Policy, names: list[str], classes: Any) -> Policy:
+    """The policy for a table whose class stands apart, as `y`, or is not known.
+
+    Dropped columns may be gone from X already; one that a promise counts may not.
+    """
+    if policy.missing == "drop":
+        raise InputError(
+            'missing = "drop" leaves out rows', where=policy.name,
+            why="a transformer gives back as many rows as it gets.",
+            do='use  missing = "value",  or leave such rows out of X and y yourself.',
+        )  # fmt: skip
+    counted = {name for promise in policy.anonymity for name in promise.of}
+    class_ = policy.class_
+    if classes is None and class_ not in names:
+        class_ = None
+    elif class_ is None:
+        class_ = "y"
+        while class_ in names:
+            class_ += "_"
+    drop = tuple(name for name in policy.drop if name in names or name in counted)
+    return policy.model_copy(update={"class_": class_, "drop": drop})
+
+
+def _classes(y: Any) -> Any:
+    """The class of every row; None if there is none, or if `y` measures instead of telling apart.
+
+    A target of fractions would make nearly every row a class of its own, which no cut can serve.
+    """
+    if y is None:
+        return None
+    classes = column_or_1d(y)
+    if classes.dtype.kind == "f":
+        known = classes[np.isfinite(classes)]
+        return None if (known % 1).any() else classes
+    return classes
+
+
+def _open_to_strangers(recoding: Recoding, prepared: Prepared) -> Recoding:
+    """Let a taxonomy show what the fitted table did not hold as its root.
+
+    A release refuses such values, as they are typing errors more often than not. A model in service
+    has to answer, and the root tells nothing. The marker would not do: it is no label of the tree.
+    """
+    taxonomy = prepared.taxonomies.get(recoding.column)
+    if taxonomy is None:
+        return recoding
+    root = taxonomy.labels[0]
+    seen = prepared.cleaned.columns[recoding.column].missing is not None
+    return replace(recoding, other=root, missing=recoding.missing if seen else root)
+
+
+# --- frames and arrays ---------------------------------------------------------------------------
+
+
+def _kind(X: Any) -> str:
+    """Which kind of table X is; whatever is no data frame becomes a NumPy array."""
+    kind = frame_kind(X)
+    whole = hasattr(X, "shape")  # a lazy frame has none
+    return kind if kind in ("pandas", "polars", "pyarrow") and whole else "numpy"
+
+
+def _cells(X: Any, position: int, name: str) -> pa.Array | pa.ChunkedArray:
+    """One column as Arrow."""
+    kind = _kind(X)
+    if kind == "pyarrow":
+        return X.column(position)
+    if kind == "polars":
+        return X.to_series(position).to_arrow()
+    return _arrow(X.iloc[:, position] if kind == "pandas" else X[:, position], name)
+
+
+def _arrow(cells: Any, name: str) -> pa.Array:
+    """A pandas or NumPy column as Arrow, NaN as missing."""
+    try:
+        return pa.array(cells, from_pandas=True)
+    except (pa.ArrowException, OverflowError):
+        # The library's text quotes a cell, so it stays behind.
+        raise InputError(
+            "its cells are of several types, or of one that cannot be masked",
+            where=f'column "{name}"', do="make all of them text, all numbers or all times.",
+        ) from None  # fmt: skip
+
+
+def _assembled(
+    X: Any, names: list[str], released: list[int], labels: Mapping[int, pa.Array], kind: str
+) -> Any:
+    """The released columns of X, masked ones as their labels, as a table of this kind."""
+    if kind != _kind(X):
+        cells = [labels[j] if j in labels else _cells(X, j, names[j]) for j in released]
+        return to_frame(pa.table(cells, names=[names[j] for j in released]), None, kind)
+    if kind == "pandas":
+        frame = X.iloc[:, released].copy()
+        for place, position in enumerate(released):
+            if position in labels:
+                frame.isetitem(place, labels[position].to_pandas().set_axis(X.index))
+        return frame
+    if kind == "polars":
+        import polars as pl
+
+        columns = (
+            pl.Series(names[j], labels[j]) if j in labels else X.to_series(j) for j in released
+        )
+        return pl.DataFrame(list(columns))
+    if kind == "pyarrow":
+        cells = [labels[j] if j in labels else X.column(j) for j in released]
+        return pa.table(cells, names=[names[j] for j in released])
+    array = np.empty((len(X), len(released)), dtype=object)
+    for place, j in enumerate(released):
+        array[:, place] = labels[j].to_pylist() if j in labels else X[:, j]
+    return array
