@@ -1,6 +1,6 @@
 # One face for every job. A machine needs Python 3.11+, pip and make; all else lands in .venv.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all lint types check bench cases clean
+.PHONY: help setup demo test test-all lint types check bench docs clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -40,8 +40,8 @@ check: lint types test-all  ## exactly what CI runs
 bench: .venv/ready  ## speed and memory beside the floor of reading and writing the file
 	@$(BIN)/python benchmarks/release_speed.py
 
-cases: .venv/ready  ## rewrite the golden cases, for review in the diff
-	@$(BIN)/python -m pytest -q tests/cases --rewrite-cases
+docs: .venv/ready  ## rewrite the pages that are made from the commands' own help
+	@$(BIN)/python docs/reference/make_commands.py
 
 clean:     ## remove the virtual environment and caches
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis

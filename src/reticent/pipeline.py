@@ -546,7 +546,7 @@ def make_taxonomy(
     force: bool = False,
 ) -> Taxonomy:
     """Make a taxonomy from the values of a column, in one of four ways."""
-    from reticent.table import taxonomy
+    from reticent.table import making, taxonomy
     from reticent.table.files import Reading
     from reticent.table.output import check_free
 
@@ -556,13 +556,13 @@ def make_taxonomy(
     reading = reading or Reading()
     values = [text for text in _column(data, column, reading).texts() if text is not None]
     if prefix is not None:
-        made = taxonomy.by_prefix(values, [int(n) for n in _listed(prefix, "--prefix", int)])
+        made = making.by_prefix(values, [int(n) for n in _listed(prefix, "--prefix", int)])
     elif date:
-        made = taxonomy.by_date(values, reading.date_format)
+        made = making.by_date(values, reading.date_format)
     elif bins is not None:
-        made = taxonomy.by_bins(values, _listed(bins, "--bins", float), reading.decimal)
+        made = making.by_bins(values, _listed(bins, "--bins", float), reading.decimal)
     else:
-        made = taxonomy.by_equal(values, equal or 1, reading.decimal)
+        made = making.by_equal(values, equal or 1, reading.decimal)
     taxonomy.save(made, Path(output))
     return made
 

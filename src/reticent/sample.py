@@ -296,7 +296,7 @@ keep = ["Hours"]      # released as it is: hardly known to outsiders
 missing = "error"     # the sample has no gaps
 
 [attributes]
-Age = { mask = "discretize", range = [17, 90] }
+Age = { mask = "discretize", intervals = [15, 25, 35, 45, 55, 65, 91] }
 Sex = { mask = "generalize", taxonomy = { ANY = ["Female", "Male"] } }
 Education = { mask = "generalize", taxonomy = "education.csv" }
 Marital = { mask = "suppress" }

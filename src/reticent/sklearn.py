@@ -28,7 +28,7 @@ from reticent.table.schema import encode, trimmed, without_missing
 
 try:
     from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-    from sklearn.utils import check_consistent_length, column_or_1d
+    from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
     from sklearn.utils._set_output import _get_output_config
     from sklearn.utils.validation import check_is_fitted, validate_data
 except ImportError as error:
@@ -67,7 +67,7 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
     >>> X = [[23, "Cook"], [27, "Cook"], [41, "Clerk"], [48, "Clerk"], [61, "Judge"]]
     >>> masker = Masker(k=2).fit(X, y=["n", "n", "y", "y", "y"])
     >>> masker.transform(X).tolist()
-    [['[23,41)', '*'], ['[23,41)', '*'], ['[41,61]', '*'], ['[41,61]', '*'], ['[41,61]', '*']]
+    [['[23,41)', 'Cook'], ['[23,41)', 'Cook'], ['[41,61]', '*'], ['[41,61]', '*'], ['[41,61]', '*']]
     >>> masker.proof_.holds
     True
     """
@@ -162,8 +162,9 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
             column = trimmed(column)
         column = without_missing(column, self.policy_.missing_values)
         if self.policy_.missing == "error" and column.missing is not None:
+            rows = int((column.codes == column.missing).sum())
             raise InputError(
-                "some rows have no value", where=f'column "{column.name}"',
+                f"{rows} rows have no value", where=f'column "{column.name}"',
                 why='missing = "error" refuses them.', do='fill them, or use  missing = "value".',
             )  # fmt: skip
         masked, _ = recoding.apply(column)
@@ -187,7 +188,7 @@ def _policy(
     # A grid made by NumPy holds NumPy's integers, which are as good as Python's.
     if not isinstance(k, Integral) or isinstance(k, bool) or k < 1:
         raise InputError("k must be an integer of at least 1", where="Masker")
-    if isinstance(over, str) or (over is not None and not len(over)):
+    if over is not None and (isinstance(over, str) or not np.iterable(over) or not len(over)):
         raise InputError("over must be a list of column names", where="Masker")
     columns = names if over is None else [str(name) for name in over]
     return Policy.model_validate({"keep": "*", "anonymity": [{"over": columns, "k": int(k)}]})
@@ -224,10 +225,8 @@ def _classes(y: Any) -> Any:
     if y is None:
         return None
     classes = column_or_1d(y)
-    if classes.dtype.kind == "f":
-        known = classes[np.isfinite(classes)]
-        return None if (known % 1).any() else classes
-    return classes
+    assert_all_finite(classes, input_name="y")
+    return None if classes.dtype.kind == "f" and (classes % 1).any() else classes
 
 
 def _open_to_strangers(recoding: Recoding, prepared: Prepared) -> Recoding:

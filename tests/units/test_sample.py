@@ -201,7 +201,8 @@ def test_the_policy_fits_the_values(kind: str, samples: dict[str, pa.Table]) -> 
             assert not inner & set(leaves)
             named |= {how["taxonomy"]} if isinstance(how["taxonomy"], str) else set()
         elif how["mask"] == "discretize":
-            low, high = how["range"]
+            bounds = how.get("range") or how["intervals"]
+            low, high = bounds[0], bounds[-1]
             if isinstance(low, date):
                 values = {date.fromisoformat(value) for value in values}
             assert low <= min(values)

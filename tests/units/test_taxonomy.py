@@ -16,18 +16,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from reticent.errors import InputError
-from reticent.table.taxonomy import (
-    Taxonomy,
-    by_bins,
-    by_date,
-    by_equal,
-    by_prefix,
-    from_nested,
-    from_rows,
-    load,
-    render,
-    save,
-)
+from reticent.table.making import by_bins, by_date, by_equal, by_prefix
+from reticent.table.taxonomy import Taxonomy, from_nested, from_rows, load, render, save
 
 JOBS = {"ANY": {"Blue": ["Janitor", "Mover"], "White": {"Manager": {}, "Clerk": {}}}}
 JOB_LABELS = ("ANY", "Blue", "Janitor", "Mover", "White", "Manager", "Clerk")
@@ -207,7 +197,7 @@ def test_nested_files(tmp_path: Path, name: str, content: str) -> None:
 def test_numbers_in_lists_become_their_shortest_text() -> None:
     numbers = [1, 39.0, 0.5, -0.0, 1e16, 2**70]
     tree = from_nested({"*": {"X": numbers, "Y": (7,)}}, "test")
-    texts = ["1", "39", "0.5", "0", "1e+16", "1180591620717411303424", "7"]
+    texts = ["1", "39", "0.5", "0", "10000000000000000", "1180591620717411303424", "7"]
     assert [tree.labels[leaf] for leaf in tree.leaves] == texts
 
 

@@ -18,8 +18,7 @@ release. Nothing here recurses; depth is no limit. Where a label could be two th
    stands is an error, because values that hold it would have no leaf.
 3. Each row must reach the root, even where the rest of its path is known from another row.
 
-Labels are the policy's and appear in messages. The values given to the makers (``by_…``) are
-people's, and do not.
+Labels are the policy's and appear in messages.
 """
 
 from __future__ import annotations
@@ -30,13 +29,10 @@ import math
 import os
 import re
 import tomllib
-from bisect import bisect_right
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import date, datetime
-from fractions import Fraction
 from graphlib import CycleError, TopologicalSorter
 from io import StringIO
 from itertools import groupby, pairwise
@@ -44,6 +40,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from reticent.errors import SHOWN, InputError, Problem, listed
+from reticent.table.schema import number_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,18 +65,18 @@ class Taxonomy:
     def __post_init__(self) -> None:
         node_of = {label: node for node, label in enumerate(self.labels)}
         if len(node_of) < len(self.labels) or "" in node_of:
-            _refuse("the labels of a taxonomy must differ, and none may be empty")
+            refuse("the labels of a taxonomy must differ, and none may be empty")
         if len(self.labels) != len(self.parents) or self.parents[:1] != (-1,):
-            _refuse("a taxonomy needs a label and a parent for each node, and -1 for the root's")
+            refuse("a taxonomy needs a label and a parent for each node, and -1 for the root's")
         if any("\ud800" <= sign <= "\udfff" for sign in set("".join(self.labels))):
-            _refuse("a label of the taxonomy holds half a character")  # no file could hold it
+            refuse("a label of the taxonomy holds half a character")  # no file could hold it
         below: list[list[int]] = [[] for _ in self.labels]
         depths, path = [0], [0]  # path: from the root to the node before
         for node, parent in enumerate(self.parents[1:], start=1):
             while path and path[-1] != parent:
                 path.pop()
             if not path:
-                _refuse(f"node {node} of the taxonomy is out of pre-order")
+                refuse(f"node {node} of the taxonomy is out of pre-order")
             below[parent].append(node)
             depths.append(len(path))
             path.append(node)
@@ -121,19 +118,19 @@ def load(path: Path) -> Taxonomy:
     """Read a taxonomy from a .csv, .toml or .json file."""
     where, kind = str(path), path.suffix.lower()
     if path.is_dir():
-        _refuse("this is a folder, not a file", where)
+        refuse("this is a folder, not a file", where)
     if kind not in (".csv", ".toml", ".json"):
-        _refuse("this is no kind of taxonomy file", where, "give a .csv, .toml or .json file")
+        refuse("this is no kind of taxonomy file", where, "give a .csv, .toml or .json file")
     try:
         data = path.read_bytes()
     except OSError as error:
-        _refuse(f"cannot be read: {error.strerror}", where)
+        refuse(f"cannot be read: {error.strerror}", where)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         if kind != ".csv" or data[:2] in (b"\xff\xfe", b"\xfe\xff"):  # these two begin UTF-16
             line = data.count(b"\n", 0, error.start) + 1
-            _refuse("this is not UTF-8", f"{where}, line {line}", "save the file as UTF-8")
+            refuse("this is not UTF-8", f"{where}, line {line}", "save the file as UTF-8")
         text = data.decode("latin-1")
     return _from_csv(text, where) if kind == ".csv" else _from_text(text, kind, where)
 
@@ -164,7 +161,7 @@ def from_nested(tree: Mapping[str, object], where: str) -> Taxonomy:
 def save(taxonomy: Taxonomy, path: Path) -> None:
     """Write a taxonomy as CSV from leaf to root; a crash leaves the old file or the new one."""
     if path.suffix.lower() != ".csv":
-        _refuse("taxonomies are written as CSV", str(path), "let the name end in .csv")
+        refuse("taxonomies are written as CSV", str(path), "let the name end in .csv")
     temporary = path.with_name(f".{path.name}.part")
     try:
         # One fixed name, so that what a killed run left behind is removed by the next.
@@ -177,7 +174,7 @@ def save(taxonomy: Taxonomy, path: Path) -> None:
     except OSError as error:
         with suppress(OSError):  # the first error is the one to tell
             temporary.unlink()
-        _refuse(f"cannot be written: {error.strerror}", str(path))
+        refuse(f"cannot be written: {error.strerror}", str(path))
 
 
 def render(taxonomy: Taxonomy, *, most: int | None = None) -> str:
@@ -202,84 +199,6 @@ def render(taxonomy: Taxonomy, *, most: int | None = None) -> str:
         lines.append(shown)
     left = len(taxonomy.labels) - len(lines)
     return "\n".join([*lines, f"… and {left} more labels"] if left else lines)
-
-
-def by_prefix(
-    values: Iterable[str], lengths: Sequence[int], root: str = "*", pad: str = "*"
-) -> Taxonomy:
-    """Group codes by their first characters, padded to the length of the longest code.
-
-    >>> by_prefix(["01234", "01277", "09999"], [1, 3]).rows()[0]
-    ('01234', '012**', '0****', '*')
-    """
-    if not lengths or min(lengths) < 1 or len(pad) != 1:
-        _refuse("prefixes need lengths from 1 up, and one character to pad with")
-    texts = _distinct(values)
-    # One width for all: padded to the length of each code, one prefix would be several nodes.
-    width = max(map(len, texts))
-    cuts = sorted(set(lengths), reverse=True)
-    rows = [[text, *(text[:cut].ljust(width, pad) for cut in cuts), root] for text in texts]
-    return _made(rows, "choose another root or padding")
-
-
-def by_date(values: Iterable[str], date_format: str | None = None, root: str = "*") -> Taxonomy:
-    """Group days by month and year, and timestamps first by day.
-
-    >>> by_date(["2024-05-01T08:30", "2024-05-01T09:15"]).rows()[0]
-    ('2024-05-01T08:30', '2024-05-01', '2024-05', '2024', '*')
-    >>> by_date(["31.12.1999"], "%d.%m.%Y").rows()
-    [('31.12.1999', '1999-12', '1999', '*')]
-    """
-    if date_format is not None and not re.search("%[YyGcx]", date_format):
-        _refuse(f'the date format "{date_format}" has no year')
-    texts = _distinct(values)
-    days = {text: _day(text, date_format) for text in texts}
-    bad = [text for text in texts if days[text] is None]
-    if bad:
-        form = f'of the form "{date_format}"' if date_format else "in ISO form"
-        _refuse(f"{len(bad)} of the {len(texts)} values are no dates {form}", values=bad)
-    # A day written in another way gets no second name: a node with one child is a wasted step.
-    rows = [
-        [text, *([day] if timed else []), day[:7], day[:4], root]
-        for (day, timed), text in sorted((day, text) for text, day in days.items() if day)
-    ]
-    return _made(rows, "write all values as days or all as times, or choose another root")
-
-
-def by_bins(values: Iterable[str], edges: Sequence[str | float], decimal: str = ".") -> Taxonomy:
-    """Group numbers by the intervals between edges; intervals without a value are left out.
-
-    >>> by_bins(["17", "18", "70"], [0, 18, 65, 120.0]).rows()[1]
-    ('18', '[18,65)', '[0,120]')
-    """
-    read = [_number(str(edge), decimal if isinstance(edge, str) else ".") for edge in edges]
-    bounds = [bound for bound in read if bound is not None]
-    if not 2 <= len(bounds) == len(edges) or any(low >= high for low, high in pairwise(bounds)):
-        _refuse("edges must be at least two numbers, each larger than the one before")
-    numbers = _numbers(values, decimal)
-    outside = [text for number, text in numbers if not bounds[0] <= number <= bounds[-1]]
-    if outside:
-        what = f"{len(outside)} of the {len(numbers)} values lie outside {_interval(bounds)}"
-        _refuse(what, do="widen the first or the last edge", values=outside)
-    return _binned(numbers, bounds)
-
-
-def by_equal(values: Iterable[str], count: int, decimal: str = ".") -> Taxonomy:
-    """Group numbers by `count` intervals of equal width between the smallest and the largest.
-
-    These two are data and become part of labels; the edges of `by_bins` need not be.
-
-    >>> [row[1] for row in by_equal(["0", "2", "5"], 2).rows()]
-    ['[0,2.5)', '[0,2.5)', '[2.5,5]']
-    """
-    if count < 1:
-        _refuse("there must be at least one interval")
-    numbers = _numbers(values, decimal)
-    low, high = (Fraction(repr(number)) for number, _ in (numbers[0], numbers[-1]))
-    # Exact until the last moment: adding up a float step would print 0.30000000000000004.
-    exact = (low + (high - low) * step / count for step in range(count + 1))
-    bounds = sorted({int(edge) if edge.denominator == 1 else float(edge) for edge in exact})
-    return _binned(numbers, bounds if len(bounds) > 1 else bounds * 2)
 
 
 @dataclass(slots=True)
@@ -472,15 +391,16 @@ def _from_text(text: str, kind: str, where: str) -> Taxonomy:
         toml = kind == ".toml"
         tree = tomllib.loads(text) if toml else json.loads(text, object_pairs_hook=table)
     except RecursionError:
-        _refuse("the tables are nested too deeply", where, "write it as CSV")
+        refuse("the tables are nested too deeply", where, "write it as CSV")
     except ValueError as error:
         lines = re.findall(r"line (\d+)", str(error)) or [text.rstrip().count("\n") + 1]
-        _refuse(f"this is not {kind[1:].upper()}: {error}", f"{where}, line {lines[-1]}")
+        refuse(f"this is not {kind[1:].upper()}: {error}", f"{where}, line {lines[-1]}")
     sketch.add_nested(tree)
     return sketch.tree()
 
 
-def _refuse(what: str, where: str = "", do: str = "", values: Iterable[str] = ()) -> NoReturn:
+def refuse(what: str, where: str = "", do: str = "", values: Iterable[str] = ()) -> NoReturn:
+    """Raise one problem."""
     raise InputError(Problem(what, where, do=do, values=tuple(values))) from None
 
 
@@ -493,76 +413,4 @@ def _label(key: object) -> str | None:
         return key
     if isinstance(key, float) and not math.isfinite(key):
         return None
-    return _shortest(key) if isinstance(key, int | float) and not isinstance(key, bool) else None
-
-
-def _shortest(number: float) -> str:
-    # From 1e16 on, Python's repr has no point either, and is shorter than all the digits.
-    whole = isinstance(number, float) and number.is_integer() and abs(number) < 1e16
-    return str(int(number)) if whole else repr(number)
-
-
-def _number(text: str, decimal: str) -> float | None:
-    # Whole numbers stay int: as floats, large ones would fall together.
-    text = text.strip() if decimal == "." else text.strip().replace(".", "?").replace(decimal, ".")
-    if not re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", text, re.ASCII):
-        return None
-    number = float(text)
-    return None if math.isinf(number) else int(text) if text.lstrip("+-").isdigit() else number
-
-
-def _numbers(values: Iterable[str], decimal: str) -> list[tuple[float, str]]:
-    texts = _distinct(values)
-    numbers = [(_number(text, decimal), text) for text in texts]
-    bad = [text for number, text in numbers if number is None]
-    if bad:
-        _refuse(f"{len(bad)} of the {len(texts)} values are no numbers", values=bad)
-    return sorted((number, text) for number, text in numbers if number is not None)
-
-
-def _day(text: str, date_format: str | None) -> tuple[str, bool] | None:
-    """Read the day of a date or timestamp, in ISO form, and whether it has a time as well."""
-    try:
-        if date_format is not None:
-            timed = re.search("%[HIpMSfcX]", date_format) is not None
-            return datetime.strptime(text, date_format).date().isoformat(), timed
-        try:
-            return date.fromisoformat(text).isoformat(), False
-        except ValueError:
-            return datetime.fromisoformat(text).date().isoformat(), True
-    except (ValueError, re.error):  # strptime builds a pattern, and not every format makes one
-        return None
-
-
-def _distinct(values: Iterable[str]) -> list[str]:
-    texts = sorted(set(values))  # sorted, so that the order of rows does not show
-    if not texts or not texts[0]:
-        _refuse("a taxonomy is made of at least one value, and of none that is missing")
-    return texts
-
-
-def _binned(numbers: list[tuple[float, str]], bounds: Sequence[float]) -> Taxonomy:
-    bins = [_interval(pair, ")") for pair in pairwise(bounds)]
-    bins[-1] = _interval(bounds[-2:])
-    places = [min(bisect_right(bounds, number), len(bins)) - 1 for number, _ in numbers]
-    root = _interval(bounds)
-    rows = [[text, bins[at], root] for at, (_, text) in zip(places, numbers, strict=True)]
-    return from_rows(rows, "intervals")
-
-
-def _interval(bounds: Sequence[float], close: str = "]") -> str:
-    return f"[{_shortest(bounds[0])},{_shortest(bounds[-1])}{close}"
-
-
-def _made(rows: list[list[str]], do: str) -> Taxonomy:
-    # Checked here, because what `from_rows` says of a clash would show the value.
-    root = rows[0][-1]
-    if not root or any(root in row[1:-1] for row in rows):
-        _refuse("the root needs a label that no group has", do="choose another root")
-    paths = [[label for label, _ in groupby(row)] for row in rows]
-    groups = {label for path in paths for label in path[1:]} | {root}
-    clash = [path[0] for path in paths if path[0] in groups]
-    if clash:
-        what = f"{len(clash)} of the {len(rows)} values are also the label of a group"
-        _refuse(what, do=do, values=clash)
-    return from_rows(paths, "values")
+    return number_text(key) if isinstance(key, int | float) and not isinstance(key, bool) else None

@@ -1,0 +1,94 @@
+"""What the documentation shows is what happens."""
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from reticent import Policy, __version__
+from reticent.front.cli import app
+from reticent.pipeline import make_sample
+
+ROOT = Path(__file__).parent.parent
+RETICENT = Path(sys.executable).with_name("reticent")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def blocks(text: str, kind: str) -> list[str]:
+    return re.findall(rf"```{kind}\n(.*?)```", text, re.DOTALL)
+
+
+def test_first_screen_of_the_readme_is_real_output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "demo").mkdir()
+    make_sample("census", 20000, 1, output="demo/people")  # what the demo makes
+    shown = blocks(README, "console")[0]
+    runs = re.findall(r"^\$ reticent (.*?)\n(.*?)(?=^\$ |\Z)", shown, re.DOTALL | re.MULTILINE)
+    assert [words.split()[0] for words, _ in runs] == ["risk", "release"]
+    for words, expected in runs:
+        done = subprocess.run(
+            [RETICENT, *shlex.split(words)], capture_output=True, text=True, check=True
+        )
+        assert done.stdout.strip() == expected.strip()
+
+
+def test_three_steps_of_the_readme_work_on_a_table_of_patients(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    make_sample("clinic", 1000, 1, output="patients.csv")
+    commands = re.findall(r"^\$ reticent ([^#\n]*)", blocks(README, "console")[2], re.MULTILINE)
+    assert len(commands) == 3
+    for words in commands:
+        subprocess.run([RETICENT, *shlex.split(words)], capture_output=True, check=True)
+    assert (tmp_path / "release/public/data.csv").exists()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_toml_blocks_are_policies(page: Path) -> None:
+    for block in blocks(page.read_text(encoding="utf-8"), "toml"):
+        assert tomllib.loads(block)
+        Policy.parse(block)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+        assert (page.parent / link).exists(), f"{page.name} links to {link}"
+
+
+def test_every_command_is_in_the_reference() -> None:
+    reference = (ROOT / "docs/reference/commands.md").read_text(encoding="utf-8")
+    names = [command.name for command in app.registered_commands]
+    for group in app.registered_groups:
+        assert group.typer_instance is not None
+        names += [f"{group.name} {c.name}" for c in group.typer_instance.registered_commands]
+    for name in names:
+        done = subprocess.run(
+            [RETICENT, *str(name).split(), "--help"], capture_output=True, text=True, check=True
+        )
+        section = reference.partition(f"## reticent {name}\n")[2].partition("\n## ")[0]
+        # Layout is the library's and may change with it; what can be said may not.
+        for option in set(re.findall(r"--[a-z-]+", done.stdout)):
+            assert option in section, f"make docs brings {name} up to date"
+
+
+def test_changelog_knows_this_version() -> None:
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.findall(r"^## (\d\S*)", changelog, re.MULTILINE)[0] == __version__
+
+
+def test_make_prints_help() -> None:
+    if shutil.which("make") is None:
+        pytest.skip("make is not installed")
+    done = subprocess.run(["make", "-C", ROOT], capture_output=True, text=True, check=True)
+    for target in ("demo", "test", "check", "bench"):
+        assert f"make {target}" in done.stdout
