@@ -6,7 +6,7 @@ of it is reported at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,6 +21,8 @@ from reticent.table.encode import Domain, discretized, generalized, suppressed
 from reticent.table.files import Reading
 from reticent.table.schema import Column, Table, kind_of, trimmed, without_missing
 from reticent.table.taxonomy import Taxonomy
+
+_MOST_CLASS_COUNTS = 100_000_000  # counts of 8 bytes each
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +110,7 @@ def prepare(table: Table, policy: Policy, reading: Reading | None = None) -> Pre
         raise InputError(
             "the table has no rows", where=table.name, do="there is nothing to release."
         )
-    roles = policy.roles(list(table.columns))
-    taxonomies = policy.taxonomies()
+    roles, taxonomies = _fit(policy, list(table.columns))
     shown = dict(table.columns)
     if policy.trim:
         shown = {name: trimmed(column) for name, column in shown.items()}
@@ -124,12 +125,29 @@ def prepare(table: Table, policy: Policy, reading: Reading | None = None) -> Pre
             domains.append(_domain(cleaned.columns[name], policy, taxonomies, reading))
         except InputError as error:
             problems.extend(error.problems)
+    problems.extend(_too_many_classes(cleaned, roles, domains))
     if problems:
         raise InputError(problems)
     prepared = Prepared(
         policy, reading, roles, shown_table, cleaned, tuple(domains), taxonomies, table.rows, ()
     )
     return replace(prepared, warnings=tuple(_warnings(prepared)))
+
+
+def _fit(policy: Policy, columns: Sequence[str]) -> tuple[Roles, dict[str, Taxonomy]]:
+    """Roles and taxonomies, with the problems of both in one error."""
+    problems: list[Problem] = []
+    try:
+        roles = policy.roles(columns)
+    except InputError as error:
+        problems.extend(error.problems)
+    try:
+        taxonomies = policy.taxonomies()
+    except InputError as error:
+        problems.extend(error.problems)
+    if problems:
+        raise InputError(problems)
+    return roles, taxonomies
 
 
 def _decide_missing(
@@ -166,6 +184,20 @@ def _decide_missing(
             do='use  missing = "value",  or drop the columns that are mostly empty.',
         )  # fmt: skip
     return table.take(kept), cleaned.take(kept)
+
+
+def _too_many_classes(table: Table, roles: Roles, domains: Sequence[Domain]) -> Iterator[Problem]:
+    """Class counts are kept for every value of every masked column: refuse what cannot be kept."""
+    if roles.class_ is None:
+        return
+    count = len(table.columns[roles.class_].values)
+    if count * sum(domain.size for domain in domains) > _MOST_CLASS_COUNTS:
+        yield Problem(
+            f"{count} distinct values are too many for a class",
+            where=f'column "{roles.class_}"',
+            why="a class has a few values; this looks like a quantity or an identifier.",
+            do="group its values first, or keep the column and name no class.",
+        )
 
 
 def _absent(table: Table, policy: Policy) -> Iterator[Problem]:

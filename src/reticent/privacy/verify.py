@@ -14,11 +14,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from reticent.errors import InputError, Problem, quoted
 from reticent.privacy.promises import Anonymity, Confidence, Promise
 
+_ALONE = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
 _INTERVAL = re.compile(r"\[(?P<low>[^,\[\]()]+),(?P<high>[^,\[\]()]+)(?P<end>[\])])")
 
 
@@ -84,7 +86,8 @@ def verify(source: Source, rules: Rules) -> Proof:
     import duckdb
 
     _refuse_lacking(rules, source)
-    with duckdb.connect() as database:
+    with TemporaryDirectory() as spill, duckdb.connect(config=_ALONE) as database:
+        database.execute(f"SET temp_directory = {_text(spill)}")  # readable by its owner alone
         for name, table in source.tables.items():
             database.register(name, table)
         counted = _Counted(database, source, rules)
@@ -338,7 +341,8 @@ def baggage(table: Any) -> list[Problem]:
 
 
 def _told(metadata: Any) -> bool:
-    return any(not key.startswith((b"ARROW:", b"PARQUET:")) for key in metadata or {})
+    """Whether metadata tell more than types; categories are looked at in the cells."""
+    return any(not key.startswith((b"ARROW:", b"PARQUET:", b"_PL_")) for key in metadata or {})
 
 
 def _unused(cells: Any) -> bool:

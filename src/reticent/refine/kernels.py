@@ -270,14 +270,58 @@ def _raise_to(over, under, at, part, whole):
 
 
 @compiled
+def _runs_of_marks(weights, marks, start, end, begins, sums):
+    """The runs of equal marks above 0 in a group: where each begins, and its records."""
+    runs = 0
+    i = start
+    while i < end:
+        mark = marks[i]
+        begins[runs] = i
+        total = 0
+        while i < end and marks[i] == mark:
+            total += weights[i]
+            i += 1
+        if mark > 0:
+            sums[runs] = total
+            runs += 1
+    begins[runs] = end
+    return runs
+
+
+@compiled
+def _present(rows, start, end, j, children, low, high, tally, inside, found):
+    """The suppressed values of a group that are still candidates; returns how many."""
+    none = len(tally) - 1
+    count = 0
+    if high - low <= end - start:
+        for slot in range(low, high):
+            if tally[slot] > 0:
+                found[count] = slot
+                count += 1
+        return count
+    for i in range(start, end):
+        slot = children[rows[i, j]]
+        if slot != none and inside[slot] == 0:
+            inside[slot] = 1  # seen; taken back below
+            found[count] = slot
+            count += 1
+    for c in range(count):
+        inside[found[c]] = 0
+    return count
+
+
+@compiled
 def scan_confidence(
     rows, weights, marks, starts, ends, changed, moved, found, column, current, children, live,
-    lows, highs, bottoms, tally, inside, over, under,
+    lows, highs, bottoms, tally, inside, begins, sums, waiting, over, under,
 ):  # fmt: skip
     """Raise over / under of every candidate to the largest confidence among its parts.
 
     tally[slot] counts the records of a part, inside[slot] those of them with the sensitive value
-    at hand.
+    at hand. Disclosing a suppressed value v leaves a rest, whose surest value is often one that v
+    does not hold at all: the most frequent of those. Sensitive values are taken from the most
+    frequent down, and v waits for the first that it does not hold; so this looks at as many pairs
+    as there are rows, and not at every value with every sensitive value.
     """
     none = len(tally) - 1
     picked = np.empty(rows.shape[1], dtype=np.int64)
@@ -285,38 +329,43 @@ def scan_confidence(
         g = changed[c]
         start, end = starts[g], ends[g]
         count = _live_columns(rows, start, column, not moved[c], current, live, picked)
+        if count == 0:
+            continue
         total = _count_parts(rows, weights, start, end, picked, count, children, tally)
+        tally[none] = 0
+        runs = _runs_of_marks(weights, marks, start, end, begins, sums)
+        order = np.argsort(-sums[:runs])
         for p in range(count):
             j = picked[p]
             node = current[rows[start, j]]
-            by_rows = highs[node] - lows[node] > end - start
-            first, last = (start, end) if by_rows else (lows[node], highs[node])
-            i = start
-            while i < end and marks[i] == 0:
-                i += 1
-            while i < end:
-                mark = marks[i]
-                begin = i
-                sensitive = 0
-                while i < end and marks[i] == mark:
+            bottom = bottoms[node]
+            left = 0
+            if bottom:
+                left = _present(
+                    rows, start, end, j, children, lows[node], highs[node], tally, inside, waiting
+                )
+            for r in order:
+                for i in range(begins[r], begins[r + 1]):
                     inside[children[rows[i, j]]] += weights[i]
-                    sensitive += weights[i]
-                    i += 1
-                if bottoms[node]:
-                    for at in range(first, last):
-                        slot = children[rows[at, j]] if by_rows else at
-                        if slot == none or tally[slot] == 0:
-                            continue
-                        _raise_to(over, under, slot, inside[slot], tally[slot])
-                        if tally[slot] < total:
-                            rest = total - tally[slot]
-                            _raise_to(over, under, slot, sensitive - inside[slot], rest)
-                for at in range(begin, i):
-                    slot = children[rows[at, j]]
-                    if not bottoms[node] and inside[slot] > 0:
-                        _raise_to(over, under, node, inside[slot], tally[slot])
+                still = 0
+                for w in range(left):
+                    slot = waiting[w]
+                    if inside[slot] > 0:
+                        waiting[still] = slot
+                        still += 1
+                    elif tally[slot] < total:
+                        _raise_to(over, under, slot, sums[r], total - tally[slot])
+                left = still
+                for i in range(begins[r], begins[r + 1]):
+                    slot = children[rows[i, j]]
+                    part = inside[slot]
+                    if part == 0:
+                        continue
                     inside[slot] = 0
-            for at in range(first, last):
-                slot = children[rows[at, j]] if by_rows else at
-                tally[slot] = 0
-        tally[none] = 0
+                    if slot == none:
+                        continue
+                    _raise_to(over, under, slot if bottom else node, part, tally[slot])
+                    if bottom and tally[slot] < total:
+                        _raise_to(over, under, slot, sums[r] - part, total - tally[slot])
+            for i in range(start, end):
+                tally[children[rows[i, j]]] = 0

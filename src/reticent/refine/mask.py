@@ -50,7 +50,8 @@ def _by_taxonomy(domain: Domain, taxonomy: Taxonomy, refined: Collection[str]) -
     labels = {taxonomy.labels[leaf]: taxonomy.labels[shown[leaf]] for leaf in taxonomy.leaves}
     labels = {shortest(leaf): label for leaf, label in labels.items()} | labels
     root = taxonomy.labels[0]
-    missing = MISSING if root in refined else root
+    disclosed = root in refined and domain.holds_missing
+    missing = MISSING if disclosed else root
     return Recoding(domain.name, domain.mask, labels, (), "text", missing, None)
 
 

@@ -191,6 +191,9 @@ class LargestConfidence:
         self.over = np.zeros(cuts.none + 1, dtype=np.int64)
         self.under = np.ones(cuts.none + 1, dtype=np.int64)
         self.inside = np.zeros(cuts.none + 1, dtype=np.int64)
+        self.waiting = np.zeros(cuts.none + 1, dtype=np.int64)
+        most = max(count for _, count in sensitive) + 2
+        self.begins, self.sums = np.zeros(most, dtype=np.int64), np.zeros(most, dtype=np.int64)
         self.value = max(map(_largest_share, self.parts))
         self.small = max(int(p.weights.sum()) for p in self.parts) < 2**31
 
@@ -231,7 +234,7 @@ class LargestConfidence:
         for groups in self.parts:
             kernels.scan_confidence(
                 groups.rows, groups.weights, groups.marks, *groups.scan,
-                self.inside, self.over, self.under,
+                self.inside, self.begins, self.sums, self.waiting, self.over, self.under,
             )  # fmt: skip
 
 

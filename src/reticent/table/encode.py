@@ -46,6 +46,13 @@ class Domain:
     ends: tuple[Any, Any] | None = None
     bins: tuple[Any, ...] = ()  # the edges of fixed intervals
 
+    @property
+    def holds_missing(self) -> bool:
+        """Whether some row of a column with a tree misses its value."""
+        return self.root is not None and any(
+            child.label == MISSING and child.low < child.high for child in self.root.children
+        )
+
     def interval(self, low: int, high: int) -> str:
         """Print the learnt interval of codes low, …, high - 1."""
         assert self.scale is not None

@@ -77,11 +77,12 @@ class Parsed:
 
     name: str
     arrow: pa.Table
-    notes: tuple[str, ...]  # what was assumed in reading it
+    notes: tuple[str, ...] = ()  # what was assumed in reading it
+    coded: bool = False  # whether our own CSV reader made its dictionaries
 
     def table(self) -> Table:
         """Take it into codes."""
-        return replace(from_arrow(self.arrow, self.name), notes=self.notes)
+        return replace(from_arrow(self.arrow, self.name, coded=self.coded), notes=self.notes)
 
 
 def parse(data: str | Path, reading: Reading | None = None) -> Parsed:
@@ -102,7 +103,8 @@ def parse(data: str | Path, reading: Reading | None = None) -> Parsed:
         whole = parts[0] if len(parts) == 1 else pa.concat_tables(parts)
     except pa.ArrowInvalid:
         raise InputError("its files give one column different types", where=str(data)) from None
-    return Parsed(str(data), whole, tuple(dict.fromkeys(notes)))
+    coded = suffix_of(paths_of(data)[0]) in CSV
+    return Parsed(str(data), whole, tuple(dict.fromkeys(notes)), coded)
 
 
 def read(data: str | Path, reading: Reading | None = None) -> Table:
@@ -110,8 +112,8 @@ def read(data: str | Path, reading: Reading | None = None) -> Table:
     return parse(data, reading).table()
 
 
-def from_arrow(table: pa.Table, name: str = "data") -> Table:
-    """Encode an Arrow table; dictionaries built by our own reader are taken over as they are."""
+def from_arrow(table: pa.Table, name: str = "data", *, coded: bool = False) -> Table:
+    """Encode an Arrow table; if `coded`, its dictionaries are taken over as they are."""
     names = table.column_names
     if len(set(names)) < len(names):
         twice = sorted({n for n in names if names.count(n) > 1})
@@ -121,19 +123,19 @@ def from_arrow(table: pa.Table, name: str = "data") -> Table:
     columns = {}
     for column in names:
         cells = table.column(column)
-        columns[column] = _from_reader(column, cells) or encode(column, cells)
+        columns[column] = _from_reader(column, cells) if coded else encode(column, cells)
     return Table(name, columns, table.num_rows)
 
 
-def _from_reader(name: str, cells: pa.ChunkedArray) -> Column | None:
-    if cells.type != _CELL or not cells.num_chunks:
-        return None
+def _from_reader(name: str, cells: pa.ChunkedArray) -> Column:
+    """Take over what the CSV reader coded: no nulls, no value twice, none that does not occur."""
+    if not cells.num_chunks:
+        return encode(name, cells)
     unified = cells.unify_dictionaries()
     values = unified.chunk(0).dictionary
     return Column(name, gather_codes([c.indices for c in unified.chunks], len(values)), values)
 
 
-# Our CSV reader alone produces int32 codes of *large* text, so this type also says who made it.
 _CELL = pa.dictionary(pa.int32(), pa.large_string())
 
 
@@ -397,9 +399,11 @@ def _undecodable(path: Path, encoding: str) -> InputError:
 
 def frame_kind(data: Any) -> str | None:
     """Which library a data frame comes from, without importing that library."""
-    home = type(data).__module__.partition(".")[0]
-    if home in ("pandas", "polars", "pyarrow"):
-        return home if hasattr(data, "columns") or home == "pyarrow" else None
+    home, name = type(data).__module__.partition(".")[0], type(data).__name__
+    if home in ("pandas", "polars"):
+        return home if name in ("DataFrame", "LazyFrame") else None
+    if home == "pyarrow":
+        return home if name in ("Table", "RecordBatch") else None
     if home in ("duckdb", "_duckdb") and hasattr(data, "fetchall"):
         return "duckdb"
     return "arrow" if hasattr(data, "__arrow_c_stream__") else None
@@ -409,13 +413,13 @@ def parse_frame(data: Any, kind: str) -> Parsed:
     """Take over a data frame; an index is no column and is left behind."""
     if kind == "pandas":
         data = data.reset_index(drop=True).set_axis([str(n) for n in data.columns], axis=1)
-    return Parsed("data", _arrow_of(data, kind), ())
+    return Parsed("data", _arrow_of(data, kind))
 
 
 def _arrow_of(data: Any, kind: str) -> pa.Table:
     """A data frame as Arrow, with what it carries: pandas keeps an index that is no plain count."""
     if kind == "pandas":
-        return pa.Table.from_pandas(data)
+        return _arrow_of_pandas(data)
     if kind == "duckdb":
         arrow = data.arrow()
         return arrow.read_all() if isinstance(arrow, pa.RecordBatchReader) else arrow
@@ -424,6 +428,30 @@ def _arrow_of(data: Any, kind: str) -> pa.Table:
     if isinstance(data, pa.RecordBatch):
         return pa.Table.from_batches([data])
     return data if isinstance(data, pa.Table) else pa.table(data)
+
+
+def _arrow_of_pandas(data: Any) -> pa.Table:
+    import pandas as pd
+
+    try:
+        table = pa.Table.from_pandas(data)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):  # whose words quote a cell
+        mixed = [n for n in data.columns if not _fits_one_type(data[n])]
+        raise InputError(
+            f"columns {quoted(map(str, mixed))} mix values of several types",
+            where="data",
+            do="turn each into one type, for example with  astype(str).",
+        ) from None
+    plain = data.index.equals(pd.RangeIndex(len(data))) and data.index.name is None
+    return table.select(range(len(data.columns))).replace_schema_metadata(None) if plain else table
+
+
+def _fits_one_type(cells: Any) -> bool:
+    try:
+        pa.array(cells, from_pandas=True)
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return False
+    return True
 
 
 def typed(data: Any, kind: str) -> Iterator[pa.Table]:
