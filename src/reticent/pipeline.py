@@ -367,7 +367,8 @@ class _Publishing:
             write(self.sheet, path, suffix)
         with self.clock.stage("verify"):
             if suffix not in CSV:
-                return self._proven(self._recount(read_typed(path, suffix)))
+                written = read_typed(path, suffix, all_it_carries=True)
+                return self._proven(self._recount(written))
             source = from_csv(
                 path, self.prepared.roles.released, delimiter=delimiter_of(suffix),
                 packed=suffix.endswith(".gz"), longest=self.sheet.longest, hidden=self.hidden,
@@ -419,6 +420,7 @@ def verify(data: Any, policy: Policy | str | Path, *, reading: Reading | None = 
     table, kind = read(data, reading)
     if not table.rows:
         raise InputError("the table has no rows", where=table.name)
+    policy.refuse_roleless(list(table.columns))
     if policy.trim:
         table = replace(table, columns={n: trimmed(c) for n, c in table.columns.items()})
     source = verifier.from_table(as_text(table))

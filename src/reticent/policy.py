@@ -223,29 +223,20 @@ class Policy(Record):
 
     def roles(self, columns: Sequence[str]) -> Roles:
         """Settle what each column of a table is for, or report every reason why not."""
-        problems = [*self._contradictions(), *self._unknown(columns)]
-        over, sensitive, _ = columns_of(self.promises)
-        named = {*over, *sensitive, *self.drop, *self.keep, *filter(None, [self.class_])}
-        rest = [column for column in columns if column not in named]
-        if rest and "*" not in self.keep:
-            problems.append(
-                Problem(
-                    f"{len(rest)} columns have no role: {quoted(rest)}",
-                    where=self.name,
-                    why="a column nobody decided about must not slip into a release.",
-                    do='add each to drop, keep, an `over` or `sensitive`; or say keep = "*".',
-                )
-            )
+        problems = [*self._contradictions(), *self._unknown(columns), *self._roleless(columns)]
         if problems:
             raise InputError(problems)
         return self.roles_in(columns)
 
+    def refuse_roleless(self, columns: Sequence[str]) -> None:
+        """Refuse a published table with columns that nobody decided about."""
+        if problems := list(self._roleless(columns)):
+            raise InputError(problems)
+
     def roles_in(self, columns: Sequence[str]) -> Roles:
         """The roles of those columns that are there, as in a published table."""
         over, sensitive, _ = columns_of(self.promises)
-        named = {*over, *sensitive, *self.drop, *self.keep, *filter(None, [self.class_])}
-        rest = [column for column in columns if column not in named]
-        kept = set(rest) | set(self.keep)
+        kept = {*self._unnamed(columns), *self.keep}
         listed_first = [column for column in self.attributes if column in over]
         return Roles(
             masked=(*listed_first, *(c for c in columns if c in over and c not in listed_first)),
@@ -255,6 +246,22 @@ class Policy(Record):
             class_=self.class_,
             released=tuple(c for c in columns if c not in self.drop),
         )
+
+    def _unnamed(self, columns: Sequence[str]) -> list[str]:
+        """The columns that the policy gives no role by name."""
+        over, sensitive, _ = columns_of(self.promises)
+        named = {*over, *sensitive, *self.drop, *self.keep, *filter(None, [self.class_])}
+        return [column for column in columns if column not in named]
+
+    def _roleless(self, columns: Sequence[str]) -> Iterator[Problem]:
+        rest = self._unnamed(columns)
+        if rest and "*" not in self.keep:
+            yield Problem(
+                f"{len(rest)} columns have no role: {quoted(rest)}",
+                where=self.name,
+                why="a column nobody decided about must not slip into a release.",
+                do='add each to drop, keep, an `over` or `sensitive`; or say keep = "*".',
+            )
 
     def _unknown(self, columns: Sequence[str]) -> Iterator[Problem]:
         """Names in the policy that the table does not have."""

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.errors import InputError, Problem, listed
-from reticent.policy import Attribute, Policy, Roles
+from reticent.policy import Attribute, Bound, Policy, Roles
 from reticent.privacy.promises import Anonymity, Confidence, Promise, columns_of, implied
 from reticent.privacy.verify import Rules, absent_values
 from reticent.table.collapse import Codes
@@ -256,22 +256,25 @@ def nearly_unique(table: Table, roles: Roles) -> Iterator[str]:
 
 def rules(policy: Policy, taxonomies: dict[str, Taxonomy]) -> Rules:
     """What the verifier needs to know of a policy."""
-    over, _, _ = columns_of(policy.promises)
-    labels: dict[str, frozenset[str] | None] = {}
-    intervals = set()
-    for name in over:
-        attribute = policy.attributes.get(name)
-        labels[name] = None
-        if attribute is not None and attribute.mask == "generalize":
+    over, sensitive, _ = columns_of(policy.promises)
+    labels: dict[str, frozenset[str] | None] = dict.fromkeys(sorted(over))
+    intervals: dict[str, tuple[Bound, ...]] = {}
+    fixed = set()
+    for name in over & policy.attributes.keys():
+        attribute = policy.attributes[name]
+        if attribute.mask == "generalize":
             labels[name] = frozenset(taxonomies[name].labels)
-        elif attribute is not None and attribute.mask == "discretize":
-            intervals.add(name)
+        elif attribute.mask == "discretize":
+            intervals[name] = attribute.intervals or attribute.range or ()
+            fixed |= {name} if attribute.intervals else set()
     return Rules(
         promises=policy.promises,
         labels=labels,
-        intervals=frozenset(intervals),
+        intervals=intervals,
+        fixed=frozenset(fixed),
         marker=policy.marker,
         dropped=frozenset(policy.drop),
+        expected=frozenset(over | sensitive),
         missing_values=frozenset(policy.missing_values),
         missing_allowed=policy.missing == "value",
     )

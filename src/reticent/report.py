@@ -49,10 +49,11 @@ def infeasible(promise: Promise, value: int | Fraction, rows: int) -> Problem:
     if isinstance(promise, Anonymity):
         counted = f"distinct values of {', '.join(promise.of)}" if promise.of else "rows"
         found = f"one group of {value} {counted}"
+        lower = f"lower k to {value} or less, or add rows."
         return Problem(
             f"No release keeps ⟨{{{over}}}, k = {promise.k}⟩: "
             f"even the fully masked table is {found}.",
-            do=f"lower k to {value} or less, or add rows.",
+            do=lower if value else f"every {', '.join(promise.of)} is missing: count by another.",
         )
     return Problem(
         f"No release keeps ⟨{{{over}}} → {', '.join(promise.sensitive)}, at most "

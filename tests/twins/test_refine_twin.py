@@ -2,60 +2,13 @@
 
 import random
 from fractions import Fraction
-from typing import Any
 
-import pyarrow as pa
 import pytest
+
 from naive.cases import Case, random_case
+from naive.product import case_policy, table_of
 from naive.refine import Anon, Attr, Infeasible, refine
-
-from reticent import pipeline
-from reticent.errors import Unsatisfiable
-from reticent.policy import Policy
-
-
-def as_policy(case: Case) -> Policy:
-    """Say a case in the product's own words."""
-    attributes = {}
-    for attr in case.attrs:
-        said: dict[str, Any] = {"mask": attr.mask}
-        if attr.tree is not None:
-            said["taxonomy"] = attr.tree
-        if attr.bounds is not None:
-            said["range"] = attr.bounds
-        if attr.intervals is not None:
-            said["intervals"] = attr.intervals
-        attributes[attr.name] = said
-    anonymity = [
-        {"over": t.over, "k": t.k, "of": t.of} for t in case.templates if isinstance(t, Anon)
-    ]
-    confidence = [
-        {"over": t.over, "sensitive": t.sensitive, "at_most": t.at_most}
-        for t in case.templates
-        if not isinstance(t, Anon)
-    ]
-    return Policy(
-        class_=case.cls,
-        keep="*",  # type: ignore[arg-type]
-        attributes=attributes,  # type: ignore[arg-type]
-        anonymity=anonymity,  # type: ignore[arg-type]
-        confidence=confidence,  # type: ignore[arg-type]
-        order="input",
-        goal={"utility": case.utility},  # type: ignore[arg-type]
-    )
-
-
-def as_table(case: Case) -> pa.Table:
-    columns: dict[str, pa.Array] = {}
-    numeric = {attr.name for attr in case.attrs if attr.mask == "discretize"}
-    for name in case.rows[0]:
-        cells = [row[name] for row in case.rows]
-        if name in numeric:
-            kind = pa.float64() if any(isinstance(c, float) for c in cells) else pa.int64()
-            columns[name] = pa.array(cells, kind)
-        else:
-            columns[name] = pa.array(cells, pa.string())
-    return pa.table(columns)
+from reticent import Release, Unsatisfiable, release
 
 
 def in_policy_order(case: Case) -> Case:
@@ -64,18 +17,20 @@ def in_policy_order(case: Case) -> Case:
     return Case(case.rows, case.attrs, ordered, case.cls, case.utility)
 
 
+def released(case: Case) -> Release:
+    return release(table_of(case.rows, case.attrs), case_policy(case, order="input"))
+
+
 def compare(case: Case) -> int:
     """Run both; returns the number of steps, or -1 where both find the policy infeasible."""
     case = in_policy_order(case)
     try:
-        expected = refine(
-            case.rows, case.attrs, case.templates, cls=case.cls, utility=case.utility
-        )
+        expected = refine(case.rows, case.attrs, case.templates, cls=case.cls, utility=case.utility)
     except Infeasible:
         with pytest.raises(Unsatisfiable):
-            pipeline.release(as_table(case), as_policy(case))
+            released(case)
         return -1
-    found = pipeline.release(as_table(case), as_policy(case))
+    found = released(case)
     assert found.proof.holds
     steps = list(found.trace())
     for ours, theirs in zip(steps, expected.steps, strict=False):
@@ -110,5 +65,5 @@ def test_ties_go_to_the_attribute_listed_first() -> None:
     attrs = [Attr("B", "suppress"), Attr("A", "suppress")]
     case = Case(rows, attrs, [Anon(("A", "B"), 2)], "C", "classification")
     compare(case)
-    found = pipeline.release(as_table(case), as_policy(case))
+    found = released(case)
     assert [step.attribute for step in found.steps][:1] == ["B"]

@@ -12,7 +12,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -61,9 +63,11 @@ class Rules:
 
     promises: tuple[Promise, ...]
     labels: Mapping[str, frozenset[str] | None]  # masked column → its labels; None: any text
-    intervals: frozenset[str]  # masked columns that show intervals
+    intervals: Mapping[str, tuple[Any, ...]]  # masked column of intervals → its range or bins
+    fixed: frozenset[str]  # those of them whose bins are fixed
     marker: str
     dropped: frozenset[str]
+    expected: frozenset[str]  # columns that some promise needs and the policy publishes
     missing_values: frozenset[str] = frozenset()
     missing_allowed: bool = True
 
@@ -220,13 +224,14 @@ def _is_present(column: str, rules: Rules) -> str:
 
 
 def _refuse_lacking(rules: Rules, source: Source) -> None:
-    """Masked and sensitive columns must be there; counted ones may have been dropped."""
-    needed = {name for promise in rules.promises for name in promise.over}
-    for promise in rules.promises:
-        needed.update(promise.sensitive if isinstance(promise, Confidence) else ())
-    lacking = sorted(needed - set(source.names))
+    """What the policy publishes must be there; what is only counted may have been dropped."""
+    lacking = sorted(rules.expected - set(source.names))
     if lacking:
-        raise InputError(f"the table lacks {quoted(lacking)}, which the policy is about")
+        raise InputError(
+            f"the table lacks {quoted(lacking)}",
+            why="the policy is about these columns.",
+            do="give the whole released table, and the policy it was made with.",
+        )
 
 
 def _refuse_foreign_labels(counted: _Counted, rules: Rules) -> None:
@@ -256,8 +261,50 @@ def _may_show(cell: str | None, column: str, labels: frozenset[str] | None, rule
     if cell is None or cell == "":
         return rules.missing_allowed
     if column in rules.intervals:
-        return cell == rules.marker or _INTERVAL.fullmatch(cell) is not None
+        return cell == rules.marker or _is_interval(
+            cell, rules.intervals[column], column in rules.fixed
+        )
     return labels is None or cell in labels
+
+
+def _is_interval(cell: str, bounds: Sequence[Any], fixed: bool) -> bool:
+    """Whether a label is an interval that a policy with these bounds can show."""
+    match = _INTERVAL.fullmatch(cell)
+    ends = [_point(match["low"]), _point(match["high"])] if match else []
+    if match is None or None in ends:
+        return False
+    closed = match["end"] == "]"
+    edges = [_point(bound) for bound in bounds]
+    try:
+        if not (ends[0] < ends[1] or (closed and ends[0] == ends[1])):
+            return False
+        if not edges:
+            return True
+        if fixed:
+            pairs = [*pairwise(edges), (edges[0], edges[-1])]
+            return tuple(ends) in pairs and closed == (ends[1] == edges[-1])
+        # The largest point may itself be a cut point: [2,3) and [3,3].
+        return bool(edges[0] <= ends[0] and ends[1] <= edges[1] and closed <= (ends[1] == edges[1]))
+    except TypeError:  # a number among dates, or the other way round
+        return False
+
+
+def _point(end: Any) -> Any:
+    """An end of an interval, or a bound of a policy, as something that can be compared."""
+    if isinstance(end, str):
+        try:
+            return Fraction(end)
+        except (ValueError, ZeroDivisionError):
+            pass
+        try:
+            end = datetime.fromisoformat(end)
+        except ValueError:
+            return None
+    if isinstance(end, datetime):
+        return end.astimezone(UTC).replace(tzinfo=None) if end.tzinfo else end
+    if isinstance(end, date):
+        return datetime(end.year, end.month, end.day)
+    return Fraction(repr(end)) if isinstance(end, float) else Fraction(end)
 
 
 def _still_there(rules: Rules, source: Source) -> Iterable[Problem]:
@@ -346,10 +393,14 @@ def _told(metadata: Any) -> bool:
 
 
 def _unused(cells: Any) -> bool:
+    """Whether a dictionary holds a value that no cell shows, whichever chunk it stands in."""
+    carried: set[Any] = set()
+    shown: set[Any] = set()
     for chunk in cells.chunks:
-        if len(set(chunk.indices.drop_null().to_pylist())) < len(chunk.dictionary):
-            return True
-    return False
+        values = chunk.dictionary.to_pylist()
+        carried.update(values)
+        shown.update(values[i] for i in chunk.indices.unique().to_pylist() if i is not None)
+    return bool(carried - shown - {None})
 
 
 def _text(value: str) -> str:

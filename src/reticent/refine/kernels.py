@@ -3,7 +3,8 @@
 These are the only lines that touch rows. They are compiled by Numba on first use and kept in its
 cache; all of them are plain loops over integers, so results depend on no order of evaluation.
 
-    rows      rows[i, j]: the slot of row i in column j of this promise's `over`
+    rows      rows[i, j]: the slot of row i in column j < width of this promise's `over`
+    words     the same memory as 64-bit words, by which rows move (half the time of slot by slot)
     weights   how many records row i stands for
     marks     what the promise counts besides records, 1, 2, …; 0 is none. Inside a group rows are
               in ascending order of mark: every move is stable, so that stays true
@@ -38,8 +39,8 @@ def first_best(scores):
 
 @compiled
 def split(
-    rows, weights, marks, starts, ends, count, column, low, high, value, bottom, current,
-    spare_rows, spare_weights, spare_marks, tally, touched, changed, moved,
+    rows, words, weights, marks, starts, ends, count, column, low, high, value, bottom, current,
+    spare_words, spare_weights, spare_marks, tally, touched, changed, moved,
 ):  # fmt: skip
     """Split every group that showed the refined value; `current` says already where rows go.
 
@@ -49,7 +50,7 @@ def split(
     """
     found = 0
     groups = count
-    width = rows.shape[1]
+    width = words.shape[1]
     for g in range(count):
         first = rows[starts[g], column]
         if value >= 0:
@@ -90,7 +91,7 @@ def split(
             to = tally[slot]
             tally[slot] = to + 1
             for j in range(width):
-                spare_rows[to, j] = rows[i, j]
+                spare_words[to, j] = words[i, j]
             spare_weights[to] = weights[i]
             if len(marks) > 0:
                 spare_marks[to] = marks[i]
@@ -98,7 +99,7 @@ def split(
             tally[touched[p]] = 0
         for i in range(start, end):
             for j in range(width):
-                rows[i, j] = spare_rows[i, j]
+                words[i, j] = spare_words[i, j]
             weights[i] = spare_weights[i]
             if len(marks) > 0:
                 marks[i] = spare_marks[i]
@@ -109,7 +110,7 @@ def split(
 def _live_columns(rows, start, column, only, current, live, picked):
     """The columns of a group whose shown value is still a candidate; just `column` if `only`."""
     count = 0
-    for j in range(rows.shape[1]):
+    for j in range(len(picked)):
         if (not only or j == column) and live[current[rows[start, j]]]:
             picked[count] = j
             count += 1
@@ -133,12 +134,12 @@ def _count_parts(rows, weights, start, end, picked, count, children, tally):
 
 @compiled
 def scan_records(
-    rows, weights, starts, ends, changed, moved, found, column, current, children, live,
-    lows, highs, bottoms, tally, smallest,
+    rows, weights, width, starts, ends, changed, moved, found, column, current, children,
+    live, lows, highs, bottoms, tally, smallest,
 ):  # fmt: skip
     """Lower `smallest` of every candidate to its smallest part, in records, in changed groups."""
     none = len(tally) - 1
-    picked = np.empty(rows.shape[1], dtype=np.int64)
+    picked = np.empty(width, dtype=np.int64)
     for c in range(found):
         g = changed[c]
         start, end = starts[g], ends[g]
@@ -168,12 +169,12 @@ def scan_records(
 
 @compiled
 def scan_squares(
-    rows, weights, starts, ends, changed, moved, found, column, current, children, live,
-    lows, highs, bottoms, tally, sign, drops,
+    rows, weights, width, starts, ends, changed, moved, found, column, current, children,
+    live, lows, highs, bottoms, tally, sign, drops,
 ):  # fmt: skip
     """Add (or take back) what each candidate would take off the sum of squared group sizes."""
     none = len(tally) - 1
-    picked = np.empty(rows.shape[1], dtype=np.int64)
+    picked = np.empty(width, dtype=np.int64)
     for c in range(found):
         g = changed[c]
         start, end = starts[g], ends[g]
@@ -201,8 +202,8 @@ def scan_squares(
 
 @compiled
 def scan_distinct(
-    rows, marks, starts, ends, changed, moved, found, column, current, children, live,
-    lows, highs, bottoms, tally, held, alone, latest, smallest,
+    rows, marks, width, starts, ends, changed, moved, found, column, current, children,
+    live, lows, highs, bottoms, tally, held, alone, latest, smallest,
 ):  # fmt: skip
     """Lower `smallest` of every candidate to its smallest part, in distinct marks.
 
@@ -210,7 +211,7 @@ def scan_distinct(
     this one value: the rest of ⊥ loses exactly those when the value is disclosed.
     """
     none = len(tally) - 1
-    picked = np.empty(rows.shape[1], dtype=np.int64)
+    picked = np.empty(width, dtype=np.int64)
     run = 0
     for c in range(found):
         g = changed[c]
@@ -312,8 +313,8 @@ def _present(rows, start, end, j, children, low, high, tally, inside, found):
 
 @compiled
 def scan_confidence(
-    rows, weights, marks, starts, ends, changed, moved, found, column, current, children, live,
-    lows, highs, bottoms, tally, inside, begins, sums, waiting, over, under,
+    rows, weights, marks, width, starts, ends, changed, moved, found, column, current, children,
+    live, lows, highs, bottoms, tally, inside, begins, sums, waiting, over, under,
 ):  # fmt: skip
     """Raise over / under of every candidate to the largest confidence among its parts.
 
@@ -324,7 +325,7 @@ def scan_confidence(
     as there are rows, and not at every value with every sensitive value.
     """
     none = len(tally) - 1
-    picked = np.empty(rows.shape[1], dtype=np.int64)
+    picked = np.empty(width, dtype=np.int64)
     for c in range(found):
         g = changed[c]
         start, end = starts[g], ends[g]

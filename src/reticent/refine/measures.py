@@ -75,14 +75,18 @@ class Groups:
             columns, sizes = [marks, *columns], [mark_count + 1, *sizes]
         found = distinct(columns, sizes)
         codes = found.columns[1:] if marked else found.columns
-        self.rows = np.empty((len(found.counts), len(attributes)), dtype=kind)
+        whole_words = 8 // np.dtype(kind).itemsize
+        padded = -(-len(attributes) // whole_words) * whole_words
+        self.rows = np.zeros((len(found.counts), padded), dtype=kind)
         for j, (attribute, column) in enumerate(zip(attributes, codes, strict=True)):
             self.rows[:, j] = column
             self.rows[:, j] += kind(cuts.offset[attribute])
-        self.weights = found.counts
+        small = int(found.counts.sum()) < 2**31
+        self.weights = found.counts.astype(np.int32) if small else found.counts
         self.marks = found.columns[0].astype(np.int32) if marked else np.empty(0, np.int32)
         count = len(self.weights)
-        self.spares = tuple(np.empty_like(a) for a in (self.rows, self.weights, self.marks))
+        self.words = self.rows.view(np.uint64)
+        self.spares = tuple(np.empty_like(a) for a in (self.words, self.weights, self.marks))
         self.starts = np.zeros(count, dtype=np.int64)
         self.ends = np.full(count, count, dtype=np.int64)
         self.count = 1  # groups; one while everything is masked
@@ -97,7 +101,7 @@ class Groups:
         """Split the groups that showed the refined value."""
         self.column = self.attributes.index(reveal.attribute)
         self.count, self.found = kernels.split(
-            self.rows, self.weights, self.marks, self.starts, self.ends, self.count,
+            self.rows, self.words, self.weights, self.marks, self.starts, self.ends, self.count,
             self.column, reveal.low, reveal.high, reveal.value, reveal.bottom, self.cuts.current,
             *self.spares, self.tally, self.touched, self.changed, self.moved,
         )  # fmt: skip
@@ -116,8 +120,9 @@ class Groups:
         """What every scan needs, in the kernels' order."""
         cuts = self.cuts
         return (
-            self.starts, self.ends, self.changed, self.moved, self.found, self.column,
-            cuts.current, cuts.children, cuts.live, cuts.lows, cuts.highs, cuts.bottoms, self.tally,
+            len(self.attributes), self.starts, self.ends, self.changed, self.moved, self.found,
+            self.column, cuts.current, cuts.children, cuts.live, cuts.lows, cuts.highs,
+            cuts.bottoms, self.tally,
         )  # fmt: skip
 
 

@@ -151,14 +151,25 @@ def _read_arrow(path: Path, reading: Reading, notes: list[str]) -> pa.Table:
         raise InputError(f"this is not a readable {suffix} file", where=str(path)) from None
 
 
-def read_typed(path: Path, suffix: str) -> pa.Table:
-    """Read a Parquet or Arrow file as it is."""
+def read_typed(path: Path, suffix: str, *, all_it_carries: bool = False) -> pa.Table:
+    """Read a Parquet or Arrow file.
+
+    With all it carries: dictionaries as they are stored, and the metadata of the file as that of
+    the schema.
+    """
     if suffix == ".parquet":
         import pyarrow.parquet as pq
 
-        return pq.read_table(path, partitioning=None)
-    with pa.memory_map(str(path)) as source:
-        return _open_arrow(source).read_all()
+        names = pq.read_schema(path).names if all_it_carries else None
+        with pq.ParquetFile(path, read_dictionary=names) as file:
+            table, told = file.read(), file.metadata.metadata
+    else:
+        with pa.memory_map(str(path)) as source:
+            reader = _open_arrow(source)
+            table, told = reader.read_all(), getattr(reader, "metadata", None)
+    if not all_it_carries:
+        return table
+    return table.replace_schema_metadata({**(told or {}), **(table.schema.metadata or {})})
 
 
 def _open_arrow(source: Any) -> Any:
@@ -459,7 +470,7 @@ def typed(data: Any, kind: str) -> Iterator[pa.Table]:
     if kind == "file":
         for path in paths_of(data):
             if suffix_of(path) not in CSV:
-                yield read_typed(path, suffix_of(path))
+                yield read_typed(path, suffix_of(path), all_it_carries=True)
     else:
         yield _arrow_of(data, kind)
 

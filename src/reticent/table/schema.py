@@ -96,7 +96,7 @@ def smallest(count: int) -> type[np.unsignedinteger[Any]]:
 def encode(name: str, cells: pa.ChunkedArray | pa.Array) -> Column:
     """Read an Arrow column of any plain type into codes."""
     if pa.types.is_dictionary(cells.type):  # a user's categories: may hold unused or repeated ones
-        cells = cells.cast(cells.type.value_type)
+        cells = _decoded(cells)
     if pa.types.is_string_view(cells.type) or pa.types.is_large_string(cells.type):
         cells = cells.cast(pa.string() if cells.nbytes < 2**31 else pa.large_string())
     if pa.types.is_nested(cells.type) or pa.types.is_binary(cells.type):
@@ -115,6 +115,15 @@ def encode(name: str, cells: pa.ChunkedArray | pa.Array) -> Column:
     else:
         values, codes = coded.dictionary, gather_codes([coded.indices], len(coded.dictionary))
     return Column(name, codes, values)
+
+
+def _decoded(cells: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray:
+    """Categories as plain values; Arrow cannot cast every kind of them."""
+    chunks = cells.chunks if isinstance(cells, pa.ChunkedArray) else [cells]
+    kind = cells.type.value_type
+    if pa.types.is_string_view(kind):
+        kind = pa.large_string()
+    return pa.chunked_array([c.dictionary.cast(kind).take(c.indices) for c in chunks], kind)
 
 
 def gather_codes(chunks: Sequence[pa.Array], count: int) -> Codes:
@@ -156,15 +165,24 @@ def trimmed(column: Column) -> Column:
 
 
 def without_missing(column: Column, missing_values: Iterable[str] = ()) -> Column:
-    """The column with everything that means missing — empty, NaN, as told — made one null."""
+    """The column as it is counted: one null for all that means missing, one value for each text.
+
+    Missing are empty cells, NaN and what was told; 0.0 and -0.0 print alike and are one value.
+    """
     names = set(missing_values) | {""}
-    kept = np.array([text is not None and text not in names for text in column.texts()], dtype=bool)
-    if kept.sum() + column.values.null_count == len(kept):
+    known = [None if text in names else text for text in column.texts()]
+    first: dict[str | None, int] = {}
+    for code, text in enumerate(known):
+        first.setdefault(text, code)
+    if len(first) == len(known) and (None in first) == bool(column.values.null_count):
         return column
-    mapping = np.where(kept, np.cumsum(kept) - 1, int(kept.sum()))
-    nothing = pa.nulls(1, column.values.type)
-    values = pa.concat_arrays([column.values.filter(pa.array(kept)), nothing])
-    return recode(column, mapping, values)
+    present = [code for text, code in first.items() if text is not None]
+    at = {text: i for i, text in enumerate(text for text in first if text is not None)}
+    values = pa.concat_arrays(
+        [column.values.take(pa.array(present, pa.int64())), pa.nulls(1, column.values.type)]
+    )
+    gap = len(at)
+    return recode(column, [gap if text is None else at[text] for text in known], values)
 
 
 def _is_text(kind: pa.DataType) -> bool:

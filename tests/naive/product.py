@@ -1,0 +1,56 @@
+"""A naive case in the product's own words: the same policy, the same table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from naive.cases import Case
+from naive.refine import Anon, Attr, Row, Template
+from reticent.policy import Policy
+
+
+def policy_of(
+    attrs: Sequence[Attr], templates: Iterable[Template], *, cls: str | None = None, **more: Any
+) -> Policy:
+    """Say attributes and templates as a policy; every column nobody names is kept."""
+    attributes = {}
+    for attr in attrs:
+        said: dict[str, Any] = {"mask": attr.mask}
+        if attr.tree is not None:
+            said["taxonomy"] = attr.tree
+        if attr.bounds is not None:
+            said["range"] = attr.bounds
+        if attr.intervals is not None:
+            said["intervals"] = attr.intervals
+        attributes[attr.name] = said
+    anonymity, confidence = [], []
+    for t in templates:
+        if isinstance(t, Anon):
+            anonymity.append({"over": t.over, "k": t.k, "of": t.of})
+        else:
+            said = {"over": t.over, "sensitive": t.sensitive, "at_most": t.at_most}
+            confidence.append(said)
+    given = {"keep": "*", "attributes": attributes, "class": cls} | more
+    return Policy.model_validate({**given, "anonymity": anonymity, "confidence": confidence})
+
+
+def case_policy(case: Case, **more: Any) -> Policy:
+    """Say a whole case as a policy."""
+    goal = {"utility": case.utility}
+    return policy_of(case.attrs, case.templates, cls=case.cls, goal=goal, **more)
+
+
+def table_of(rows: Sequence[Row], attrs: Iterable[Attr]) -> pa.Table:
+    """Build the table: numbers where an attribute is continuous, text elsewhere."""
+    numeric = {attr.name for attr in attrs if attr.mask == "discretize"}
+    columns: dict[str, pa.Array] = {}
+    for name in rows[0]:
+        cells = [row[name] for row in rows]
+        kind = pa.string()
+        if name in numeric:
+            kind = pa.float64() if any(isinstance(c, float) for c in cells) else pa.int64()
+        columns[name] = pa.array(cells, kind)
+    return pa.table(columns)

@@ -1,0 +1,811 @@
+"""Tables in and out: what is read, what is refused, and that no message tells a cell."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv as pcsv
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import reticent
+from reticent import Policy
+from reticent.errors import InputError, ReticentError
+from reticent.table.files import Reading, from_arrow, paths_of, read, suffix_of
+from reticent.table.schema import Table
+
+SECRET = "SECRETxyz1"
+CELLS = [("Cook", "a,b;c\td|e"), ("Clerk", 'said "no"'), ("Böss", "line\nbreak"), ("", " x ")]
+
+
+def file_of(folder: Path, content: str | bytes, name: str = "table.csv") -> Path:
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def rows_of(table: Table) -> list[tuple[str | None, ...]]:
+    columns = [column.cells().to_pylist() for column in table.columns.values()]
+    return list(zip(*columns, strict=True))
+
+
+def refusal(action: Callable[[], object]) -> InputError:
+    with pytest.raises(InputError) as caught:
+        action()
+    assert SECRET not in str(caught.value)
+    return caught.value
+
+
+def refused(folder: Path, content: str | bytes, name: str = "table.csv", **how: Any) -> InputError:
+    path = file_of(folder, content, name)
+    return refusal(lambda: read(path, Reading(**how)))
+
+
+def as_csv(rows: list[Any], names: list[str], delimiter: str = ",") -> str:
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, delimiter=delimiter, quoting=csv.QUOTE_ALL)
+    writer.writerow(names)
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+# --- CSV: delimiters, quotes, line ends ----------------------------------------------------------
+
+
+@pytest.mark.parametrize("told", [False, True])
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_delimiters(tmp_path: Path, delimiter: str, told: bool) -> None:
+    path = file_of(tmp_path, as_csv(CELLS, ["Job", "Note"], delimiter))
+    table = read(path, Reading(delimiter=delimiter if told else None))
+    assert list(table.columns) == ["Job", "Note"]
+    assert rows_of(table) == CELLS
+    assert table.notes == ()
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_delimiters_without_quotes(tmp_path: Path, delimiter: str) -> None:
+    lines = [["Job", "Age", "Pay"], ["Cook", "30", "1.5"], ["Clerk", "", "2.5"]]
+    path = file_of(tmp_path, "".join(delimiter.join(line) + "\n" for line in lines))
+    assert rows_of(read(path)) == [("Cook", "30", "1.5"), ("Clerk", "", "2.5")]
+
+
+def test_decimal_commas_do_not_mislead_the_sniffing(tmp_path: Path) -> None:
+    path = file_of(tmp_path, "Pay;Tax\n1,5;0,5\n2,5;0,7\n")
+    assert rows_of(read(path)) == [("1,5", "0,5"), ("2,5", "0,7")]
+
+
+def test_tsv_is_cut_at_tabs_whatever_else_stands_there(tmp_path: Path) -> None:
+    path = file_of(tmp_path, "a,b\tc,d\n1,2\t3,4\n", "table.tsv")
+    assert rows_of(read(path)) == [("1,2", "3,4")]
+
+
+def test_told_delimiter_wins(tmp_path: Path) -> None:
+    path = file_of(tmp_path, "a,b:c\n1,2:3\n")
+    assert rows_of(read(path, Reading(delimiter=":"))) == [("1,2", "3")]
+
+
+def test_quotes(tmp_path: Path) -> None:
+    content = 'a,b\n"x,y","say ""hi"""\n5" pipe,plain\n"","two\nlines"\n'
+    path = file_of(tmp_path, content)
+    assert rows_of(read(path)) == [("x,y", 'say "hi"'), ('5" pipe', "plain"), ("", "two\nlines")]
+
+
+def test_single_quotes_around_a_whole_column_are_quotes(tmp_path: Path) -> None:
+    path = file_of(tmp_path, "a,b\n'x',2\n'y',3\n")
+    assert rows_of(read(path)) == [("x", "2"), ("y", "3")]
+
+
+def test_single_quotes_protect_delimiters(tmp_path: Path) -> None:
+    path = file_of(tmp_path, "a,b\n'x,1',2\n'y',3\n")
+    assert rows_of(read(path)) == [("x,1", "2"), ("y", "3")]
+
+
+def test_cells_are_verbatim(tmp_path: Path) -> None:
+    path = file_of(tmp_path, "a,b\n 01 ,NA\nnull,NaN\n1.50,#N/A\n")
+    assert rows_of(read(path)) == [(" 01 ", "NA"), ("null", "NaN"), ("1.50", "#N/A")]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("last", [True, False])
+def test_line_ends(tmp_path: Path, end: str, last: bool) -> None:
+    path = file_of(tmp_path, end.join(["a,b", "1,2", "3,4"]) + (end if last else ""))
+    assert rows_of(read(path)) == [("1", "2"), ("3", "4")]
+
+
+def test_blank_lines_are_no_rows(tmp_path: Path) -> None:
+    path = file_of(tmp_path, "\n\na,b\n\n1,2\n\n3,4\n\n\n")
+    assert rows_of(read(path)) == [("1", "2"), ("3", "4")]
+
+
+def test_one_column(tmp_path: Path) -> None:
+    path = file_of(tmp_path, 'a\nx\n\n""\n y\n')
+    assert rows_of(read(path)) == [("x",), ("",), (" y",)]
+
+
+def test_odd_line_separators_inside_cells(tmp_path: Path) -> None:
+    path = file_of(tmp_path, "a,b\nx\u2028y,1\nz\x0bq\x0c\x1c\x85,2\n")
+    assert rows_of(read(path)) == [("x\u2028y", "1"), ("z\x0bq\x0c\x1c\x85", "2")]
+
+
+def test_a_header_may_hold_line_breaks(tmp_path: Path) -> None:
+    path = file_of(tmp_path, '"first\nline","b ""x"""\n1,2\n')
+    table = read(path)
+    assert list(table.columns) == ["first\nline", 'b "x"']
+    assert rows_of(table) == [("1", "2")]
+
+
+def test_a_header_may_hold_line_breaks_after_a_byte_order_mark(tmp_path: Path) -> None:
+    path = file_of(tmp_path, b'\xef\xbb\xbf"first\nline",b\n1,2\n')
+    table = read(path)
+    assert list(table.columns) == ["first\nline", "b"]
+    assert rows_of(table) == [("1", "2")]
+
+
+def test_200_columns(tmp_path: Path) -> None:
+    names = [f"column {i}" for i in range(200)]
+    path = file_of(tmp_path, as_csv([[f"{i}" for i in range(200)]] * 3, names, ";"))
+    table = read(path)
+    assert list(table.columns) == names
+    assert rows_of(table) == [tuple(str(i) for i in range(200))] * 3
+
+
+def test_a_header_longer_than_the_part_that_is_sniffed(tmp_path: Path) -> None:
+    names = [f"{i} " + "long name " * 50 for i in range(200)]  # 100 KB, as in survey exports
+    path = file_of(tmp_path, ",".join(names) + "\n" + ",".join("x" * 200) + "\n")
+    table = read(path)
+    assert list(table.columns) == names
+    assert rows_of(table) == [tuple("x" * 200)]
+
+
+@pytest.mark.parametrize("sign", ["x", "x\n"])
+def test_very_long_cells(tmp_path: Path, sign: str) -> None:
+    cell = sign * (9_000_000 // len(sign))
+    path = file_of(tmp_path, f'a,b\n1,"{cell}"\n2,y\n')
+    assert rows_of(read(path)) == [("1", cell), ("2", "y")]
+
+
+def test_cells_too_long_for_any_block_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = file_of(tmp_path, "a,b\n1,2\n")
+
+    def always_too_long(*given: Any, **how: Any) -> None:
+        raise pa.ArrowInvalid(f"straddling object straddles two block boundaries {SECRET}")
+
+    monkeypatch.setattr(pcsv, "read_csv", always_too_long)
+    refusal(lambda: read(path))
+
+
+cells = st.text(
+    st.one_of(
+        st.sampled_from("\"',;|\t\n\r \\*ab\ufeff\u2028\x00"),
+        st.characters(exclude_categories=["Cs"]),
+    ),
+    max_size=6,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    rows=st.integers(1, 3).flatmap(
+        lambda width: st.lists(st.tuples(*[cells] * width), min_size=1, max_size=6)
+    ),
+    delimiter=st.sampled_from(",;\t|"),
+    encoding=st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]),
+    packed=st.booleans(),
+)
+def test_any_quoted_cells_are_read_as_written(
+    rows: list[tuple[str, ...]], delimiter: str, encoding: str, packed: bool
+) -> None:
+    names = ["a", "b", "c"][: len(rows[0])]
+    content = as_csv(rows, names, delimiter).encode(encoding)
+    with TemporaryDirectory() as folder:
+        path = file_of(
+            Path(folder), gzip.compress(content, 1) if packed else content,
+            "t.csv.gz" if packed else "t.csv",
+        )  # fmt: skip
+        assert rows_of(read(path)) == rows
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    content=st.one_of(
+        st.binary(max_size=60),
+        st.text(st.sampled_from("ab,;\"\n\r'\t "), max_size=40).map(str.encode),
+        st.binary(max_size=40).map(lambda data: b"a,b\n1,2\n" + data),
+    ),
+    name=st.sampled_from(["t.csv", "t.tsv", "t.csv.gz", "t.parquet", "t.arrow"]),
+)
+def test_any_bytes_give_a_table_or_an_input_error(content: bytes, name: str) -> None:
+    with TemporaryDirectory() as folder:
+        path = file_of(Path(folder), content, name)
+        try:
+            table = read(path)
+        except InputError:
+            return
+        assert all(len(column.codes) == table.rows for column in table.columns.values())
+
+
+# --- CSV: encodings ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("many", [1, 30_000])
+def test_encodings_that_are_recognised(tmp_path: Path, encoding: str, many: int) -> None:
+    content = "Größe,Job\n" + "ü,Köchin\n" * many + "日本,😀\n"
+    table = read(file_of(tmp_path, content.encode(encoding)))
+    assert list(table.columns) == ["Größe", "Job"]
+    assert rows_of(table)[-2:] == [("ü", "Köchin"), ("日本", "😀")]
+    assert table.rows == many + 1
+    assert table.notes == ()
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-be", "utf-16-le", "utf-32", "cp1252", "iso-8859-15"])
+def test_encodings_that_are_told(tmp_path: Path, encoding: str) -> None:
+    path = file_of(tmp_path, "Größe,b\n€,2\n".encode(encoding))
+    table = read(path, Reading(encoding=encoding))
+    assert list(table.columns) == ["Größe", "b"]
+    assert rows_of(table) == [("€", "2")]
+    assert table.notes == ()
+
+
+@pytest.mark.parametrize("many", [1, 30_000])
+@pytest.mark.parametrize("packed", [False, True])
+def test_latin_1_is_recognised_and_said(tmp_path: Path, many: int, packed: bool) -> None:
+    content = ("a,b\n" + "x,2\n" * many + "é,3\n").encode("latin-1")
+    name = "table.csv.gz" if packed else "table.csv"
+    table = read(file_of(tmp_path, gzip.compress(content) if packed else content, name))
+    assert rows_of(table)[-1] == ("é", "3")
+    assert len(table.notes) == 1
+    assert "Latin-1" in table.notes[0]
+    assert "é" not in table.notes[0]
+
+
+@pytest.mark.parametrize("header", ["Größe,b", "é,b", "ä,ö"])
+def test_latin_1_names_in_a_long_file(tmp_path: Path, header: str) -> None:
+    content = (header + "\n" + "x,2\n" * 30_000).encode("latin-1")
+    table = read(file_of(tmp_path, content))
+    assert list(table.columns) == header.split(",")
+    assert table.rows == 30_000
+
+
+def test_latin_1_told_needs_no_note(tmp_path: Path) -> None:
+    path = file_of(tmp_path, "a,b\né,3\n".encode("latin-1"))
+    table = read(path, Reading(encoding="latin-1"))
+    assert rows_of(table) == [("é", "3")]
+    assert table.notes == ()
+
+
+@pytest.mark.parametrize("many", [1, 30_000])
+@pytest.mark.parametrize("told", ["utf-8", "ascii", "utf-16"])
+def test_a_wrong_encoding_told_is_an_error(tmp_path: Path, told: str, many: int) -> None:
+    content = ("a,b\n" + f"{SECRET},2\n" * many + "é,3\n").encode("latin-1")
+    error = refused(tmp_path, content, encoding=told)
+    assert f"not {told} text" in str(error)
+    assert "--encoding" in str(error)
+
+
+@pytest.mark.parametrize("told", ["klingon", "base64", "utf-88"])
+def test_an_unknown_encoding_is_an_error(tmp_path: Path, told: str) -> None:
+    error = refused(tmp_path, "a,b\n1,2\n", encoding=told)
+    assert error.problems[0].where == "--encoding"
+    assert told in str(error)
+
+
+# --- CSV: what is refused ------------------------------------------------------------------------
+
+
+def test_ragged_rows_are_all_listed(tmp_path: Path) -> None:
+    error = refused(tmp_path, f"a,b\n{SECRET}\n1,2\n\n{SECRET},2,3\n5,6\n7,8,9,\n")
+    where = [problem.where.rpartition(", ")[2] for problem in error.problems]
+    assert where == ["line 2", "line 5", "line 7"]
+    assert [problem.what for problem in error.problems] == [
+        "1 cells where the header has 2",
+        "3 cells where the header has 2",
+        "4 cells where the header has 2",
+    ]
+    assert str(tmp_path / "table.csv") in str(error)
+    assert "--delimiter" in str(error)
+
+
+def test_ragged_rows_are_shown_up_to_ten(tmp_path: Path) -> None:
+    error = refused(tmp_path, "a,b\n" + "1,2\n" * 5 + f"{SECRET}\n" * 25)
+    text = str(error)
+    assert len(error.problems) == 25
+    assert "line 7:" in text
+    assert "line 16:" in text
+    assert "line 17:" not in text
+    assert "… and 15 more problems." in text
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_ragged_rows_count_lines_over_quoted_breaks(tmp_path: Path, packed: bool) -> None:
+    content = f'a,b\n"two\n{SECRET}",2\n"{SECRET}\r\n\n"\n'.encode()
+    name = "table.csv.gz" if packed else "table.csv"
+    error = refused(tmp_path, gzip.compress(content) if packed else content, name)
+    assert [problem.where.rpartition(", ")[2] for problem in error.problems] == ["line 4"]
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "utf-8-sig"])
+def test_ragged_rows_in_any_encoding(tmp_path: Path, encoding: str) -> None:
+    error = refused(tmp_path, f"a,b\né,1\n{SECRET}é\n".encode(encoding))
+    assert [problem.where.rpartition(", ")[2] for problem in error.problems] == ["line 3"]
+
+
+def test_ragged_row_far_down(tmp_path: Path) -> None:
+    error = refused(tmp_path, "a,b\n" + "1,2\n" * 1_200_000 + f"{SECRET}\n")  # a second block
+    assert [problem.where.rpartition(", ")[2] for problem in error.problems] == ["line 1200002"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        f'a,b\n1,2\n3,"{SECRET}\n4,5\n',
+        f'a,b\n"{SECRET},2\n3,4\n',
+        f'a,b\n1,2\n3,4\n5,"{SECRET}',
+        f'a\n"{SECRET}\n',
+        f'"a,b\n1,{SECRET}\n3,4\n',
+        f'a,"b\n1,{SECRET}\n3,4\n',
+        f'"a,b\n1,{SECRET}\n' + "3,4\n" * 50_000,
+        "a,b\n" + "1,2\n" * 50_000 + f'3,"{SECRET}\n' + "4,5\n" * 50_000,
+    ],
+    ids=["last row", "first cell", "at the end", "one column", "header", "header 2", "long", "far"],
+)
+def test_a_quote_that_never_closes_swallows_no_rows(tmp_path: Path, content: str) -> None:
+    error = refused(tmp_path, content)
+    assert str(tmp_path / "table.csv") in str(error)
+
+
+def test_column_names_that_repeat_or_are_empty_are_told_at_once(tmp_path: Path) -> None:
+    error = refused(tmp_path, f"a,b,a,,b, ,a\n{SECRET},2,3,4,5,6,7\n")
+    text = str(error)
+    assert len(error.problems) == 2
+    assert '2 column names repeat: "a" at 1, 3, 7; "b" at 2, 5' in text
+    assert "columns without a name: number 4, 6" in text
+    assert "line 1" in text
+
+
+def test_names_that_differ_in_case_or_blanks_are_different(tmp_path: Path) -> None:
+    table = read(file_of(tmp_path, "a,A, a\n1,2,3\n"))
+    assert list(table.columns) == ["a", "A", " a"]
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n", b"\xef\xbb\xbf", b"\xef\xbb\xbf\r\n", b" \t\n"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_empty_files(tmp_path: Path, content: bytes, packed: bool) -> None:
+    name = "table.csv.gz" if packed else "table.csv"
+    error = refused(tmp_path, gzip.compress(content) if packed else content, name)
+    assert "the file is empty" in str(error)
+
+
+@pytest.mark.parametrize("content", ["a,b\n", "a,b\r\n", "a,b", "a,b\n\n\n", '"a","b"\n'])
+def test_a_header_alone_is_a_table_without_rows(tmp_path: Path, content: str) -> None:
+    path = file_of(tmp_path, content)
+    table = read(path)
+    assert (list(table.columns), table.rows) == (["a", "b"], 0)
+    policy = Policy(keep=["a"], anonymity=[{"over": ["b"], "k": 1}])
+    assert "no rows" in str(refusal(lambda: reticent.release(path, policy)))
+
+
+# --- which files ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "suffix"),
+    [
+        ("a.csv", ".csv"), ("A.CSV", ".csv"), ("a.b.tsv", ".tsv"), ("a.csv.gz", ".csv.gz"),
+        ("a.parquet", ".parquet"), ("a.arrow", ".arrow"), ("a.xlsx", ""), ("release", ""),
+        ("a.csv.bak", ""),
+    ],
+)  # fmt: skip
+def test_suffixes(name: str, suffix: str) -> None:
+    assert suffix_of(Path(name)) == suffix
+
+
+def test_a_missing_file_gets_a_hint(tmp_path: Path) -> None:
+    file_of(tmp_path, "a\n1\n", "patients.csv")
+    error = refusal(lambda: read(tmp_path / "patient.csv"))
+    assert "there is no such file" in str(error)
+    assert 'Did you mean "patients.csv"?' in str(error)
+    far = refusal(lambda: read(tmp_path / "nowhere" / "patients.csv"))
+    assert "there is no such file" in str(far)
+
+
+def test_folders_and_globs_are_one_table(tmp_path: Path) -> None:
+    for i in range(3):
+        file_of(tmp_path, f"a,b\n{i},x\n", f"part-{i}.csv")
+    file_of(tmp_path, "not a table", "README.md")
+    file_of(tmp_path, "a,b\n9,x\n", ".part.csv.123-0123abcd.reticent-tmp")
+    want = [("0", "x"), ("1", "x"), ("2", "x")]
+    assert rows_of(read(tmp_path)) == want
+    assert rows_of(read(str(tmp_path / "part-*.csv"))) == want
+    assert rows_of(read(str(tmp_path / "part-[12].csv"))) == want[1:]
+    assert [path.name for path in paths_of(tmp_path)] == ["part-0.csv", "part-1.csv", "part-2.csv"]
+
+
+def test_a_name_that_looks_like_a_glob_is_first_of_all_a_name(tmp_path: Path) -> None:
+    path = file_of(tmp_path, "a\n1\n", "part[1].csv")
+    assert rows_of(read(path)) == [("1",)]
+
+
+def test_each_file_of_a_folder_is_sniffed_for_itself(tmp_path: Path) -> None:
+    file_of(tmp_path, "a,b\n1,ü\n", "1.csv")
+    file_of(tmp_path, "a;b\r\n2;ü\r\n".encode("latin-1"), "2.csv")
+    table = read(tmp_path)
+    assert rows_of(table) == [("1", "ü"), ("2", "ü")]
+    assert len(table.notes) == 1
+
+
+def test_files_that_do_not_belong_together(tmp_path: Path) -> None:
+    file_of(tmp_path, f"a,b\n{SECRET},2\n", "1.csv")
+    file_of(tmp_path, f"b,a\n{SECRET},2\n", "2.csv")
+    error = refusal(lambda: read(tmp_path))
+    assert "2.csv" in str(error)
+    assert 'the first file has "a", "b"' in str(error)
+    file_of(tmp_path, "a\tb\n1\t2\n", "3.tsv")
+    assert "different formats" in str(refusal(lambda: read(tmp_path)))
+
+
+def test_typed_files_that_do_not_belong_together(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"a": [1]}), tmp_path / "1.parquet")
+    pq.write_table(pa.table({"a": [SECRET]}), tmp_path / "2.parquet")
+    assert "different types" in str(refusal(lambda: read(tmp_path)))
+
+
+def test_nothing_to_read(tmp_path: Path) -> None:
+    assert "no data file" in str(refusal(lambda: read(tmp_path)))
+    assert "no data file" in str(refusal(lambda: read(str(tmp_path / "*.csv"))))
+
+
+def test_an_unknown_format_names_the_known_ones(tmp_path: Path) -> None:
+    text = str(refused(tmp_path, SECRET, "table.xlsx"))
+    assert "table.xlsx" in text
+    assert ".csv" in text
+    assert ".parquet" in text
+
+
+def test_database_addresses_are_refused(tmp_path: Path) -> None:
+    error = refusal(lambda: read("postgres://user@host/base"))
+    assert "database" in str(error)
+
+
+# --- packed and typed files ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "delimiter"), [("t.csv.gz", ";"), ("t.tsv.gz", "\t")])
+def test_packed_csv(tmp_path: Path, name: str, delimiter: str) -> None:
+    content = as_csv(CELLS * 10_000, ["Job", "Note"], delimiter).encode()
+    table = read(file_of(tmp_path, gzip.compress(content, 1), name))
+    assert table.rows == 40_000
+    assert rows_of(table)[:4] == CELLS
+
+
+def broken_archives() -> dict[str, bytes]:
+    lines = b"".join(b"%d,%s%d\n" % (i * 7919, SECRET.encode(), i * 104729) for i in range(20_000))
+    whole = gzip.compress(b"a,b\n" + lines)
+    return {
+        "cut early": whole[:30],
+        "cut late": whole[: len(whole) // 2],
+        "spoilt early": whole[:15] + b"\0" * 10 + whole[25:],
+        "spoilt late": whole[: len(whole) // 2] + b"\xff" * 20 + whole[len(whole) // 2 + 20 :],
+        "spoilt end": whole[:-8] + b"\0" * 8,
+        "not packed": b"a,b\n1,2\n",
+    }
+
+
+@pytest.mark.parametrize("how", list(broken_archives()))
+def test_broken_archives_are_refused(tmp_path: Path, how: str) -> None:
+    error = refused(tmp_path, broken_archives()[how], "table.csv.gz")
+    assert "table.csv.gz" in str(error)
+
+
+def test_an_archive_that_claims_to_be_text(tmp_path: Path) -> None:
+    refused(tmp_path, broken_archives()["cut late"], "table.csv")
+
+
+def typed_table() -> pa.Table:
+    return pa.table(
+        {
+            "n": pa.array([1, None, 3], pa.int64()),
+            "x": pa.array([1.5, float("nan"), 39.0]),
+            "t": pa.array(["01", "", None]),
+            "c": pa.array(["u", "v", "u"]).dictionary_encode(),
+            "d": pa.array([0, 1, None], pa.int32()).cast(pa.date32()),
+            "s": pa.array([0, 1, None], pa.int64()).cast(pa.timestamp("ns", "UTC")),
+            "b": pa.array([True, None, False]),
+        }
+    )
+
+
+TYPED_ROWS = [
+    ("1", "1.5", "01", "u", "1970-01-01", "1970-01-01T00:00:00+00:00", "true"),
+    (None, None, "", "v", "1970-01-02", "1970-01-01T00:00:00+00:00", None),
+    ("3", "39", None, "u", None, None, "false"),
+]
+
+
+def write_typed(table: pa.Table, path: Path, *, stream: bool = False) -> Path:
+    if path.suffix == ".parquet":
+        pq.write_table(table, path)
+        return path
+    make = pa.ipc.new_stream if stream else pa.ipc.new_file
+    with pa.OSFile(str(path), "wb") as sink, make(sink, table.schema) as writer:
+        writer.write_table(table)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "stream"),
+    [("t.parquet", False), ("t.arrow", False), ("t.arrow", True), ("t.feather", False)],
+)
+def test_typed_files(tmp_path: Path, name: str, stream: bool) -> None:
+    table = read(write_typed(typed_table(), tmp_path / name, stream=stream))
+    assert list(table.columns) == list("nxtcdsb")
+    assert rows_of(table) == TYPED_ROWS
+
+
+@pytest.mark.parametrize("cells", [[1, None], ["x", None], [None, None], [0.5, float("nan")]])
+def test_folders_of_typed_files_and_files_of_several_parts(
+    tmp_path: Path, cells: list[Any]
+) -> None:
+    part = pa.table({"a": cells})
+    want = rows_of(from_arrow(part)) * 2
+    whole = pa.concat_tables([part, part])
+    assert rows_of(from_arrow(whole)) == want
+    pq.write_table(whole, tmp_path / "whole.parquet", row_group_size=2)
+    assert rows_of(read(tmp_path / "whole.parquet")) == want
+    assert rows_of(read(write_typed(whole, tmp_path / "whole.arrow"))) == want
+    (tmp_path / "parts").mkdir()
+    for i in range(2):
+        write_typed(part, tmp_path / "parts" / f"{i}.parquet")
+    assert rows_of(read(tmp_path / "parts")) == want
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "t.feather"])
+@pytest.mark.parametrize("how", ["empty", "text", "cut", "spoilt"])
+def test_typed_files_that_are_none(tmp_path: Path, name: str, how: str) -> None:
+    whole = write_typed(pa.table({"a": [SECRET] * 100}), tmp_path / name).read_bytes()
+    middle = len(whole) // 2
+    content = {
+        "empty": b"",
+        "text": SECRET.encode(),
+        "cut": whole[:middle],
+        "spoilt": whole[:20] + b"\xff" * (len(whole) - 30) + whole[-10:],
+    }[how]
+    error = refused(tmp_path, content, name)
+    assert str(tmp_path / name) in str(error)
+
+
+def test_column_names_of_typed_files_must_differ(tmp_path: Path) -> None:
+    table = pa.table([pa.array([SECRET]), pa.array([1])], names=["a", "a"])
+    assert 'repeat: "a"' in str(refusal(lambda: from_arrow(table)))
+    assert "no columns" in str(refusal(lambda: from_arrow(pa.table({}))))
+
+
+# A dictionary as a user makes it: nulls, and values that no row or two codes stand for. The text
+# may be 64-bit text, as our own reader makes it.
+@pytest.mark.parametrize("text", [pa.string(), pa.large_string()])
+@pytest.mark.parametrize("index", [pa.int8(), pa.int32()])
+@pytest.mark.parametrize("way", ["memory", "file"])
+def test_categories_of_users(
+    tmp_path: Path, text: pa.DataType, index: pa.DataType, way: str
+) -> None:
+    codes = pa.array([0, None, 2, 3, 4, None], index)
+    values = pa.array(["x", SECRET, "y", "x", None], text)
+    table = pa.table({"a": pa.DictionaryArray.from_arrays(codes, values)})
+    path = tmp_path / "t.arrow"
+    found = read(write_typed(table, path)) if way == "file" else from_arrow(table)
+    assert rows_of(found) == [("x",), (None,), ("y",), ("x",), (None,), (None,)]
+    assert sorted(map(str, found.columns["a"].values.to_pylist())) == ["None", "x", "y"]
+
+
+# --- data frames ---------------------------------------------------------------------------------
+
+PEOPLE = {"Job": ["Cook", "Cook", "Clerk", "Clerk", "Boss"], "Sick": ["y", "n", "y", "n", "n"]}
+POLICY = Policy(keep=["Sick"], anonymity=[{"over": ["Job"], "k": 2}])
+# One boss may not stand alone, so cooks stay hidden with the boss; of equals, Clerk came first.
+MASKED = {
+    "Job": ["*", "*", "*", "Clerk", "Clerk"],
+    "Sick": ["n", "n", "y", "n", "y"],
+}
+KEEP_ALL = Policy(keep="*", anonymity=[{"over": ["Q"], "k": 1}])
+
+
+def kept(data: Any) -> Any:
+    """Release a table of which only column Q is masked; everything is shown in the end."""
+    return reticent.release(data, KEEP_ALL).table
+
+
+def test_pandas_comes_back_as_pandas() -> None:
+    frame = pd.DataFrame(PEOPLE, index=pd.Index([9, 8, 7, 6, 5], name="person"))
+    frame.attrs["source"] = SECRET
+    out = reticent.release(frame, POLICY).table
+    assert isinstance(out, pd.DataFrame)
+    assert out.to_dict("list") == MASKED
+    assert list(out.index) == [0, 1, 2, 3, 4]
+    assert out.index.name is None
+    assert not out.attrs
+
+
+def test_polars_comes_back_as_polars() -> None:
+    out = reticent.release(pl.DataFrame(PEOPLE), POLICY).table
+    assert isinstance(out, pl.DataFrame)
+    assert out.to_dict(as_series=False) == MASKED
+
+
+def test_lazy_polars_comes_back_lazy() -> None:
+    out = reticent.release(pl.DataFrame(PEOPLE).lazy(), POLICY).table
+    assert isinstance(out, pl.LazyFrame)
+    assert out.collect().to_dict(as_series=False) == MASKED
+
+
+@pytest.mark.parametrize("kind", ["table", "batch", "reader", "chunks"])
+def test_arrow_comes_back_as_arrow(kind: str) -> None:
+    table = pa.table(PEOPLE)
+    data = {
+        "table": table,
+        "batch": pa.RecordBatch.from_pydict(PEOPLE),
+        "reader": table.to_reader(),
+        "chunks": pa.concat_tables([table.slice(0, 2), table.slice(2, 0), table.slice(2)]),
+    }[kind]
+    out = reticent.release(data, POLICY).table
+    assert isinstance(out, pa.Table)
+    assert out.to_pydict() == MASKED
+    assert out.schema.metadata is None
+
+
+def test_duckdb_comes_back_as_duckdb() -> None:
+    people = pa.table(PEOPLE)
+    with duckdb.connect() as database:
+        relation = database.from_arrow(people)
+        out = reticent.release(relation, POLICY).table
+    assert isinstance(out, duckdb.DuckDBPyRelation)
+    assert out.columns == ["Job", "Sick"]
+    assert out.fetchall() == list(zip(*MASKED.values(), strict=True))
+
+
+def test_files_give_what_frames_give(tmp_path: Path) -> None:
+    table = pa.table(PEOPLE)
+    paths = [file_of(tmp_path, as_csv(list(zip(*PEOPLE.values(), strict=True)), list(PEOPLE)))]
+    paths += [write_typed(table, tmp_path / name) for name in ("t.parquet", "t.arrow")]
+    for path in paths:
+        out = reticent.release(path, POLICY).table
+        assert isinstance(out, pa.Table)
+        assert out.to_pydict() == MASKED
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_pandas_categories_do_not_travel(ordered: bool) -> None:
+    kinds = pd.CategoricalDtype(["Cook", "Clerk", "Boss", SECRET], ordered=ordered)
+    frame = pd.DataFrame(PEOPLE).astype({"Job": kinds})
+    frame["Sick"] = frame["Sick"].astype(pd.CategoricalDtype(["y", "n", SECRET]))
+    out = reticent.release(frame, POLICY).table
+    assert {name: [str(cell) for cell in out[name]] for name in out} == MASKED
+    for name in out:
+        assert SECRET not in str(getattr(out[name].dtype, "categories", ""))
+
+
+@pytest.mark.parametrize("dtype", [pl.Categorical, pl.Enum(["Cook", "Clerk", "Boss", SECRET])])
+def test_polars_categories(dtype: Any) -> None:
+    frame = pl.DataFrame(PEOPLE).with_columns(pl.col("Job").cast(dtype))
+    out = reticent.release(frame, POLICY).table
+    assert out.to_dict(as_series=False) == MASKED
+
+
+def exact(column: Any) -> list[Any]:
+    """Cells as Python's own, which compare a whole number and a float without rounding."""
+    cells = [None if pd.isna(cell) else cell for cell in column]
+    return [cell.item() if hasattr(cell, "item") else cell for cell in cells]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.array([2**53 + 1, None, -3], dtype="Int64"),
+        pd.array([2**64 - 1, None, 3], dtype="UInt64"),
+        pd.array([True, None, False], dtype="boolean"),
+        pd.array(["u", None, ""], dtype="string"),
+        pd.array([1.5, None, -0.5], dtype="Float64"),
+        pd.array([2**53 + 1, 2, 3], dtype="int64"),
+        pd.to_datetime(["2024-01-01T10:00:00.123456789", None, "1969-01-01T00:00:00.1"]),
+        pd.to_datetime(["2024-01-01", None, "1969-07-01"]).tz_localize("Europe/Berlin"),
+        pd.to_timedelta([1, None, 3], unit="s"),
+        pd.array([1, None, 3], dtype=pd.ArrowDtype(pa.int8())),
+    ],
+    ids=lambda column: str(column.dtype),
+)
+def test_kept_pandas_columns_lose_nothing(column: Any) -> None:
+    frame = pd.DataFrame({"Q": ["a", "b", "c"], "x": column})
+    out = kept(frame)
+    assert list(out["Q"]) == ["a", "b", "c"]
+    assert exact(out["x"]) == exact(frame["x"])
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pl.Series([2**63 - 1, None, -3]),
+        pl.Series([1.5, float("nan"), None]),
+        pl.Series([True, None, False]),
+        pl.Series(["u", None, ""]),
+        pl.Series([b"u", None, b""]).cast(pl.String),
+        pl.Series(["2024-01-01", None, "1969-01-01"]).str.to_date(),
+        pl.Series(["2024-01-01T10:00:00", None, "1969-01-01T00:00:00"]).str.to_datetime(),
+    ],
+    ids=lambda column: str(column.dtype),
+)
+def test_kept_polars_columns_keep_their_type(column: Any) -> None:
+    frame = pl.DataFrame({"Q": ["a", "b", "c"], "x": column})
+    out = kept(frame)
+    assert out["x"].dtype == column.dtype
+    assert repr(out["x"].to_list()) == repr(column.to_list())
+
+
+def test_column_labels_of_pandas_need_not_be_text() -> None:
+    out = kept(pd.DataFrame({"Q": ["a", "b"], 7: [1, 2]}))
+    assert list(out.columns) == ["Q", "7"]
+
+
+@pytest.mark.parametrize("names", [["Q", "x", "x"], ["Q", 1, "1"]])
+def test_column_names_of_pandas_must_differ(names: list[Any]) -> None:
+    frame = pd.DataFrame([["a", 1, SECRET]] * 3, columns=names)
+    assert "repeat" in str(refusal(lambda: kept(frame)))
+
+
+def test_mixed_pandas_columns_are_refused_without_telling_cells() -> None:
+    frame = pd.DataFrame({"Q": ["a", "b", "c"], "x": [1, SECRET, 2.5]})
+    assert '"x"' in str(refusal(lambda: kept(frame)))
+
+
+def unsupported() -> dict[str, Any]:
+    texts = pa.array(["a", "b"])
+    frame = pd.DataFrame({"Q": ["a", "b"]})
+    return {
+        "list": pa.table({"Q": texts, "x": [[1], [2]]}),
+        "struct": pa.table({"Q": texts, "x": [{"u": SECRET}, {"u": "v"}]}),
+        "binary": pa.table({"Q": texts, "x": [b"u", SECRET.encode()]}),
+        "large binary": pa.table({"Q": texts, "x": pa.array([b"u", b"v"], pa.large_binary())}),
+        "uuid": pa.table({"Q": texts, "x": pa.array([b"0" * 16, b"1" * 16], pa.uuid())}),
+        "period": frame.assign(x=pd.period_range("2024-01", periods=2, freq="M")),
+        "interval": frame.assign(x=pd.interval_range(0, 2)),
+        "polars list": pl.DataFrame({"Q": ["a", "b"], "x": [[1], [2]]}),
+    }
+
+
+@pytest.mark.parametrize("kind", list(unsupported()))
+def test_types_that_are_not_supported_are_named(kind: str) -> None:
+    assert 'column "x"' in str(refusal(lambda: kept(unsupported()[kind])))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [None, 5, [1, 2], {"Q": ["a"]}, pd.Series(["a"]), pl.Series(["a"]), pa.array(["a"])],
+    ids=lambda data: type(data).__name__,
+)
+def test_what_is_no_table(data: Any) -> None:
+    assert "no table" in str(refusal(lambda: kept(data)))
+
+
+@pytest.mark.parametrize(
+    "data", [pd.DataFrame({"Q": []}), pl.DataFrame({"Q": []}), pa.table({"Q": []})]
+)
+def test_tables_without_rows(data: Any) -> None:
+    assert "no rows" in str(refusal(lambda: kept(data)))
+
+
+def test_every_error_of_this_room_is_ours(tmp_path: Path) -> None:
+    with pytest.raises(ReticentError) as caught:
+        read(tmp_path / "none.csv")
+    assert caught.value.exit_code == 2

@@ -1,0 +1,614 @@
+"""Rows on their way out: order, printing, and files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import gzip
+import io
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from reticent.errors import InputError
+from reticent.table import output
+from reticent.table.files import from_arrow, read
+from reticent.table.output import Sheet, sheet, whole_file, whole_folder, write
+
+Row = tuple[str, ...]
+
+
+def sheet_of(table: pa.Table, order: str = "sorted") -> Sheet:
+    return sheet(list(from_arrow(table).columns.values()), order=order)
+
+
+def sheet_of_rows(rows: list[Row], order: str = "sorted") -> Sheet:
+    columns = zip(*rows, strict=True)
+    return sheet_of(pa.table({f"c{i}": list(cells) for i, cells in enumerate(columns)}), order)
+
+
+def printed(found: Sheet, folder: Path, suffix: str = ".csv") -> str:
+    path = folder / f"out{suffix}"
+    write(found, path, suffix)
+    content = path.read_bytes()
+    return (gzip.decompress(content) if suffix.endswith(".gz") else content).decode()
+
+
+def parsed(text: str, delimiter: str = ",") -> list[Row]:
+    return [tuple(row) for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)]
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def hidden(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if path.name.startswith("."))
+
+
+def refusal(action: Callable[[], object]) -> InputError:
+    with pytest.raises(InputError) as caught:
+        action()
+    return caught.value
+
+
+# --- order ---------------------------------------------------------------------------------------
+
+text = st.text(
+    st.one_of(
+        st.sampled_from("\"',;\t\n\r \\*ab\ufeff\u2028\x00"),
+        st.characters(exclude_categories=["Cs"]),
+    ),
+    max_size=6,
+)
+tables = st.integers(1, 4).flatmap(
+    lambda width: st.lists(st.tuples(*[text] * width), min_size=1, max_size=12)
+)
+
+
+def test_rows_are_sorted_by_code_point_column_by_column(tmp_path: Path) -> None:
+    rows = [
+        ("b", "2"),
+        ("a", "10"),
+        ("B", "1"),
+        ("ä", "0"),
+        ("a", "9"),
+        ("", "z"),
+        ("😀", ""),
+        ("ﬀ", ""),
+    ]
+    got = parsed(printed(sheet_of_rows(rows), tmp_path))[1:]
+    assert got == [
+        ("", "z"),
+        ("B", "1"),
+        ("a", "10"),
+        ("a", "9"),
+        ("b", "2"),
+        ("ä", "0"),
+        ("ﬀ", ""),
+        ("😀", ""),
+    ]
+
+
+def test_numbers_and_times_are_sorted_as_printed(tmp_path: Path) -> None:
+    table = pa.table({"n": [10, 9, None, -1], "x": [0.5, 10.0, 2.0, float("nan")]})
+    assert printed(sheet_of(table), tmp_path).splitlines() == ["n,x", ",2", "-1,", "10,0.5", "9,10"]
+
+
+def test_input_order_is_kept_where_asked(tmp_path: Path) -> None:
+    rows = [("b",), ("a",), ("b",), ("",)]
+    assert parsed(printed(sheet_of_rows(rows, "input"), tmp_path))[1:] == rows
+
+
+@given(rows=tables, data=st.data())
+def test_sorted_output_does_not_tell_the_order_of_input(
+    rows: list[Row], data: st.DataObject
+) -> None:
+    shuffled = data.draw(st.permutations(rows))
+    with TemporaryDirectory() as folder:
+        first = printed(sheet_of_rows(rows), Path(folder))
+        assert printed(sheet_of_rows(shuffled), Path(folder)) == first
+
+
+typed_cells = {
+    "text": (pa.string(), st.one_of(st.none(), st.sampled_from(["", "a", "b"]))),
+    "float": (pa.float64(), st.sampled_from([None, float("nan"), 0.0, -0.0, 1.0, 1.5])),
+    "int": (pa.int64(), st.sampled_from([None, 1, 10, 2])),
+    "time": (pa.timestamp("ns"), st.sampled_from([None, 0, 1, 1000])),
+}
+
+
+@settings(max_examples=60)
+@given(kinds=st.lists(st.sampled_from(list(typed_cells)), min_size=1, max_size=3), data=st.data())
+def test_typed_rows_are_sorted_by_printed_cell_whatever_their_order(
+    kinds: list[str], data: st.DataObject
+) -> None:
+    """Null and an empty text, or null and NaN, print the same: neither may hold the rows apart."""
+    columns = [typed_cells[kind][1] for kind in kinds]
+    rows = data.draw(st.lists(st.tuples(*columns), min_size=1, max_size=6))
+    other = data.draw(st.permutations(rows))
+    with TemporaryDirectory() as folder:
+        texts = []
+        for given_rows in (rows, other):
+            cells = zip(*given_rows, strict=True)
+            table = pa.table(
+                {
+                    f"c{i}": pa.array(list(column), typed_cells[kind][0])
+                    for i, (kind, column) in enumerate(zip(kinds, cells, strict=True))
+                }
+            )
+            texts.append(printed(sheet_of(table), Path(folder)))
+        lines = parsed(texts[0])[1:]
+        assert lines == sorted(lines)
+        assert texts[0] == texts[1]
+
+
+def test_equal_rows_are_counted(tmp_path: Path) -> None:
+    found = sheet_of_rows([("a",), ("b",), ("a",), ("a",)])
+    assert (found.rows, found.counts.tolist()) == (4, [3, 1])
+    assert printed(found, tmp_path) == "c0\na\na\na\nb\n"
+
+
+def test_selecting_columns_keeps_the_rows(tmp_path: Path) -> None:
+    found = sheet_of_rows([("b", "1", "x"), ("a", "2", "y"), ("a", "1", "z")])
+    assert printed(found.select(["c2", "c0"]), tmp_path) == "c2,c0\nz,a\ny,a\nx,b\n"
+
+
+# --- printing ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("suffix", "delimiter"), [(".csv", ","), (".tsv", "\t"), (".csv.gz", ",")])
+@settings(max_examples=80, deadline=None)
+@given(rows=tables, order=st.sampled_from(["sorted", "input"]))
+@example(rows=[("",)], order="sorted")
+@example(rows=[("", ""), ("", "")], order="input")
+@example(rows=[('"',), ('""',), ("\r",), ("\n",), ("\r\n",)], order="sorted")
+def test_any_text_survives(suffix: str, delimiter: str, rows: list[Row], order: str) -> None:
+    with TemporaryDirectory() as folder:
+        content = printed(sheet_of_rows(rows, order), Path(folder), suffix)
+        got = parsed(content, delimiter)
+        assert got[0] == tuple(f"c{i}" for i in range(len(rows[0])))
+        assert got[1:] == (sorted(rows) if order == "sorted" else rows)
+        reread = read(Path(folder) / f"out{suffix}")
+        assert reread.rows == len(rows)
+
+
+def test_quoting_is_minimal(tmp_path: Path) -> None:
+    rows = [("a b", "x;y"), ("it's", "c,d"), ('say "hi"', "\t"), ("two\nlines", "cr\rhere")]
+    assert printed(sheet_of_rows(rows, "input"), tmp_path) == (
+        'c0,c1\na b,x;y\nit\'s,"c,d"\n"say ""hi""",\t\n"two\nlines","cr\rhere"\n'
+    )
+
+
+def test_names_are_quoted_too(tmp_path: Path) -> None:
+    table = pa.table({'a,"b"': ["x"], "c\nd": ["y"]})
+    assert printed(sheet_of(table), tmp_path) == '"a,""b""","c\nd"\nx,y\n'
+
+
+def test_an_empty_cell_alone_in_its_row_is_no_blank_line(tmp_path: Path) -> None:
+    content = printed(sheet_of(pa.table({"a": ["x", None, ""]})), tmp_path)
+    assert content == 'a\n""\n""\nx\n'
+    assert read(tmp_path / "out.csv").rows == 3
+
+
+def test_empty_cells_beside_others_are_bare(tmp_path: Path) -> None:
+    assert printed(sheet_of(pa.table({"a": [None, ""], "b": ["", "x"]})), tmp_path) == (
+        "a,b\n,\n,x\n"
+    )
+
+
+def test_typed_cells_as_text(tmp_path: Path) -> None:
+    table = pa.table(
+        {
+            "b": [True],
+            "n": [3],
+            "x": [39.0],
+            "y": [0.1],
+            "d": pa.array([0], pa.date32()),
+            "t": pa.array([0], pa.timestamp("s", "UTC")),
+        }
+    )
+    assert printed(sheet_of(table), tmp_path).splitlines()[1] == (
+        "true,3,39,0.1,1970-01-01,1970-01-01T00:00:00+00:00"
+    )
+
+
+def test_times_lose_no_digits(tmp_path: Path) -> None:
+    table = pa.table({"t": pa.array([1_700_000_000_123_456_789], pa.timestamp("ns"))})
+    assert "123456789" in printed(sheet_of(table), tmp_path)
+
+
+@pytest.mark.parametrize("copies", [1, 3])
+def test_more_lines_than_are_printed_at_a_time(tmp_path: Path, copies: int) -> None:
+    rows = [(str(i), "x,y") for i in range(70_000)] * copies
+    content = printed(sheet_of_rows(rows), tmp_path)
+    assert parsed(content)[1:] == sorted(rows)
+
+
+def test_one_row_repeated_beyond_a_block(tmp_path: Path) -> None:
+    content = printed(sheet_of_rows([("a", "b")] * 200_000 + [("c", "d")]), tmp_path)
+    assert content == "c0,c1\n" + "a,b\n" * 200_000 + "c,d\n"
+
+
+def test_no_rows(tmp_path: Path) -> None:
+    table = pa.table({"a": pa.array([], pa.string()), "b": pa.array([], pa.int64())})
+    for order in ("sorted", "input"):
+        assert printed(sheet_of(table, order), tmp_path) == "a,b\n"
+
+
+def test_packed_output_is_the_same_every_time(tmp_path: Path) -> None:
+    found = sheet_of_rows([("a",), ("b",)])
+    for name in ("one.csv.gz", "two.csv.gz"):
+        write(found, tmp_path / name, ".csv.gz")
+    first = (tmp_path / "one.csv.gz").read_bytes()
+    assert (tmp_path / "two.csv.gz").read_bytes() == first
+    assert b"one" not in first  # neither the name nor the time of writing is in it
+    assert first[4:8] == b"\0\0\0\0"
+
+
+def loaded_table() -> pa.Table:
+    """A table that carries all that a file may not: metadata, an index, unused categories."""
+    cells = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0]), pa.array(["x", "y", "SECRETxyz1"]))
+    fields = [
+        pa.field("a", pa.string(), metadata={"source": "SECRETxyz1"}),
+        pa.field("c", cells.type),
+        pa.field("n", pa.int64()),
+    ]
+    schema = pa.schema(fields, metadata={"pandas": "SECRETxyz1"})
+    return pa.table([pa.array(["u", None, "v"]), cells, pa.array([1, 2, None])], schema=schema)
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".feather"])
+def test_typed_files_carry_nothing_but_cells(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"out{suffix}"
+    write(sheet_of(loaded_table()), path, suffix)
+    assert b"SECRETxyz1" not in path.read_bytes()
+    if suffix == ".parquet":
+        assert pq.read_metadata(path).metadata is None
+        table = pq.read_table(path)
+    else:
+        with pa.OSFile(str(path)) as source:
+            table = pa.ipc.open_file(source).read_all()
+    assert table.schema.metadata is None
+    assert all(field.metadata is None for field in table.schema)
+    assert table.schema.types == [pa.string(), pa.string(), pa.int64()]
+    assert table.to_pydict() == {"a": [None, "u", "v"], "c": ["y", "x", "x"], "n": [2, 1, None]}
+
+
+# --- whole or not at all -------------------------------------------------------------------------
+
+
+def test_a_file_appears_when_the_block_ends(tmp_path: Path) -> None:
+    path = tmp_path / "out.csv"
+    with whole_file(path, force=False) as temporary:
+        temporary.write_text("new")
+        assert temporary.parent == tmp_path  # the same folder, so that renaming is one step
+        assert temporary.name.startswith(".")
+        assert mode(temporary) == 0o600
+        assert not path.exists()
+    assert path.read_text() == "new"
+    assert hidden(tmp_path) == []
+
+
+@pytest.mark.parametrize("failure", [RuntimeError("x"), KeyboardInterrupt(), MemoryError()])
+def test_a_failed_block_leaves_nothing(tmp_path: Path, failure: BaseException) -> None:
+    def fail() -> None:
+        with whole_file(tmp_path / "out.csv", force=False) as temporary:
+            temporary.write_text("half")
+            raise failure
+
+    with pytest.raises(type(failure)):
+        fail()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failed_block_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "out.csv"
+    path.write_text("old")
+
+    def fail() -> None:
+        with whole_file(path, force=True) as temporary:
+            temporary.write_text("half")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert path.read_text() == "old"
+    assert hidden(tmp_path) == []
+
+
+def test_an_output_that_exists_needs_force(tmp_path: Path) -> None:
+    path = tmp_path / "out.csv"
+    path.write_text("old")
+    entered = []
+
+    def again(force: bool) -> None:
+        with whole_file(path, force=force) as temporary:
+            entered.append(force)
+            temporary.write_text("new")
+
+    error = refusal(lambda: again(False))
+    assert "--force" in str(error)
+    assert str(path) in str(error)
+    assert entered == []
+    assert path.read_text() == "old"
+    again(True)
+    assert path.read_text() == "new"
+
+
+def test_an_output_that_appears_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "out.csv"
+
+    def late() -> None:
+        with whole_file(path, force=False) as temporary:
+            temporary.write_text("new")
+            path.write_text("somebody else's")
+
+    refusal(late)
+    assert path.read_text() == "somebody else's"
+    assert hidden(tmp_path) == []
+
+
+@pytest.mark.parametrize("whole", [whole_file, whole_folder])
+def test_a_folder_that_does_not_exist(tmp_path: Path, whole: Any) -> None:
+    def into() -> None:
+        with whole(tmp_path / "none" / "out.csv", force=True):
+            raise AssertionError
+
+    assert str(tmp_path / "none") in str(refusal(into))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("whole", [whole_file, whole_folder])
+def test_a_folder_that_cannot_be_written_to(
+    tmp_path: Path, whole: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def into() -> None:
+        with whole(tmp_path / "out.csv", force=True):
+            raise AssertionError
+
+    if os.geteuid():
+        tmp_path.chmod(0o500)
+    else:  # root may write anywhere
+        monkeypatch.setattr(os, "access", lambda *given: False)
+    try:
+        assert "cannot be written to" in str(refusal(into))
+    finally:
+        tmp_path.chmod(0o700)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_stands_where_a_file_should_go(tmp_path: Path) -> None:
+    (tmp_path / "out.csv").mkdir()
+    (tmp_path / "out.csv" / "precious").write_text("old")
+
+    def into() -> None:
+        with whole_file(tmp_path / "out.csv", force=True) as temporary:
+            temporary.write_text("new")
+
+    refusal(into)
+    assert (tmp_path / "out.csv" / "precious").read_text() == "old"
+    assert hidden(tmp_path) == []
+
+
+def no_space(*given: Any, **how: Any) -> Any:
+    raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet", ".arrow"])
+def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path, suffix: str) -> None:
+    """Written through to a device that is always full."""
+    if not Path("/dev/full").exists():
+        pytest.skip("needs /dev/full")
+    found = sheet_of_rows([(str(i), "x" * 50) for i in range(20_000)])
+
+    def into() -> None:
+        with whole_file(tmp_path / f"out{suffix}", force=False) as temporary:
+            temporary.unlink()
+            temporary.symlink_to("/dev/full")
+            write(found, temporary, suffix)
+
+    error = refusal(into)
+    assert f"out{suffix}" in str(error)
+    assert "space" in str(error)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("step", ["fsync", "replace", "open"])
+@pytest.mark.parametrize("old", [None, "old"])
+def test_a_disk_that_fills_up_at_any_step(
+    tmp_path: Path, step: str, old: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "out.csv"
+    if old:
+        path.write_text(old)
+
+    def into() -> None:
+        with whole_file(path, force=True) as temporary:
+            temporary.write_text("new")
+
+    with monkeypatch.context() as patch:
+        if step == "replace":
+            patch.setattr(Path, "replace", no_space)
+        else:
+            patch.setattr(os, step, no_space)
+        assert "No space left on device" in str(refusal(into))
+    assert hidden(tmp_path) == []
+    assert (path.read_text() if path.exists() else None) == old
+
+
+def test_published_files_are_readable_and_private_ones_are_not(tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        for private in (False, True):
+            with whole_file(tmp_path / f"{private}", force=False, private=private) as temporary:
+                temporary.write_text("x")
+    finally:
+        os.umask(before)
+    assert mode(tmp_path / "False") == 0o644
+    assert mode(tmp_path / "True") == 0o600
+
+
+# --- folders -------------------------------------------------------------------------------------
+
+
+def fill(folder: Path, content: str) -> None:
+    (folder / "inner").mkdir()
+    (folder / "inner" / "file").write_text(content)
+
+
+def write_folder(path: Path, content: str, *, force: bool = True) -> None:
+    with whole_folder(path, force=force) as temporary:
+        assert mode(temporary) == 0o700
+        fill(temporary, content)
+
+
+def test_a_folder_appears_when_the_block_ends(tmp_path: Path) -> None:
+    path = tmp_path / "out"
+    write_folder(path, "new", force=False)
+    assert (path / "inner" / "file").read_text() == "new"
+    assert hidden(tmp_path) == []
+    refusal(lambda: write_folder(path, "newer", force=False))
+    assert (path / "inner" / "file").read_text() == "new"
+    write_folder(path, "newer")
+    assert (path / "inner" / "file").read_text() == "newer"
+    assert hidden(tmp_path) == []
+
+
+def test_a_folder_may_replace_a_file(tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("old")
+    write_folder(tmp_path / "out", "new")
+    assert (tmp_path / "out" / "inner" / "file").read_text() == "new"
+    assert hidden(tmp_path) == []
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_a_failed_block_leaves_no_folder(tmp_path: Path, old: bool) -> None:
+    path = tmp_path / "out"
+    if old:
+        write_folder(path, "old")
+
+    def fail() -> None:
+        with whole_folder(path, force=True) as temporary:
+            fill(temporary, "half")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert hidden(tmp_path) == []
+    assert path.exists() == old
+    if old:
+        assert (path / "inner" / "file").read_text() == "old"
+
+
+@pytest.mark.parametrize("at", [1, 2])
+def test_a_swap_of_folders_that_fails_is_undone(
+    tmp_path: Path, at: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "out"
+    write_folder(path, "old")
+    rename, calls = Path.rename, []
+
+    def failing(self: Path, target: Path) -> Path:
+        calls.append(self)
+        return no_space() if len(calls) == at else rename(self, target)  # type: ignore[no-any-return]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "rename", failing)
+        refusal(lambda: write_folder(path, "new"))
+    assert (path / "inner" / "file").read_text() == "old"
+    assert hidden(tmp_path) == []
+
+
+# --- what killed runs leave ----------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def dead_pid() -> int:
+    """The number of a process that has ended."""
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        process.wait()
+    return process.pid
+
+
+def leave(folder: Path, name: str, pid: int, what: str = "tmp", *, is_folder: bool = False) -> Path:
+    path = folder / f".{name}.{pid}-0123abcd.reticent-{what}"
+    if is_folder:
+        path.mkdir()
+        fill(path, "left")
+    else:
+        path.write_text("left")
+    return path
+
+
+@pytest.mark.parametrize("is_folder", [False, True])
+def test_what_dead_runs_left_is_removed(tmp_path: Path, dead_pid: int, is_folder: bool) -> None:
+    leave(tmp_path, "out.csv", dead_pid, is_folder=is_folder)
+    with whole_file(tmp_path / "out.csv", force=False) as temporary:
+        temporary.write_text("new")
+    assert hidden(tmp_path) == []
+
+
+@pytest.mark.parametrize("is_folder", [False, True])
+def test_what_living_runs_use_is_kept(tmp_path: Path, is_folder: bool) -> None:
+    living = leave(tmp_path, "out", os.getppid(), is_folder=is_folder)
+    other = leave(tmp_path, "out", 1)  # belongs to root, and lives
+    write_folder(tmp_path / "out", "new")
+    assert living.exists()
+    assert other.exists()
+
+
+def test_other_names_are_left_alone(tmp_path: Path, dead_pid: int) -> None:
+    other = leave(tmp_path, "another.csv", dead_pid)
+    plain = tmp_path / ".out.csv.swp"
+    plain.write_text("an editor's")
+    with whole_file(tmp_path / "out.csv", force=False) as temporary:
+        temporary.write_text("new")
+    assert other.exists()
+    assert plain.exists()
+
+
+def test_names_with_dots_and_brackets(tmp_path: Path, dead_pid: int) -> None:
+    name = "a.b-[1]*.csv"
+    leave(tmp_path, name, dead_pid)
+    with whole_file(tmp_path / name, force=False) as temporary:
+        temporary.write_text("new")
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+def test_an_interrupted_swap_is_repaired(tmp_path: Path, dead_pid: int) -> None:
+    """Killed between the two renames: the old folder stands aside, the new one is not in."""
+    path = tmp_path / "out"
+    leave(tmp_path, "out", dead_pid, "old", is_folder=True)
+    leave(tmp_path, "out", dead_pid, "tmp", is_folder=True)
+    output.repair(path)
+    assert (path / "inner" / "file").read_text() == "left"
+    assert hidden(tmp_path) == []
+
+
+def test_a_swap_that_only_lacked_the_last_step_is_finished(tmp_path: Path, dead_pid: int) -> None:
+    """Killed before the old folder was removed: the new one is in and stays."""
+    path = tmp_path / "out"
+    path.mkdir()
+    fill(path, "new")
+    leave(tmp_path, "out", dead_pid, "old", is_folder=True)
+    output.repair(path)
+    assert (path / "inner" / "file").read_text() == "new"
+    assert hidden(tmp_path) == []
+
+
+def test_a_repaired_output_exists_and_needs_force(tmp_path: Path, dead_pid: int) -> None:
+    leave(tmp_path, "out", dead_pid, "old", is_folder=True)
+    refusal(lambda: write_folder(tmp_path / "out", "new", force=False))
+    assert (tmp_path / "out" / "inner" / "file").read_text() == "left"

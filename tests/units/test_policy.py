@@ -1,0 +1,749 @@
+"""The policy file: every key, every mistake with its place, and what a policy makes of a table."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import re
+import tomllib
+from collections.abc import Callable
+from datetime import date, datetime
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from reticent import Policy
+from reticent.errors import InputError
+from reticent.policy import schema
+from reticent.privacy.promises import Anonymity, Confidence, as_fraction
+
+FULL = """\
+class = "Class"
+drop  = ["Name"]
+keep  = ["Ward"]
+missing = "drop"
+missing_values = ["?", -9, 1.0, true]
+trim = true
+marker = "hidden"
+order = "input"
+
+[attributes.Job]
+mask = "generalize"
+taxonomy = { ANY = { Blue = ["Janitor", "Mover"], White = { Manager = {}, Clerk = {} } } }
+[attributes.Country]
+mask = "suppress"
+[attributes.Age]
+mask = "discretize"
+range = [0, 120.5]
+[attributes.Born]
+mask = "discretize"
+intervals = [1900-01-01, 1950-01-01, 2024-12-31]
+
+[[anonymity]]
+over = ["Job", "Sex"]
+k = 4
+of = ["Name"]
+
+[[confidence]]
+over = ["Job", "Country"]
+sensitive = { Bankruptcy = ["Discharged", 3], Test = "*" }
+at_most = 0.75
+allow_absent = true
+
+[goal]
+utility = "discernibility"
+score = "paper"
+search = "greedy"
+"""
+LEAST = '[[anonymity]]\nover = ["A"]\nk = 2\n'
+
+
+def confidence(at_most: str = "0.5", sensitive: str = '{ S = ["x"] }') -> str:
+    return f'[[confidence]]\nover = ["A"]\nsensitive = {sensitive}\nat_most = {at_most}\n'
+
+
+def attribute(lines: str) -> str:
+    return f"{LEAST}[attributes.A]\n{lines}\n"
+
+
+def refusal(action: Callable[[], object]) -> InputError:
+    with pytest.raises(InputError) as caught:
+        action()
+    return caught.value
+
+
+def problems(text: str) -> list[tuple[str, str]]:
+    """What is wrong with a policy: (place, what)."""
+    error = refusal(lambda: Policy.parse(text))
+    places = [problem.where.removeprefix("policy").removeprefix(", ") for problem in error.problems]
+    return [(place, p.what) for place, p in zip(places, error.problems, strict=True)]
+
+
+# --- what can be said ----------------------------------------------------------------------------
+
+
+def test_every_key() -> None:
+    policy = Policy.parse(FULL)
+    assert policy.class_ == "Class"
+    assert (policy.drop, policy.keep) == (("Name",), ("Ward",))
+    assert (policy.missing, policy.missing_values) == ("drop", ("?", "-9", "1", "true"))
+    assert (policy.trim, policy.marker, policy.order) == (True, "hidden", "input")
+    assert list(policy.attributes) == ["Job", "Country", "Age", "Born"]
+    assert policy.attributes["Age"].range == (0, 120.5)
+    assert policy.attributes["Born"].intervals == (
+        date(1900, 1, 1), date(1950, 1, 1), date(2024, 12, 31),
+    )  # fmt: skip
+    assert policy.promises == (
+        Anonymity(over=("Job", "Sex"), k=4, of=("Name",)),
+        Confidence(
+            over=("Job", "Country"),
+            sensitive={"Bankruptcy": ("Discharged", "3"), "Test": "*"},
+            at_most=Fraction(3, 4),
+            allow_absent=True,
+        ),
+    )
+    assert policy.utility == "discernibility"
+    assert policy.taxonomies()["Job"].labels[0] == "ANY"
+
+
+def test_what_is_not_said_has_a_default() -> None:
+    policy = Policy.parse(LEAST)
+    assert policy.class_ is None
+    assert (policy.drop, policy.keep, policy.missing_values) == ((), (), ())
+    assert (policy.missing, policy.trim) == ("value", False)
+    assert (policy.marker, policy.order) == ("*", "sorted")
+    assert dict(policy.attributes) == {}
+    assert (policy.goal.score, policy.goal.search) == ("paper", "greedy")
+    assert policy.utility == "distortion"
+    assert Policy.parse(f'class = "C"\n{LEAST}').utility == "classification"
+
+
+@pytest.mark.parametrize(
+    ("bounds", "want"),
+    [
+        ("[0, 120]", (0, 120)),
+        ("[-0.5, 1]", (-0.5, 1)),
+        ("[1990-01-01, 2024-12-31]", (date(1990, 1, 1), date(2024, 12, 31))),
+        (
+            "[2024-01-01T10:00:00, 2024-01-01T11:00:00]",
+            (datetime(2024, 1, 1, 10), datetime(2024, 1, 1, 11)),
+        ),
+        ('["1990-01-01", "2024-12-31"]', ("1990-01-01", "2024-12-31")),
+    ],
+)
+def test_bounds(bounds: str, want: tuple[Any, Any]) -> None:
+    for key in ("range", "intervals"):
+        policy = Policy.parse(attribute(f'mask = "discretize"\n{key} = {bounds}'))
+        read = getattr(policy.attributes["A"], key)
+        assert read == want
+        assert [type(bound) for bound in read] == [type(bound) for bound in want]
+
+
+@pytest.mark.parametrize("keep", ['"*"', '["*"]'])
+def test_keep_everything_else(keep: str) -> None:
+    policy = Policy.parse(f"keep = {keep}\n{LEAST}")
+    assert policy.keep == ("*",)
+    roles = policy.roles(["X", "A", "Y"])
+    assert (roles.kept, roles.masked, roles.released) == (("X", "Y"), ("A",), ("X", "A", "Y"))
+
+
+def test_lists_are_read_as_sets() -> None:
+    policy = Policy.parse('[[anonymity]]\nover = ["A", "B", "A"]\nk = 2\nof = ["I", "I"]\n')
+    assert policy.anonymity[0].over == ("A", "B")
+    assert policy.anonymity[0].of == ("I",)
+
+
+# --- thresholds ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("written", "exact"),
+    [
+        ("0.1", Fraction(1, 10)), ("0.75", Fraction(3, 4)), ("1e-1", Fraction(1, 10)),
+        ("0", Fraction(0)), ("1", Fraction(1)), ("1.0", Fraction(1)),
+        ("0.30000000000000004", Fraction("0.30000000000000004")),
+        ("0.333333333333333333333333333333", Fraction("0.333333333333333333333333333333")),
+        ('"5/24"', Fraction(5, 24)), ('"2/6"', Fraction(1, 3)), ('"0.1"', Fraction(1, 10)),
+        ('" 1/3 "', Fraction(1, 3)), ('"1"', Fraction(1)), ('"0"', Fraction(0)),
+        ('"3 / 4"', Fraction(3, 4)),
+    ],
+)  # fmt: skip
+def test_thresholds_are_exact(written: str, exact: Fraction) -> None:
+    assert Policy.parse(confidence(written)).confidence[0].at_most == exact
+
+
+@pytest.mark.parametrize("written", ["1.5", "-0.1", "2", '"25/24"', '"-1/3"', '"1.0001"'])
+def test_thresholds_lie_between_0_and_1(written: str) -> None:
+    found = problems(confidence(written))
+    assert found == [("[[confidence]] 1, at_most", "a confidence lies between 0 and 1")]
+
+
+@pytest.mark.parametrize(
+    "written",
+    ['"1/0"', '"0/0"', '"half"', '""', '"1/2/3"', '"75%"', "true", "[0.5]", "nan", "inf", '"nan"'],
+)
+def test_what_is_no_threshold(written: str) -> None:
+    [(place, what)] = problems(confidence(written))
+    assert place == "[[confidence]] 1, at_most"
+    assert '"3/4"' in what
+
+
+@given(st.integers(0, 10**6), st.integers(1, 10**6))
+def test_any_fraction(numerator: int, denominator: int) -> None:
+    low, high = sorted((numerator, denominator))
+    assert as_fraction(f"{low}/{high}") == Fraction(low, high)
+
+
+@given(st.decimals(0, 1, places=6))
+def test_any_decimal(share: Decimal) -> None:
+    assert as_fraction(share) == as_fraction(str(share)) == Fraction(share)
+    assert as_fraction(float(share)) == Fraction(share)
+
+
+# --- mistakes ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        (f"class = 5\n{LEAST}", "class"),
+        (f'drop = "Name"\n{LEAST}', "drop"),
+        (f'keep = "Ward"\n{LEAST}', "keep"),
+        (f'missing = "maybe"\n{LEAST}', "missing"),
+        (f'missing_values = "?"\n{LEAST}', "missing_values"),
+        (f'trim = "yes"\n{LEAST}', "trim"),
+        (f"trim = 1\n{LEAST}", "trim"),
+        (f'marker = ""\n{LEAST}', "marker"),
+        (f"marker = 5\n{LEAST}", "marker"),
+        (f'order = "random"\n{LEAST}', "order"),
+        ('[[anonymity]]\nover = ["A"]\n', "[[anonymity]] 1, k"),
+        ("[[anonymity]]\nk = 2\n", "[[anonymity]] 1, over"),
+        ('[[anonymity]]\nover = "A"\nk = 2\n', "[[anonymity]] 1, over"),
+        ("[[anonymity]]\nover = []\nk = 2\n", "[[anonymity]] 1, over"),
+        ('[[anonymity]]\nover = ["A"]\nk = 0\n', "[[anonymity]] 1, k"),
+        ('[[anonymity]]\nover = ["A"]\nk = -3\n', "[[anonymity]] 1, k"),
+        ('[[anonymity]]\nover = ["A"]\nk = 2.5\n', "[[anonymity]] 1, k"),
+        ('[[anonymity]]\nover = ["A"]\nk = "4"\n', "[[anonymity]] 1, k"),
+        ('[[anonymity]]\nover = ["A"]\nk = true\n', "[[anonymity]] 1, k"),
+        (f'{LEAST}[[anonymity]]\nover = ["A"]\nk = 3\nof = "I"\n', "[[anonymity]] 2, of"),
+        (LEAST + '[[confidence]]\nover = ["A"]\nat_most = 0.5\n', "[[confidence]] 1, sensitive"),
+        (
+            '[[confidence]]\nover = ["A"]\nsensitive = { S = "*" }\n',
+            "[[confidence]] 1, at_most",
+        ),
+        (confidence(sensitive="{}"), "[[confidence]] 1, sensitive"),
+        (confidence(sensitive='["S"]'), "[[confidence]] 1, sensitive"),
+        (confidence(sensitive="{ S = [] }"), "[[confidence]] 1, sensitive, S"),
+        (confidence(sensitive='{ S = "x" }'), "[[confidence]] 1, sensitive, S"),
+        (confidence(sensitive="{ S = 5 }"), "[[confidence]] 1, sensitive, S"),
+        (confidence() + 'allow_absent = "yes"\n', "[[confidence]] 1, allow_absent"),
+        (f'{LEAST}[goal]\nutility = "beauty"\n', "[goal], utility"),
+        (f'{LEAST}[goal]\nscore = "best"\n', "[goal], score"),
+        (f'{LEAST}[goal]\nsearch = "wide"\n', "[goal], search"),
+        (f'goal = "x"\n{LEAST}', "[goal]"),
+        (f'attributes = ["A"]\n{LEAST}', "attributes"),
+        ('[anonymity]\nover = ["A"]\nk = 2\n', "anonymity"),
+        (attribute("range = [0, 1]"), 'attribute "A", mask'),
+        (attribute('mask = "hide"'), 'attribute "A", mask'),
+        (attribute('mask = "generalize"'), 'attribute "A"'),
+        (attribute('mask = "generalize"\ntaxonomy = 5'), 'attribute "A", taxonomy'),
+        (attribute('mask = "suppress"\ntaxonomy = "t.csv"'), 'attribute "A"'),
+        (attribute('mask = "discretize"\ntaxonomy = "t.csv"'), 'attribute "A"'),
+        (attribute('mask = "suppress"\nrange = [0, 1]'), 'attribute "A"'),
+        (
+            attribute('mask = "generalize"\ntaxonomy = "t.csv"\nintervals = [0, 1]'),
+            'attribute "A"',
+        ),
+        (
+            attribute('mask = "discretize"\nrange = [0, 1]\nintervals = [0, 1]'),
+            'attribute "A"',
+        ),
+        (attribute('mask = "discretize"\nrange = [5, 1]'), 'attribute "A"'),
+        (attribute('mask = "discretize"\nrange = [1, 1]'), 'attribute "A"'),
+        (attribute('mask = "discretize"\nrange = ["a", 1]'), 'attribute "A"'),
+        (attribute('mask = "discretize"\nrange = [2024-01-01, 5]'), 'attribute "A"'),
+        (attribute('mask = "discretize"\nrange = [nan, 1]'), 'attribute "A"'),
+        (attribute('mask = "discretize"\nintervals = [0, 5, 5]'), 'attribute "A"'),
+        (attribute('mask = "discretize"\nintervals = [0]'), 'attribute "A", intervals'),
+        (attribute('mask = "discretize"\nrange = 5'), 'attribute "A", range'),
+        (attribute('mask = "discretize"\nrange = [0, 1, 2]'), 'attribute "A", range'),
+    ],
+)
+def test_mistakes_are_placed(text: str, place: str) -> None:
+    found = problems(text)
+    assert [where for where, _ in found] == [place]
+
+
+@pytest.mark.parametrize("bounds", ["[false, true]", "[0, inf]", "[-inf, 0]"])
+def test_bounds_that_nobody_can_mean(bounds: str) -> None:
+    found = problems(attribute(f'mask = "discretize"\nrange = {bounds}'))
+    assert found[0][0].startswith('attribute "A"')
+
+
+@pytest.mark.parametrize("sensitive", ['{ S = "x" }', "{ S = [] }"])
+def test_the_ways_to_name_sensitive_values_are_told(sensitive: str) -> None:
+    [(_, what)] = problems(confidence(sensitive=sensitive))
+    assert "*" in what
+    assert "list" in what
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "hint"),
+    [
+        (f'clas = "x"\n{LEAST}', "", 'Did you mean "class"?'),
+        (f"Drop = []\n{LEAST}", "", 'Did you mean "drop"?'),
+        (f"zzz = 1\n{LEAST}", "", "the keys are class, drop, keep"),
+        (f"{LEAST}kk = 3\n", "[[anonymity]] 1", 'Did you mean "k"?'),
+        (f"{confidence()}atmost = 3\n", "[[confidence]] 1", 'Did you mean "at_most"?'),
+        (attribute('mask = "suppress"\ntaxonmy = "t"'), 'attribute "A"', 'mean "taxonomy"?'),
+        (f'{LEAST}[goal]\nutilty = "x"\n', "[goal]", 'Did you mean "utility"?'),
+    ],
+)
+def test_unknown_keys_get_a_hint(text: str, place: str, hint: str) -> None:
+    error = refusal(lambda: Policy.parse(text))
+    assert [where for where, _ in problems(text)] == [place]
+    assert hint in str(error)
+
+
+def test_all_mistakes_at_once() -> None:
+    text = (
+        'clas = "x"\nmissing = "maybe"\ntrim = "yes"\n'
+        '[attributes.A]\nmask = "hide"\n[attributes.B]\nmask = "generalize"\n'
+        '[[anonymity]]\nover = ["A"]\nk = 0\n[[anonymity]]\nover = []\nk = 2\n'
+        '[[confidence]]\nover = ["A"]\nsensitive = { S = ["x"] }\nat_most = 1.5\n'
+        '[goal]\nsearch = "wide"\n'
+    )
+    assert {place for place, _ in problems(text)} == {
+        "", "missing", "trim", 'attribute "A", mask', 'attribute "B"', "[[anonymity]] 1, k",
+        "[[anonymity]] 2, over", "[[confidence]] 1, at_most", "[goal], search",
+    }  # fmt: skip
+
+
+def test_mistakes_of_form_do_not_hide_mistakes_of_meaning() -> None:
+    """A steward mends a file once, and not once per kind of mistake."""
+    text = f'marker = ""\nkeep = ["A"]\n{LEAST}{LEAST}'
+    said = str(refusal(lambda: Policy.parse(text)))
+    assert "marker" in said
+    assert "repeats" in said
+    assert "2 roles" in said
+
+
+def test_the_first_ten_mistakes_are_shown() -> None:
+    error = refusal(lambda: Policy.parse('[[anonymity]]\nover = ["A"]\nk = 0\n' * 13))
+    assert len(error.problems) == 13
+    assert "[[anonymity]] 10, k" in str(error)
+    assert "[[anonymity]] 11, k" not in str(error)
+    assert "… and 3 more problems." in str(error)
+
+
+@pytest.mark.parametrize("text", ["a = = 1", "class = 'x", "[x", f"{LEAST}k = 3\n"])
+def test_broken_toml_is_placed(text: str) -> None:
+    error = refusal(lambda: Policy.parse(text, source=Path("p.toml")))
+    assert error.problems[0].where == "p.toml"
+    assert "not valid TOML" in str(error)
+    assert "line" in str(error) or "end of document" in str(error)
+
+
+def test_files(tmp_path: Path) -> None:
+    path = tmp_path / "policy.toml"
+    assert "no such policy file" in str(refusal(lambda: Policy.load(path)))
+    path.write_bytes(b"\xef\xbb\xbf" + LEAST.encode())
+    assert Policy.load(path).anonymity[0].k == 2
+    assert Policy.load(str(path)).name == str(path)
+    path.write_bytes('class = "é"\n'.encode("latin-1"))
+    assert "UTF-8" in str(refusal(lambda: Policy.load(path)))
+    assert "cannot be read" in str(refusal(lambda: Policy.load(tmp_path)))
+
+
+def test_a_policy_promises_something() -> None:
+    assert problems('drop = ["A"]\n') == [("", "the policy promises nothing")]
+
+
+def test_classification_needs_a_class() -> None:
+    [(place, what)] = problems(f'{LEAST}[goal]\nutility = "classification"\n')
+    assert place == "[goal] utility"
+    assert "needs a class" in what
+    Policy.parse(f'class = "C"\n{LEAST}[goal]\nutility = "classification"\n')
+
+
+# --- templates that repeat -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        (LEAST + LEAST, "[[anonymity]] 2"),
+        (
+            '[[anonymity]]\nover = ["A", "B"]\nk = 2\n[[anonymity]]\nover = ["B", "A", "B"]\nk = 2\n',
+            "[[anonymity]] 2",
+        ),
+        (
+            'drop = ["I", "J"]\n' + f'{LEAST}of = ["I", "J"]\n' + f'{LEAST}of = ["J", "I"]\n',
+            "[[anonymity]] 2",
+        ),
+        (confidence("0.5") + LEAST + confidence('"1/2"'), "[[confidence]] 2"),
+        (
+            confidence(sensitive='{ S = ["x", "y"] }')
+            + confidence(sensitive='{ S = ["y", "x", "y"] }'),
+            "[[confidence]] 2",
+        ),
+        (confidence(sensitive='{ S = "*" }') * 2, "[[confidence]] 2"),
+        (
+            confidence(sensitive="{ S = [1] }") + confidence(sensitive='{ S = ["1"] }'),
+            "[[confidence]] 2",
+        ),
+    ],
+)
+def test_templates_may_not_repeat(text: str, place: str) -> None:
+    [(where, what)] = problems(text)
+    assert where == place
+    assert "repeats" in what
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        LEAST + LEAST.replace("2", "3"),
+        LEAST + f'{LEAST}of = ["I"]\n',
+        LEAST + LEAST.replace('"A"', '"A", "B"'),
+        confidence("0.5") + confidence("0.25"),
+        confidence(sensitive='{ S = ["x"] }') + confidence(sensitive='{ S = ["y"] }'),
+        confidence(sensitive='{ S = ["x"] }') + confidence(sensitive='{ S = "*" }'),
+        confidence() + confidence() .replace("at_most", "allow_absent = true\nat_most").replace("0.5", "0.4"),
+    ],
+)  # fmt: skip
+def test_templates_that_differ_may_stand_together(text: str) -> None:
+    assert len(Policy.parse(text).promises) == 2
+
+
+# --- roles ---------------------------------------------------------------------------------------
+
+
+def test_roles() -> None:
+    policy = Policy.parse(
+        'class = "C"\ndrop = ["N"]\nkeep = ["K"]\n[attributes.B]\nmask = "suppress"\n'
+        '[attributes.Z]\nmask = "suppress"\n'
+        '[[anonymity]]\nover = ["A", "D"]\nk = 2\nof = ["N"]\n'
+        '[[confidence]]\nover = ["B"]\nsensitive = { S = "*" }\nat_most = 0.5\n'
+        '[[anonymity]]\nover = ["A"]\nk = 2\nof = ["S"]\n[[anonymity]]\nover = ["D"]\nk = 2\nof = ["K"]\n'
+    )
+    error = refusal(lambda: policy.roles(["D", "N", "S", "A", "K", "C", "B", "Z"]))
+    assert '1 columns have no role: "Z"' in str(error)  # an entry alone gives no role
+    kept = Policy.parse(policy.text.replace('["K"]\n[attr', '["K", "Z"]\n[attr'))
+    roles = kept.roles(["D", "N", "S", "A", "K", "C", "B", "Z"])
+    assert roles.masked == ("B", "D", "A")  # as listed in the policy, then in table order
+    assert roles.sensitive == ("S",)
+    assert roles.kept == ("K", "Z")
+    assert roles.dropped == ("N",)
+    assert roles.class_ == "C"
+    assert roles.released == ("D", "S", "A", "K", "C", "B", "Z")
+
+
+def test_columns_without_a_role_are_all_listed() -> None:
+    error = refusal(lambda: Policy.parse(LEAST).roles(["X", "A", "Y", "Z"]))
+    assert '3 columns have no role: "X", "Y", "Z"' in str(error)
+    assert 'keep = "*"' in str(error)
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "roles"),
+    [
+        (f'class = "A"\n{LEAST}', "A", "class, over"),
+        (f'keep = ["A"]\n{LEAST}', "A", "over, keep"),
+        (f'drop = ["A"]\n{LEAST}', "A", "over, drop"),
+        (f'class = "B"\nkeep = ["B"]\n{LEAST}', "B", "class, keep"),
+        (f'class = "B"\ndrop = ["B"]\n{LEAST}', "B", "class, drop"),
+        (f'keep = ["B"]\ndrop = ["B"]\n{LEAST}', "B", "keep, drop"),
+        (f'class = "S"\n{confidence()}', "S", "class, sensitive"),
+        (f'keep = ["S"]\n{confidence()}', "S", "sensitive, keep"),
+        (f'drop = ["S"]\n{confidence()}', "S", "sensitive, drop"),
+        (
+            confidence() + '[[anonymity]]\nover = ["S"]\nk = 2\n',
+            "S",
+            "over, sensitive",
+        ),
+        (confidence(sensitive='{ A = "*" }'), "A", "over, sensitive"),
+        (f'class = "A"\ndrop = ["A"]\nkeep = ["A", "*"]\n{LEAST}', "A", "class, over, keep, drop"),
+    ],
+)
+def test_a_column_has_one_role(text: str, column: str, roles: str) -> None:
+    [(_, what)] = problems(text)
+    count = roles.count(",") + 1
+    assert what == f'column "{column}" has {count} roles: {roles}'
+
+
+@pytest.mark.parametrize("head", ['class = "I"\n', ""])
+def test_what_is_counted_may_not_be_masked_or_the_class(head: str) -> None:
+    over = '["A"]' if head else '["A", "I"]'
+    [(_, what)] = problems(f'{head}[[anonymity]]\nover = {over}\nk = 2\nof = ["I"]\n')
+    assert 'column "I" is counted' in what
+
+
+def test_overlaps_are_all_told() -> None:
+    text = f'class = "C"\nkeep = ["C", "A"]\ndrop = ["A"]\n{LEAST}of = ["C"]\n'
+    assert len(problems(text)) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "hint"),
+    [
+        (f'class = "Clas"\n{LEAST}', "class", 'Did you mean "Class"?'),
+        (f'drop = ["Nane"]\n{LEAST}', "drop", 'Did you mean "Name"?'),
+        (f'keep = ["Wards"]\n{LEAST}', "keep", 'Did you mean "Ward"?'),
+        ('[[anonymity]]\nover = ["a"]\nk = 2\n', "[[anonymity]] 1, over", 'mean "A"?'),
+        (f'{LEAST}of = ["Nam"]\n', "[[anonymity]] 1, of", 'Did you mean "Name"?'),
+        (
+            confidence(sensitive='{ Sick_ = "*" }'),
+            "[[confidence]] 1, sensitive",
+            'Did you mean "Sick"?',
+        ),
+        (
+            f'{LEAST}[attributes.Ocupation]\nmask = "suppress"\n',
+            "attributes",
+            "the table has",
+        ),
+    ],
+)
+def test_unknown_columns_get_a_hint(text: str, where: str, hint: str) -> None:
+    columns = ["A", "Class", "Name", "Ward", "Sick"]
+    error = refusal(lambda: Policy.parse(text).roles(columns))
+    found = [p for p in error.problems if "there is no column" in p.what]
+    assert [problem.where for problem in found] == [f"policy, {where}"]
+    assert hint in found[0].do
+
+
+def test_unknown_columns_and_columns_without_a_role_are_told_together() -> None:
+    policy = Policy.parse(f'drop = ["X"]\nkeep = ["Y"]\nclass = "Z"\n{LEAST}')
+    error = refusal(lambda: policy.roles(["A", "B"]))
+    assert len(error.problems) == 4
+
+
+# --- taxonomies ----------------------------------------------------------------------------------
+
+
+def test_taxonomies_are_found_beside_the_policy(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "a.csv").write_text("x,ANY\ny,ANY\n")
+    path = tmp_path / "policy.toml"
+    path.write_text(attribute('mask = "generalize"\ntaxonomy = "sub/a.csv"'))
+    assert Policy.load(path).taxonomies()["A"].labels == ("ANY", "x", "y")
+
+
+def test_problems_of_all_taxonomies_are_told_together(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("x,ANY\nx,Other,ANY\n")
+    path = tmp_path / "policy.toml"
+    path.write_text(
+        '[attributes.A]\nmask = "generalize"\ntaxonomy = "a.csv"\n'
+        '[attributes.B]\nmask = "generalize"\ntaxonomy = "none.csv"\n'
+        '[attributes.C]\nmask = "generalize"\ntaxonomy = { ANY = {}, Other = {} }\n'
+        '[[anonymity]]\nover = ["A", "B", "C"]\nk = 2\n'
+    )
+    said = str(refusal(lambda: Policy.load(path).taxonomies()))
+    assert "a.csv" in said
+    assert "none.csv" in said
+    assert 'attribute "C"' in said
+    assert "2 roots" in said
+
+
+# --- policies made in code -----------------------------------------------------------------------
+
+
+def made() -> Policy:
+    return Policy(
+        class_="Class",
+        drop=["Name"],
+        keep="*",
+        missing_values=["?", -9],
+        marker="⊥",
+        attributes={
+            "Job": {"mask": "generalize", "taxonomy": {"ANY": ["Cook", 'C"k']}},
+            "Age": {"mask": "discretize", "range": [0, 1.5]},
+            "Born": {"mask": "discretize", "intervals": [date(1990, 1, 1), date(2000, 1, 1)]},
+            "a b.c": {"mask": "suppress"},
+        },
+        anonymity=[{"over": ["Job", "Age", "Born", "a b.c"], "k": 4, "of": ["Name"]}],
+        confidence=[{"over": ["Job"], "sensitive": {"Sick": "*"}, "at_most": "5/24"}],
+        goal={"utility": "discernibility"},
+    )
+
+
+def test_policies_made_in_code_can_be_written_down() -> None:
+    policy = made()
+    again = Policy.parse(policy.text)
+    assert again.model_dump() == policy.model_dump()
+    assert again.text == policy.text
+
+
+@given(
+    names=st.lists(
+        st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=4).filter(
+            lambda name: name != "*"
+        ),
+        min_size=3, max_size=3, unique=True,
+    ),
+    marker=st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=4),
+)  # fmt: skip
+def test_any_names_can_be_written_down(names: list[str], marker: str) -> None:
+    masked, kept, sensitive = names
+    policy = Policy(
+        keep=[kept],
+        marker=marker,
+        attributes={masked: {"mask": "suppress"}},
+        confidence=[{"over": [masked], "sensitive": {sensitive: [marker]}, "at_most": 0.1}],
+    )
+    assert Policy.parse(policy.text).model_dump() == policy.model_dump()
+
+
+def test_a_utility_may_be_a_function() -> None:
+    def own(*given: Any) -> float:
+        return 1.0
+
+    policy = Policy(anonymity=[{"over": ["A"], "k": 2}], goal={"utility": own})
+    assert policy.utility is own
+    assert "utility" not in policy.text
+
+
+def test_policies_made_in_code_are_checked_against_the_table() -> None:
+    policy = Policy(
+        keep=["A"], anonymity=[{"over": ["A"], "k": 2}, {"over": ["A"], "k": 2}],
+    )  # fmt: skip
+    error = refusal(lambda: policy.roles(["A", "B"]))
+    said = str(error)
+    assert "2 roles" in said
+    assert "repeats" in said
+    assert "no role" in said
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"anonymity": [{"over": [], "k": 2}]},
+        {"anonymity": [{"over": ["A"], "k": 0}]},
+        {"confidence": [{"over": ["A"], "sensitive": {"S": "*"}, "at_most": 1.5}]},
+        {"anonimity": []},
+        {"attributes": {"A": {"mask": "hide"}}},
+    ],
+)
+def test_a_wrong_policy_cannot_exist(wrong: dict[str, Any]) -> None:
+    with pytest.raises((InputError, ValueError)):
+        Policy(**wrong)
+
+
+def test_a_policy_cannot_be_changed() -> None:
+    policy = made()
+    with pytest.raises(ValueError, match="frozen"):
+        policy.marker = "x"  # type: ignore[misc]
+
+
+# --- the schema for editors ----------------------------------------------------------------------
+
+
+def nodes(tree: Any) -> list[dict[str, Any]]:
+    """Every table inside a JSON schema."""
+    inner = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ()
+    return ([tree] if isinstance(tree, dict) else []) + [n for part in inner for n in nodes(part)]
+
+
+def test_the_schema_is_json_and_closed() -> None:
+    found = json.loads(json.dumps(schema()))
+    assert found["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert found["type"] == "object"
+    assert found["additionalProperties"] is False
+    for node in nodes(found):
+        if "$ref" in node:
+            target: Any = found
+            for step in node["$ref"].removeprefix("#/").split("/"):
+                target = target[step]
+            assert target["additionalProperties"] is False
+
+
+def test_the_schema_knows_the_keys_of_the_file() -> None:
+    found = schema()
+    assert list(found["properties"]) == [
+        "class", "drop", "keep", "missing", "missing_values", "trim", "marker", "order",
+        "attributes", "anonymity", "confidence", "goal",
+    ]  # fmt: skip
+    written = tomllib.loads(FULL)
+    assert set(written) == set(found["properties"])
+    assert set(found["$defs"]["Anonymity"]["properties"]) == {"over", "k", "of"}
+    assert set(found["$defs"]["Confidence"]["properties"]) == {
+        "over", "sensitive", "at_most", "allow_absent",
+    }  # fmt: skip
+    assert set(found["$defs"]["Attribute"]["properties"]) == {
+        "mask", "taxonomy", "range", "intervals",
+    }  # fmt: skip
+    assert set(found["$defs"]["Goal"]["properties"]) == {"utility", "score", "search"}
+    assert all(
+        "description" in node or "$ref" in node or "allOf" in node
+        for node in found["properties"].values()
+        if node.get("title") != "Goal"
+    )
+
+
+SHARES = [
+    "5/24", "0.1", "1", "0", " 1/3 ", "3 / 4", ".5", "1e-1", "half", "75%", "", "1/2/3", "-1/3",
+    "0.5/1",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("written", SHARES)
+def test_the_schema_takes_the_thresholds_that_the_policy_takes(written: str) -> None:
+    found = schema()["$defs"]["Confidence"]["properties"]["at_most"]
+    [pattern] = [branch["pattern"] for branch in found["anyOf"] if branch["type"] == "string"]
+    try:
+        as_fraction(written)
+        taken = True
+    except ValueError:
+        taken = False
+    assert bool(re.search(pattern, written)) == taken
+
+
+EXAMPLES = [
+    ({}, True),
+    ({"keep": "*"}, True),
+    ({"keep": ["*"]}, True),
+    ({"keep": ["X"]}, True),
+    ({"keep": "X"}, False),
+    ({"clas": "x"}, False),
+    ({"class": "x"}, True),
+    ({"class": 5}, False),
+    ({"missing": "maybe"}, False),
+    ({"trim": "yes"}, False),
+    ({"marker": ""}, False),
+    ({"missing_values": ["?"]}, True),
+    ({"anonymity": [{"over": ["A"]}]}, False),
+    ({"anonymity": [{"over": [], "k": 2}]}, False),
+    ({"anonymity": [{"over": ["A"], "k": 0}]}, False),
+    ({"anonymity": [{"over": ["A"], "k": 3, "of": ["I"]}]}, True),
+    ({"confidence": [{"over": ["A"], "sensitive": {"S": "*"}, "at_most": 0.5}]}, True),
+    ({"confidence": [{"over": ["A"], "sensitive": {"S": ["x"]}, "at_most": "5/24"}]}, True),
+    ({"confidence": [{"over": ["A"], "sensitive": {"S": "x"}, "at_most": 0.5}]}, False),
+    ({"confidence": [{"over": ["A"], "sensitive": {}, "at_most": 0.5}]}, False),
+    ({"confidence": [{"over": ["A"], "sensitive": {"S": "*"}, "at_most": 1.5}]}, False),
+    ({"attributes": {"A": {"mask": "hide"}}}, False),
+    ({"attributes": {"A": {"mask": "discretize", "range": [0, 1]}}}, True),
+    ({"attributes": {"A": {"mask": "discretize", "range": [0]}}}, False),
+    ({"attributes": {"A": {"mask": "generalize", "taxonomy": {"ANY": ["x"]}}}}, True),
+    ({"goal": {"utility": "distortion"}}, True),
+    ({"goal": {"utility": "beauty"}}, False),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("policy", "good"), EXAMPLES)
+def test_the_schema_and_the_policy_agree(policy: dict[str, Any], good: bool) -> None:
+    whole = {"anonymity": [{"over": ["A"], "k": 2}]} | policy
+    try:
+        Policy.model_validate(whole)
+        taken = True
+    except ValueError:
+        taken = False
+    assert taken == good
+    if importlib.util.find_spec("jsonschema"):
+        checker = importlib.import_module("jsonschema").Draft202012Validator(schema())
+        assert checker.is_valid(whole) == good
