@@ -27,10 +27,12 @@ MAY_IMPORT: dict[str, set[str]] = {
     "sample": {"errors", "table"},
     "pipeline": {
         "errors", "policy", "table", "privacy", "refine", "prepare", "report", "folder",
-        "drafting", "sample",
     },
+    "workshop": {"errors", "pipeline", "table", "drafting", "sample"},
     "sklearn": {"errors", "policy", "pipeline", "table", "prepare"},
-    "front": {"errors", "policy", "pipeline", "privacy", "report", "table", "sample", "refine"},
+    "front": {
+        "errors", "policy", "pipeline", "workshop", "privacy", "report", "table", "refine",
+    },
 }  # fmt: skip
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from reticent import Policy, __version__
 from reticent.front.cli import app
-from reticent.pipeline import make_sample
+from reticent.workshop import make_sample
 
 ROOT = Path(__file__).parent.parent
 RETICENT = Path(sys.executable).with_name("reticent")

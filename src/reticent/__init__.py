@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from reticent.pipeline import Release as Release
     from reticent.pipeline import Watch as Watch
     from reticent.pipeline import apply as apply
-    from reticent.pipeline import draft as draft
     from reticent.pipeline import release as release
     from reticent.pipeline import risk as risk
     from reticent.pipeline import verify as verify
     from reticent.policy import Policy as Policy
     from reticent.table.files import Reading as Reading
+    from reticent.workshop import draft as draft
 
 __version__ = "0.1.0"
 
@@ -44,7 +44,7 @@ _HOME = {
     "Unsatisfiable": "reticent.errors",
     "Watch": "reticent.pipeline",
     "apply": "reticent.pipeline",
-    "draft": "reticent.pipeline",
+    "draft": "reticent.workshop",
     "release": "reticent.pipeline",
     "risk": "reticent.pipeline",
     "verify": "reticent.pipeline",

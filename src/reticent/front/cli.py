@@ -350,9 +350,9 @@ def init(
     ] = None,
 ) -> None:
     """Draft a commented policy from a table."""
-    from reticent import pipeline
+    from reticent import workshop
 
-    text = pipeline.draft(
+    text = workshop.draft(
         data, output=output, reading=reading, force=say.force, show_values=say.show_values
     )
     if output is None and not say.json:
@@ -400,9 +400,9 @@ def taxonomy_check(
     column: Annotated[str | None, typer.Option(help="The column of the table it is for.")] = None,
 ) -> None:
     """Report every problem of a taxonomy, and which values of a column it does not cover."""
-    from reticent import pipeline
+    from reticent import workshop
 
-    found = pipeline.check_taxonomy(taxonomy, data, column, reading=reading)
+    found = workshop.check_taxonomy(taxonomy, data, column, reading=reading)
     covers = f" It covers every value of column {column}." if column else ""
     say.result(
         f"{taxonomy} is a valid taxonomy: {len(found.leaves)} leaves, "
@@ -439,9 +439,9 @@ def taxonomy_make(
     equal: Annotated[int | None, typer.Option(min=1, help="By so many intervals.")] = None,
 ) -> None:
     """Make a taxonomy from the values of a column."""
-    from reticent import pipeline
+    from reticent import workshop
 
-    found = pipeline.make_taxonomy(
+    found = workshop.make_taxonomy(
         data, column, output=output, prefix=prefix, date=date, bins=bins, equal=equal,
         reading=reading, force=say.force,
     )  # fmt: skip
@@ -460,9 +460,9 @@ def sample(
     seed: Annotated[int, typer.Option(help="The same seed makes the same rows.")] = 1,
 ) -> None:
     """Make invented data to try things on; into a folder, with a policy for it."""
-    from reticent import pipeline
+    from reticent import workshop
 
-    written = pipeline.make_sample(kind, rows, seed, output=output, force=say.force)
+    written = workshop.make_sample(kind, rows, seed, output=output, force=say.force)
     say.result("\n".join(f"Wrote {path}" for path in written), {"written": written})
 
 

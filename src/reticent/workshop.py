@@ -1,0 +1,136 @@
+"""The flows around a release: a first policy, taxonomies, invented data to try things on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reticent.errors import InputError, did_you_mean, quoted
+from reticent.pipeline import read
+
+if TYPE_CHECKING:
+    from reticent.table.files import Reading
+    from reticent.table.schema import Column
+    from reticent.table.taxonomy import Taxonomy
+
+
+def draft(
+    data: Any,
+    *,
+    output: str | Path | None = None,
+    reading: Reading | None = None,
+    force: bool = False,
+    show_values: bool = False,
+) -> str:
+    """Draft a commented policy from a whole table, and write it if asked."""
+    from reticent import drafting
+    from reticent.table.files import Reading
+    from reticent.table.output import check_free, whole_file
+
+    if output is not None:
+        check_free(Path(output), force=force)
+    table, _ = read(data, reading)
+    if not table.rows:
+        raise InputError("the table has no rows", where=table.name)
+    text = drafting.draft(table, reading or Reading(), show_values=show_values)
+    if output is not None:
+        with whole_file(Path(output), force=force) as path:
+            path.write_text(text, encoding="utf-8")
+    return text
+
+
+def check_taxonomy(
+    path: str | Path, data: Any = None, column: str | None = None, *, reading: Reading | None = None
+) -> Taxonomy:
+    """Look for every problem of a taxonomy, and for values of a column that it does not cover."""
+    from reticent.table.encode import generalized
+    from reticent.table.taxonomy import load
+
+    found = load(Path(path))
+    if (data is None) != (column is None):
+        raise InputError("a table and a column go together", where="taxonomy check")
+    if data is not None and column is not None:
+        generalized(_column(data, column, reading), found, "*", str(path))
+    return found
+
+
+def make_taxonomy(
+    data: Any,
+    column: str,
+    *,
+    output: str | Path,
+    prefix: str | None = None,
+    date: bool = False,
+    bins: str | None = None,
+    equal: int | None = None,
+    reading: Reading | None = None,
+    force: bool = False,
+) -> Taxonomy:
+    """Make a taxonomy from the values of a column, in one of four ways."""
+    from reticent.table import making, taxonomy
+    from reticent.table.files import Reading
+    from reticent.table.output import check_free
+
+    if sum([prefix is not None, date, bins is not None, equal is not None]) != 1:
+        raise InputError("choose one of --prefix, --date, --bins and --equal")
+    check_free(Path(output), force=force)
+    reading = reading or Reading()
+    values = [text for text in _column(data, column, reading).texts() if text is not None]
+    if prefix is not None:
+        made = making.by_prefix(values, [int(n) for n in _listed(prefix, "--prefix", int)])
+    elif date:
+        made = making.by_date(values, reading.date_format)
+    elif bins is not None:
+        made = making.by_bins(values, _listed(bins, "--bins", float), reading.decimal)
+    else:
+        made = making.by_equal(values, equal or 1, reading.decimal)
+    taxonomy.save(made, Path(output))
+    return made
+
+
+def _listed(text: str, option: str, kind: type) -> list[str]:
+    """The parts of a comma-separated option, each of which must read as `kind`."""
+    parts = [part.strip() for part in text.split(",")]
+    for part in parts:
+        try:
+            kind(part)
+        except ValueError:
+            raise InputError(f'"{part}" is no number', where=option) from None
+    return parts
+
+
+def _column(data: Any, name: str, reading: Reading | None) -> Column:
+    from reticent.table.schema import without_missing
+
+    table, _ = read(data, reading)
+    if name not in table.columns:
+        raise InputError(
+            f'there is no column "{name}"', where=table.name,
+            do=did_you_mean(name, table.columns) or f"it has {quoted(table.columns)}.",
+        )  # fmt: skip
+    return without_missing(table.columns[name])
+
+
+def make_sample(
+    kind: str, rows: int, seed: int, *, output: str | Path, force: bool = False
+) -> list[str]:
+    """Write invented data: as one file, or into a folder together with a policy for it."""
+    from reticent import sample
+    from reticent.table.files import from_arrow, suffix_of
+    from reticent.table.output import check_free, sheet, whole_file, whole_folder, write
+
+    target = Path(output)
+    check_free(target, force=force)
+    table = sample.make(kind, rows, seed)
+    whole = sheet(list(from_arrow(table).columns.values()), order="input")
+    if suffix := suffix_of(target):
+        with whole_file(target, force=force) as path:
+            write(whole, path, suffix)
+        return [str(target)]
+    text, taxonomies = sample.policy(kind) if kind != "baskets" else ("", {})
+    files = {"policy.toml": text, **taxonomies} if text else {}
+    with whole_folder(target, force=force) as folder:
+        write(whole, folder / f"{kind}.csv", ".csv")
+        for name, content in files.items():
+            (folder / name).write_text(content, encoding="utf-8")
+    return [str(target / name) for name in (f"{kind}.csv", *files)]
