@@ -87,10 +87,11 @@ class Groups:
         count = len(self.weights)
         self.words = self.rows.view(np.uint64)
         self.spares = tuple(np.empty_like(a) for a in (self.words, self.weights, self.marks))
-        self.starts = np.zeros(count, dtype=np.int64)
-        self.ends = np.full(count, count, dtype=np.int64)
+        small_enough = np.int32 if count < 2**31 else np.int64
+        self.starts = np.zeros(count, dtype=small_enough)
+        self.ends = np.full(count, count, dtype=small_enough)
         self.count = 1  # groups; one while everything is masked
-        self.changed = np.zeros(count, dtype=np.int64)
+        self.changed = np.zeros(count, dtype=small_enough)
         self.moved = np.ones(count, dtype=np.bool_)
         self.found = 1  # changed groups
         self.column = -1  # the column that was refined last

@@ -16,10 +16,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from reticent.errors import SHOWN, InputError, Problem, did_you_mean, listed, quoted
-from reticent.table.schema import Column, Table, encode, gather_codes
+from reticent.table.schema import Column, Table, encode, smallest
 
 CSV = (".csv", ".tsv", ".txt", ".data", ".csv.gz", ".tsv.gz")
 ARROW = (".arrow", ".feather", ".ipc")
@@ -128,12 +129,24 @@ def from_arrow(table: pa.Table, name: str = "data", *, coded: bool = False) -> T
 
 
 def _from_reader(name: str, cells: pa.ChunkedArray) -> Column:
-    """Take over what the CSV reader coded: no nulls, no value twice, none that does not occur."""
-    if not cells.num_chunks:
-        return encode(name, cells)
-    unified = cells.unify_dictionaries()
-    values = unified.chunk(0).dictionary
-    return Column(name, gather_codes([c.indices for c in unified.chunks], len(values)), values)
+    """Take over what the CSV reader coded, block by block, straight into one small array.
+
+    Its dictionaries hold no nulls, no value twice and none that does not occur. Arrow's own way
+    of joining them rewrites every code at 4 bytes first: 0.12 s and 36 MB for a million rows.
+    """
+    number: dict[str, int] = {}
+    mappings = [
+        [number.setdefault(value, len(number)) for value in chunk.dictionary.to_pylist()]
+        for chunk in cells.chunks
+    ]
+    kind = smallest(max(len(number), 1))
+    codes = np.empty(len(cells), dtype=kind)
+    at = 0
+    for chunk, mapping in zip(cells.chunks, mappings, strict=True):
+        to = np.array(mapping, dtype=kind)
+        codes[at : at + len(chunk)] = to[chunk.indices.to_numpy()]
+        at += len(chunk)
+    return Column(name, codes, pa.array(number, pa.large_string()))
 
 
 _CELL = pa.dictionary(pa.int32(), pa.large_string())

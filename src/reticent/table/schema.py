@@ -111,9 +111,9 @@ def encode(name: str, cells: pa.ChunkedArray | pa.Array) -> Column:
         if coded.num_chunks == 0:
             return Column(name, np.empty(0, dtype=np.uint8), pa.array([], cells.type))
         values = coded.chunk(0).dictionary
-        codes = gather_codes([chunk.indices for chunk in coded.chunks], len(values))
+        codes = _gather([chunk.indices for chunk in coded.chunks], len(values))
     else:
-        values, codes = coded.dictionary, gather_codes([coded.indices], len(coded.dictionary))
+        values, codes = coded.dictionary, _gather([coded.indices], len(coded.dictionary))
     return Column(name, codes, values)
 
 
@@ -126,7 +126,7 @@ def _decoded(cells: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray:
     return pa.chunked_array([c.dictionary.cast(kind).take(c.indices) for c in chunks], kind)
 
 
-def gather_codes(chunks: Sequence[pa.Array], count: int) -> Codes:
+def _gather(chunks: Sequence[pa.Array], count: int) -> Codes:
     """Join chunks of dictionary indices into one array of the smallest type."""
     kind = smallest(count)
     codes = np.empty(sum(map(len, chunks)), dtype=kind)
