@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from reticent.table.collapse import Distinct, distinct
 
-Rows = list[tuple[int, ...]]
+Rows = Sequence[tuple[int, ...]]
 
 
 def collapsed(rows: Rows, sizes: list[int], kind: Any = np.int64) -> Distinct:

@@ -10,7 +10,7 @@ import os
 import stat
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -33,7 +33,7 @@ def sheet_of(table: pa.Table, order: str = "sorted") -> Sheet:
     return sheet(list(from_arrow(table).columns.values()), order=order)
 
 
-def sheet_of_rows(rows: list[Row], order: str = "sorted") -> Sheet:
+def sheet_of_rows(rows: Sequence[Row], order: str = "sorted") -> Sheet:
     columns = zip(*rows, strict=True)
     return sheet_of(pa.table({f"c{i}": list(cells) for i, cells in enumerate(columns)}), order)
 
@@ -493,6 +493,14 @@ def test_a_folder_may_replace_a_file(tmp_path: Path) -> None:
     assert hidden(tmp_path) == []
 
 
+def test_a_folder_may_replace_a_link_to_one(tmp_path: Path) -> None:
+    write_folder(tmp_path / "real", "old")
+    (tmp_path / "out").symlink_to("real")
+    write_folder(tmp_path / "out", "new")
+    assert (tmp_path / "out" / "inner" / "file").read_text() == "new"
+    assert hidden(tmp_path) == []
+
+
 @pytest.mark.parametrize("old", [False, True])
 def test_a_failed_block_leaves_no_folder(tmp_path: Path, old: bool) -> None:
     path = tmp_path / "out"
@@ -522,7 +530,7 @@ def test_a_swap_of_folders_that_fails_is_undone(
 
     def failing(self: Path, target: Path) -> Path:
         calls.append(self)
-        return no_space() if len(calls) == at else rename(self, target)  # type: ignore[no-any-return]
+        return no_space() if len(calls) == at else rename(self, target)
 
     with monkeypatch.context() as patch:
         patch.setattr(Path, "rename", failing)

@@ -136,6 +136,11 @@ ROWS = 24
 JOBS = {"ANY": {"Blue": ["Cook", "Mover"], "White": ["Boss", "Clerk"]}}
 
 
+def policy_of(**parts: Any) -> Policy:
+    """A policy as it is written in code: lists and tables, which the records are made from."""
+    return Policy(**parts)
+
+
 def table() -> dict[str, list[Any]]:
     return {
         "Job": ["Cook", "Mover", "Boss"] * 8,
@@ -148,7 +153,7 @@ def table() -> dict[str, list[Any]]:
     }
 
 
-POLICY = Policy(
+POLICY = policy_of(
     class_="Class",
     attributes={
         "Job": {"mask": "generalize", "taxonomy": JOBS},

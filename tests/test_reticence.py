@@ -1,0 +1,523 @@
+"""Reticence: on marked data, no command tells a cell that the release or the policy does not show.
+
+Every cell carries a mark: a word, a number or a date that occurs nowhere else. All that a command
+prints, publishes, raises or logs is searched for marks, when it succeeds and when it fails.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import logging
+import re
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+import reticent
+from reticent import Policy, pipeline
+from reticent.front.cli import app
+from reticent.privacy import verify as verifier
+
+MARK = re.compile(r"SECRET\w*|(?<![\w.])73\d{5}|\b17\d\d-\d\d-\d\d")
+WORD = "SEC" + "RET"  # in two, so that a traceback through this file shows no mark of its own
+NAMES = ["Name", "Job", "Town", "Pay", "Born", "Ward", "Sick", "Class"]
+
+
+def marks(text: str) -> set[str]:
+    return set(MARK.findall(text))
+
+
+def rows() -> list[list[str]]:
+    return [
+        [
+            f"{WORD}name{i}",
+            f"{WORD}job{i % 3}" if i % 20 else f"{WORD}rare{i}",
+            f"{WORD}town{i % 4}",
+            str(7_300_000 + i % 7),
+            f"17{i % 10:02}-01-{1 + i % 28:02}",
+            f"{WORD}ward{i % 2}",
+            f"{WORD}sick{i // 3 % 3}",
+            f"{WORD}class{i % 2}",
+        ]
+        for i in range(60)
+    ]
+
+
+def labels() -> dict[str, Any]:
+    """A taxonomy of the towns: its labels may be told."""
+    return {"ANY": {f"Region{r}": [f"{WORD}town{i}" for i in (r, r + 2)] for r in (0, 1)}}
+
+
+def policy(**changes: Any) -> Policy:
+    parts: dict[str, Any] = {
+        "class_": "Class",
+        "drop": ["Name"],
+        "keep": ["Ward"],
+        "attributes": {
+            "Job": {"mask": "suppress"},
+            "Town": {"mask": "generalize", "taxonomy": labels()},
+            "Pay": {"mask": "discretize", "range": [0, 10_000_000]},
+            "Born": {"mask": "discretize", "range": ["1600-01-01", "1900-01-01"]},
+        },
+        "anonymity": [
+            {"over": ["Job", "Town"], "k": 5, "of": ["Name"]},
+            {"over": ["Pay", "Born"], "k": 2},
+        ],
+        "confidence": [{"over": ["Job", "Town"], "sensitive": {"Sick": "*"}, "at_most": 0.9}],
+    }
+    return Policy(**(parts | changes))
+
+
+def write_table(path: str, table: list[list[str]], names: list[str] | None = None) -> None:
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([names or NAMES, *table])
+
+
+@pytest.fixture(autouse=True)
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.chdir(tmp_path)
+    caplog.set_level(logging.DEBUG)
+    write_table("data.csv", rows())
+    Path("policy.toml").write_text(policy().text, encoding="utf-8")
+
+
+def run(*given: str, code: int | None = 0) -> str:
+    """Run a command; give all that it said."""
+    result = CliRunner().invoke(app, list(given))
+    assert code is None or result.exit_code == code, result.output
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    return result.stdout + result.stderr
+
+
+def may_be_told() -> set[str]:
+    """Marks that the policy itself holds."""
+    return marks(Path("policy.toml").read_text(encoding="utf-8"))
+
+
+def public_text(folder: str) -> str:
+    parts = [path.read_text(encoding="utf-8") for path in Path(folder, "public").iterdir()]
+    return "\n".join(parts)
+
+
+def test_the_marks_are_found() -> None:
+    """The test itself: what is searched for is really in the table."""
+    found = marks(Path("data.csv").read_text(encoding="utf-8"))
+    for row in rows():
+        assert set(row) <= found
+    assert not marks("7 300 rows, 1999-01-01, k = 5")
+
+
+# --- when all goes well --------------------------------------------------------------------------
+
+RELEASE = ["release", "data.csv", "-p", "policy.toml"]
+
+
+@pytest.mark.parametrize("options", [[], ["--json"], ["--debug"], ["--show-values"]])
+def test_release_tells_only_what_it_released(
+    options: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    said = run(*RELEASE, "-o", "out", *options)
+    shown = marks(Path("out/public/data.csv").read_text(encoding="utf-8"))
+    assert marks(said) <= shown | may_be_told()
+    assert marks(public_text("out")) <= shown | may_be_told()
+    assert not marks(caplog.text)
+    hidden = {row[0] for row in rows()} | {row[1] for row in rows() if "rare" in row[1]}
+    assert not hidden & shown  # names are dropped; rare jobs stay suppressed
+    assert f"{WORD}ward0" in shown
+    assert any("job" in mark for mark in shown)
+
+
+def test_what_is_masked_away_stays_masked_away() -> None:
+    """Even with everything masked, no report brings back what the cells no longer show."""
+    said = run(*RELEASE, "-o", "out", "--max-steps", "0", "--json")
+    open_columns = marks("\n".join(",".join(row[5:]) for row in rows()))
+    assert marks(said + public_text("out")) <= open_columns | may_be_told()
+    assert not marks(said + public_text("out")) & {row[1] for row in rows()}
+
+
+def test_release_of_a_typed_file_tells_only_what_it_released() -> None:
+    said = run(*RELEASE, "-o", "out.parquet", "--trace", "trace.jsonl", "--json")
+    shown = {str(cell) for row in pq.read_table("out.parquet").to_pylist() for cell in row.values()}
+    assert marks(said) <= marks(" ".join(shown)) | may_be_told()
+
+
+@pytest.mark.parametrize("options", [[], ["--json"], ["--debug"]])
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["risk", "data.csv", "-p", "policy.toml"],
+        ["policy", "check", "policy.toml", "data.csv"],
+        ["policy", "schema"],
+        ["init", "data.csv"],
+        ["init", "data.csv", "-o", "draft.toml"],
+        ["taxonomy", "check", "town.json", "data.csv", "--column", "Town"],
+        ["taxonomy", "make", "data.csv", "--column", "Pay", "--bins", "0,10000000", "-o", "t.csv"],
+        ["taxonomy", "make", "data.csv", "--column", "Born", "--date", "-o", "t.csv"],
+        ["taxonomy", "make", "data.csv", "--column", "Job", "--prefix", "1,2", "-o", "t.csv"],
+    ],
+    ids=lambda given: " ".join(given[:2]),
+)
+def test_commands_on_original_data_tell_no_cell(
+    given: list[str], options: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    Path("town.json").write_text(json.dumps(labels()), encoding="utf-8")
+    assert marks(run(*given, *options)) <= may_be_told()
+    assert not marks(caplog.text)
+
+
+def test_a_draft_tells_ranges_only_when_asked() -> None:
+    assert not marks(run("init", "data.csv"))
+    assert marks(run("init", "data.csv", "--show-values"))
+
+
+@pytest.mark.parametrize("options", [[], ["--json"], ["--debug"]])
+def test_verify_and_apply_tell_no_cell(options: list[str]) -> None:
+    run(*RELEASE, "-o", "out")
+    told = may_be_told()
+    assert marks(run("verify", "out", "-p", "policy.toml", *options, code=2)) <= told
+    skipping = ["--skip-uncheckable", *options]
+    assert marks(run("verify", "out", "-p", "policy.toml", *skipping)) <= told
+    assert not marks(run("apply", "out", "data.csv", "-o", "again.csv", *options))
+    later = rows()[:3]
+    later[0][1], later[1][3], later[2][4] = f"{WORD}new", "7399999", ""
+    write_table("later.csv", later)
+    said = run("apply", "out", "later.csv", "-o", "later-masked.csv", *options)
+    assert not marks(said)
+    assert f"{WORD}new" not in Path("later-masked.csv").read_text()
+
+
+def test_violations_are_told_without_cells() -> None:
+    run(*RELEASE, "-o", "out.csv")
+    Path("policy.toml").write_text(policy(anonymity=[{"over": ["Town"], "k": 59}], keep="*").text)
+    said = run("verify", "out.csv", "-p", "policy.toml", code=1)
+    assert "BROKEN" in said
+    assert marks(said) <= may_be_told()
+
+
+def test_results_in_a_notebook_tell_no_cell() -> None:
+    found = reticent.release("data.csv", policy())
+    assert not marks(repr(found) + str(found) + found._repr_html_())
+    assert marks(repr(found.proof)) <= may_be_told()
+    risk = reticent.risk("data.csv", policy())
+    assert not marks(json.dumps(risk.summary()))
+
+
+# --- when something is wrong ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A situation that fails: how to bring it about, the command, and whether values are kept."""
+
+    arrange: Callable[[], None]
+    given: tuple[str, ...]
+    code: int = 2
+    has_values: bool = False  # --show-values has something to show
+
+
+def changed(at: int, column: str, cell: str) -> Callable[[], None]:
+    def arrange() -> None:
+        table = rows()
+        table[at][NAMES.index(column)] = cell
+        write_table("data.csv", table)
+
+    return arrange
+
+
+def with_policy(**changes: Any) -> Callable[[], None]:
+    return content(lambda: policy(**changes).text, "policy.toml")
+
+
+def attribute(name: str, **says: Any) -> Callable[[], None]:
+    attributes = dict(policy().attributes) | {name: says}
+    return with_policy(attributes=attributes)
+
+
+def content(make: Callable[[], str | bytes], name: str = "data.csv") -> Callable[[], None]:
+    def arrange() -> None:
+        data = make()
+        Path(name).write_bytes(data if isinstance(data, bytes) else data.encode())
+
+    return arrange
+
+
+def text() -> str:
+    return Path("data.csv").read_text(encoding="utf-8")
+
+
+def released_then(make: Callable[[], None]) -> Callable[[], None]:
+    def arrange() -> None:
+        run(*RELEASE, "-o", "out")
+        make()
+
+    return arrange
+
+
+def foreign_labels() -> None:
+    run(*RELEASE, "-o", "out.csv")
+    table = pd.read_csv("out.csv", dtype=str, keep_default_na=False)
+    table["Town"] = [f"{WORD}foreign{i % 2}" for i in range(len(table))]
+    table["Pay"] = "7300001"
+    table.to_csv("out.csv", index=False)
+
+
+def as_parquet(spoil: Callable[[bytes], bytes]) -> Callable[[], None]:
+    def arrange() -> None:
+        columns = zip(*rows(), strict=True)
+        table = pa.table({n: list(cells) for n, cells in zip(NAMES, columns, strict=True)})
+        pq.write_table(table, "data.parquet", compression="none")
+        Path("data.parquet").write_bytes(spoil(Path("data.parquet").read_bytes()))
+
+    return arrange
+
+
+def nothing() -> None:
+    """The table as it is is wrong enough."""
+
+
+TO_CSV = (*RELEASE, "-o", "out.csv")
+MAKE = ("taxonomy", "make", "data.csv", "-o", "t.csv", "--column")
+SITUATIONS: dict[str, Wrong] = {
+    "text where numbers are wanted": Wrong(
+        attribute("Job", mask="discretize"), TO_CSV, has_values=True
+    ),
+    "one text among numbers": Wrong(changed(7, "Pay", f"{WORD}pay"), TO_CSV, has_values=True),
+    "one text among dates": Wrong(changed(7, "Born", f"{WORD}born"), TO_CSV, has_values=True),
+    "a date that is none": Wrong(changed(7, "Born", "1701-02-30"), TO_CSV, has_values=True),
+    "a number too large": Wrong(changed(7, "Pay", "7300000e999"), TO_CSV, has_values=True),
+    "digits without end": Wrong(changed(7, "Pay", "7300001" * 700), TO_CSV, has_values=True),
+    "a value outside the taxonomy": Wrong(
+        changed(7, "Town", f"{WORD}elsewhere"), TO_CSV, has_values=True
+    ),
+    "values outside the range": Wrong(
+        attribute("Pay", mask="discretize", range=[0, 100]), TO_CSV, has_values=True
+    ),
+    "values outside the bins": Wrong(
+        attribute("Pay", mask="discretize", intervals=[0, 10, 20]), TO_CSV, has_values=True
+    ),
+    "dates outside the range": Wrong(
+        attribute("Born", mask="discretize", range=["1900-01-01", "2000-01-01"]),
+        TO_CSV,
+        has_values=True,
+    ),
+    "bounds of another kind": Wrong(
+        attribute("Born", mask="discretize", range=[0, 5]), TO_CSV
+    ),
+    "the marker in the data": Wrong(changed(7, "Job", "*"), TO_CSV),
+    "a class that is missing": Wrong(changed(7, "Class", ""), TO_CSV),
+    "a value that is missing": Wrong(
+        lambda: (changed(7, "Job", "")(), with_policy(missing="error")(), None)[-1], TO_CSV
+    ),
+    "a sensitive value that never occurs": Wrong(
+        with_policy(
+            confidence=[{"over": ["Job"], "sensitive": {"Sick": ["never"]}, "at_most": 0.9}]
+        ),
+        TO_CSV,
+    ),
+    "zones that differ": Wrong(
+        lambda: (
+            changed(7, "Born", "1701-01-01T10:00Z")(),
+            attribute("Born", mask="discretize")(),
+            None,
+        )[-1],
+        TO_CSV,
+    ),
+    "ragged rows": Wrong(content(lambda: text() + f"{WORD}a,{WORD}b\n{WORD}c\n"), TO_CSV),
+    "a quote that never closes": Wrong(
+        content(lambda: text() + f'{WORD}a,"{WORD}b,c\n{WORD}d\n'), TO_CSV
+    ),
+    "a quote in the last cell that never closes": Wrong(
+        content(lambda: text().rstrip("\n").rpartition(",")[0] + f',"{WORD}end\n'), TO_CSV
+    ),
+    "a quote in the header that never closes": Wrong(
+        content(lambda: text().replace("Class\n", '"Class\n', 1)), TO_CSV
+    ),
+    "a quote in the header of another table": Wrong(
+        content(lambda: text().replace("Name,", '"Name,', 1)), ("init", "data.csv")
+    ),
+    "lines that end as nobody expects": Wrong(
+        content(lambda: text().replace("\n", "\r").replace("\r", "\x00\r", 3)), TO_CSV
+    ),
+    "an encoding that does not fit": Wrong(
+        content(lambda: (text() + "ü\n").encode("latin-1")), (*TO_CSV, "--encoding", "utf-8")
+    ),
+    "an encoding that does not fit at all": Wrong(nothing, (*TO_CSV, "--encoding", "utf-32")),
+    "a delimiter that does not fit": Wrong(nothing, (*TO_CSV, "--delimiter", "|")),
+    "a date format that does not fit": Wrong(
+        nothing, (*TO_CSV, "--date-format", "%d.%m.%Y"), has_values=True
+    ),
+    "an archive cut short": Wrong(
+        content(lambda: gzip.compress(text().encode())[:40], "data.csv.gz"),
+        ("release", "data.csv.gz", "-p", "policy.toml", "-o", "out.csv"),
+    ),
+    "typed data cut short": Wrong(
+        as_parquet(lambda data: data[:-30]),
+        ("release", "data.parquet", "-p", "policy.toml", "-o", "out.csv"),
+    ),
+    "typed data spoilt": Wrong(
+        as_parquet(lambda data: data[:100] + b"\xff" * 200 + data[300:]),
+        ("release", "data.parquet", "-p", "policy.toml", "-o", "out.csv"),
+    ),
+    "groups that cannot be": Wrong(
+        with_policy(anonymity=[{"over": ["Job"], "k": 61}], keep="*"), TO_CSV, code=3
+    ),
+    "a confidence that cannot be": Wrong(
+        with_policy(confidence=[{"over": ["Job"], "sensitive": {"Sick": "*"}, "at_most": 0.1}]),
+        TO_CSV,
+        code=3,
+    ),
+    "columns without a role": Wrong(with_policy(keep=[], drop=[]), TO_CSV),
+    "an output that exists": Wrong(nothing, (*RELEASE, "-o", "data.csv")),
+    "a check of the original": Wrong(
+        nothing, ("verify", "data.csv", "-p", "policy.toml"), has_values=True
+    ),
+    "labels that are foreign": Wrong(
+        foreign_labels, ("verify", "out.csv", "-p", "policy.toml"), has_values=True
+    ),
+    "a check against another policy": Wrong(
+        released_then(with_policy(confidence=[], anonymity=[{"over": ["Sick"], "k": 60}], keep="*")),
+        ("verify", "out", "-p", "policy.toml"),
+        code=1,
+    ),
+    "a check of a table that lacks columns": Wrong(
+        lambda: write_table("data.csv", [row[:3] for row in rows()], NAMES[:3]),
+        ("verify", "data.csv", "-p", "policy.toml"),
+    ),
+    "later rows outside the taxonomy": Wrong(
+        released_then(changed(3, "Town", f"{WORD}elsewhere")),
+        ("apply", "out", "data.csv", "-o", "later.csv"),
+        has_values=True,
+    ),
+    "later rows that are no numbers": Wrong(
+        released_then(changed(3, "Pay", f"{WORD}pay")),
+        ("apply", "out", "data.csv", "-o", "later.csv"),
+        has_values=True,
+    ),
+    "later rows that are no dates": Wrong(
+        released_then(changed(3, "Born", f"{WORD}born")),
+        ("apply", "out", "data.csv", "-o", "later.csv"),
+        has_values=True,
+    ),
+    "a taxonomy that does not cover": Wrong(
+        content(lambda: "x,ANY\n", "t.csv"),
+        ("taxonomy", "check", "t.csv", "data.csv", "--column", "Town"),
+        has_values=True,
+    ),
+    "days that are none": Wrong(nothing, (*MAKE, "Job", "--date"), has_values=True),
+    "numbers that are none": Wrong(nothing, (*MAKE, "Job", "--equal", "3"), has_values=True),
+    "numbers outside the edges": Wrong(nothing, (*MAKE, "Pay", "--bins", "0,5"), has_values=True),
+    "prefixes that clash with values": Wrong(
+        lambda: write_table("data.csv", [[f"{WORD}a"], [f"{WORD}ab"], [f"{WORD}a*"]], ["Job"]),
+        (*MAKE, "Job", "--prefix", "7"),
+        has_values=True,
+    ),
+    "a risk that cannot be told": Wrong(
+        changed(7, "Pay", f"{WORD}pay"), ("risk", "data.csv", "-p", "policy.toml"), has_values=True
+    ),
+    "a policy that does not fit": Wrong(
+        changed(7, "Town", f"{WORD}elsewhere"),
+        ("policy", "check", "policy.toml", "data.csv"),
+        has_values=True,
+    ),
+}  # fmt: skip
+
+
+def arranged(kind: str) -> tuple[Wrong, set[str]]:
+    wrong = SITUATIONS[kind]
+    wrong.arrange()
+    shown = set()
+    for path in Path().glob("out*/public/data.csv"):
+        shown |= marks(path.read_text(encoding="utf-8"))
+    return wrong, shown | may_be_told()
+
+
+@pytest.mark.parametrize("options", [[], ["--json", "--debug"]], ids=["plain", "debug"])
+@pytest.mark.parametrize("kind", list(SITUATIONS))
+def test_failures_tell_no_cell(
+    kind: str, options: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    wrong, allowed = arranged(kind)
+    said = run(*wrong.given, *options, code=wrong.code)
+    assert marks(said) <= allowed
+    assert not marks(caplog.text)
+    if wrong.code:
+        assert not Path("later.csv").exists()
+
+
+@pytest.mark.parametrize("kind", [kind for kind, wrong in SITUATIONS.items() if wrong.has_values])
+def test_values_are_shown_when_asked(kind: str) -> None:
+    wrong, _ = arranged(kind)
+    hidden = run(*wrong.given, code=wrong.code)
+    assert "--show-values" in hidden
+    shown = run(*wrong.given, "--show-values", code=wrong.code)
+    assert marks(shown) - marks(hidden) or f"{WORD}a*" in shown
+
+
+def test_faults_of_ours_tell_no_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*given: Any, **how: Any) -> Any:
+        raise ValueError(f"cannot read {WORD}xyz1")
+
+    monkeypatch.setattr(verifier, "verify", broken)
+    for options in ([], ["--debug"], ["--json"]):
+        assert not marks(run(*TO_CSV, *options, code=70))
+    monkeypatch.setattr(pipeline, "_parse", broken)
+    for given in (TO_CSV, ("risk", "data.csv", "-p", "policy.toml"), ("init", "data.csv")):
+        assert not marks(run(*given, "--debug", code=70))
+
+
+def frames() -> dict[str, Any]:
+    """Data frames that cannot be used, each with marks in its cells."""
+    words = [f"{WORD}{i}" for i in range(4)]
+    return {
+        "mixed": pd.DataFrame({"Job": words, "x": [1, words[0], 2.5, None]}),
+        "mixed times": pd.DataFrame({"Job": words, "x": [pd.Timestamp(0), words[0], 2.5, None]}),
+        "mixed bytes": pd.DataFrame({"Job": words, "x": [b"a", words[0], "c", None]}),
+        "objects": pd.DataFrame({"Job": words, "x": [object(), words[0], 1, 2]}),
+        "names that repeat": pd.DataFrame([[word, word] for word in words], columns=["Job", "Job"]),
+        "lists": pl.DataFrame({"Job": words, "x": [[word] for word in words]}),
+        "structures": pa.table({"Job": words, "x": [{"a": word} for word in words]}),
+        "no role": pa.table({"Job": words, "y": words}),
+        "no numbers": pa.table({"Job": words, "x": words}),
+        "no table": words,
+        "a column": pd.Series(words),
+        "an array": pa.array(words),
+    }
+
+
+@pytest.mark.parametrize("kind", list(frames()))
+def test_exceptions_tell_no_cell(kind: str) -> None:
+    """Not even with what led to them: a notebook prints the whole chain."""
+    parts: dict[str, Any] = {
+        "attributes": {"x": {"mask": "discretize"}},
+        "anonymity": [{"over": ["Job"], "k": 1}, {"over": ["x"], "k": 1}],
+    }
+    small = Policy(**parts)
+    with pytest.raises(reticent.InputError) as caught:
+        reticent.release(frames()[kind], small)
+    error = caught.value
+    chain = "".join(traceback.format_exception(error))
+    assert not marks(str(error) + repr(error) + chain)
+
+
+def is_plain_release(wrong: Wrong) -> bool:
+    return wrong.given[0] == "release" and len(wrong.given) == 6 and wrong.code > 0
+
+
+@pytest.mark.parametrize("kind", [k for k, wrong in SITUATIONS.items() if is_plain_release(wrong)])
+def test_exceptions_of_files_tell_no_cell(kind: str) -> None:
+    wrong, allowed = arranged(kind)
+    with pytest.raises(reticent.ReticentError) as caught:
+        reticent.release(wrong.given[1], wrong.given[3], output=wrong.given[5])
+    chain = "".join(traceback.format_exception(caught.value))
+    assert marks(chain) <= allowed
