@@ -14,8 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from reticent.errors import InputError
 from reticent.table.files import Reading
-from reticent.table.schema import Column, Kind, Table, kind_of, scale_of, without_missing
+from reticent.table.schema import Column, Kind, Scale, Table, kind_of, scale_of, without_missing
 
 _IDENTIFIES = re.compile(
     r"(^|[_\W])(id|ids|uuid|guid|ssn|nhs|mrn|iban|name|surname|forename|email|e-?mail|phone|tel|"
@@ -105,12 +106,11 @@ def draft(table: Table, reading: Reading, *, show_values: bool = False) -> str:
     for g in guesses:
         by_role.setdefault(g.role, []).append(g)
     if "masked" not in by_role:  # a policy must promise something about somebody
-        moved = by_role.pop("class", by_role.pop("sensitive", guesses))
-        by_role["masked"] = moved
-        by_role["drop"] = [g for g in by_role.get("drop", []) if g not in moved]
+        role = next(role for role in ("class", "sensitive", "drop") if role in by_role)
+        by_role["masked"] = by_role.pop(role)
     parts = [
         _head(table),
-        _columns(by_role),
+        _columns(by_role, _marker(table, by_role["masked"])),
         *(_attribute(g, table, reading, show_values) for g in by_role["masked"]),
         _promises(by_role, table.rows),
     ]
@@ -124,7 +124,16 @@ def _head(table: Table) -> str:
     )
 
 
-def _columns(by_role: dict[str, list[Guess]]) -> str:
+def _marker(table: Table, masked: Sequence[Guess]) -> str:
+    """A marker that no masked column holds."""
+    held = {text for g in masked for text in table.columns[g.name].texts()}
+    stars = 1
+    while "*" * stars in held:
+        stars += 1
+    return "*" * stars
+
+
+def _columns(by_role: dict[str, list[Guess]], marker: str) -> str:
     lines = []
     for g in by_role.get("class", []):
         lines.append(f"class = {_quoted(g.name)}  # {g.looks}: {g.reason}")
@@ -135,6 +144,8 @@ def _columns(by_role: dict[str, list[Guess]]) -> str:
         lines.append("]\n# ? Is each of these of no use to those who get the data?\n")
     lines.append("keep = []")
     lines.append("# ? Which masked columns can nobody outside know about a person? Move them here.")
+    if marker != "*":
+        lines.append(f"marker = {_quoted(marker)}  # the data hold * themselves")
     if any(g.missing for group in by_role.values() for g in group):
         lines.append('missing = "value"  # or "drop": leave out records with gaps; or "error"')
     return "\n".join(lines) + "\n"
@@ -142,7 +153,8 @@ def _columns(by_role: dict[str, list[Guess]]) -> str:
 
 def _attribute(g: Guess, table: Table, reading: Reading, show_values: bool) -> str:
     head = f"[attributes.{_quoted(g.name)}]  # {g.looks}: {g.reason}"
-    if g.kind in ("text", "boolean"):
+    scale = _scale(table.columns[g.name], g.kind, reading)
+    if scale is None:
         return (
             f'{head}\nmask = "suppress"\n'
             '# ? Is there a taxonomy? Then  mask = "generalize"  and  taxonomy = "file.csv"  '
@@ -150,16 +162,23 @@ def _attribute(g: Guess, table: Table, reading: Reading, show_values: bool) -> s
         )
     ends = "[…, …]"
     if show_values:
-        scale = scale_of(
-            without_missing(table.columns[g.name]),
-            decimal=reading.decimal,
-            date_format=reading.date_format,
-        )
         ends = f"[{scale.label(scale.points[0])}, {scale.label(scale.points[-1])}]"
     return (
         f'{head}\nmask = "discretize"\n'
         f"# range = {ends}  # ? Without it the real smallest and largest values are published.\n"
     )
+
+
+def _scale(column: Column, kind: Kind, reading: Reading) -> Scale | None:
+    """The scale of a continuous column, if every value of it can be read."""
+    if kind in ("text", "boolean"):
+        return None
+    try:
+        return scale_of(
+            without_missing(column), decimal=reading.decimal, date_format=reading.date_format
+        )
+    except InputError:
+        return None
 
 
 def _promises(by_role: dict[str, list[Guess]], rows: int) -> str:
@@ -171,7 +190,7 @@ def _promises(by_role: dict[str, list[Guess]], rows: int) -> str:
     for g in by_role.get("sensitive", []):
         bound = min(1.0, max(0.5, math.ceil(20 * g.largest + 1) / 20))
         text += (
-            f"\n[[confidence]]  # {g.name}: {g.looks}; {g.reason}\nover = [{over}]\n"
+            f"\n[[confidence]]  # {_quoted(g.name)}: {g.looks}; {g.reason}\nover = [{over}]\n"
             f'sensitive = {{ {_quoted(g.name)} = "*" }}  # ? Or only some values: ["…"]\n'
             f"at_most = {bound:g}  # ? How sure may anybody be?\n"
         )
@@ -179,4 +198,4 @@ def _promises(by_role: dict[str, list[Guess]], rows: int) -> str:
 
 
 def _quoted(name: str) -> str:
-    return json.dumps(name, ensure_ascii=False)
+    return json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")

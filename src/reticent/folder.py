@@ -17,10 +17,12 @@ from reticent.errors import InputError, quoted
 from reticent.table.files import CSV, paths_of, suffix_of
 from reticent.table.recode import Recoding
 from reticent.table.schema import Column, Table, trimmed, without_missing
+from reticent.table.taxonomy import Taxonomy
 
 if TYPE_CHECKING:
     from reticent.pipeline import Release
 
+SIDES = ("public", "private")
 _FORMAT = 1  # of the folder; raised when an older reader could misread it
 
 
@@ -80,7 +82,7 @@ def _manifest(release: Release, public: Path, suffix: str) -> dict[str, Any]:
         "marker": prepared.policy.marker,
         "columns": columns,
         "taxonomies": {
-            name: taxonomy.nested()
+            name: _as_far_as_shown(taxonomy, release.recodings[name])
             for name, taxonomy in prepared.taxonomies.items()
             if name in masks
         },
@@ -88,6 +90,22 @@ def _manifest(release: Release, public: Path, suffix: str) -> dict[str, Any]:
             file.name: {"sha256": digest(file), "bytes": file.stat().st_size} for file in files
         },
     }
+
+
+def _as_far_as_shown(taxonomy: Taxonomy, recoding: Recoding) -> dict[str, Any]:
+    """The taxonomy down to the cut: what lies below it may name values that are hidden."""
+    cut = {taxonomy.node_of[label] for label in recoding.labels.values()}
+    above: set[int] = set()
+    for node in cut:
+        while node not in above and node >= 0:
+            above.add(node)
+            node = taxonomy.parents[node]
+    trees: dict[int, dict[str, Any]] = {}
+    for node in sorted(above):
+        trees[node] = {}
+        if taxonomy.parents[node] >= 0:
+            trees[taxonomy.parents[node]][taxonomy.labels[node]] = trees[node]
+    return {taxonomy.labels[0]: trees[0]}
 
 
 def _role(name: str, release: Release) -> str:
@@ -179,7 +197,7 @@ def learnt(folder: Path) -> Learnt:
     path = folder / "private" / "recoding.json"
     try:
         plain = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise InputError(
             "this is no release folder: it has no private/recoding.json", where=str(folder),
             do="give a folder that  reticent release -o FOLDER/  made.",

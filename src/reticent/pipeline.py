@@ -8,6 +8,7 @@ used, and while the table is being read, so that a quick question gets a quick a
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -118,7 +119,6 @@ def release(
     same kind comes back as `table` of the result. With `output` it is written instead: a data file
     by its suffix, or a release folder.
     """
-    from reticent.table.files import suffix_of
     from reticent.table.output import whole_file, whole_folder
 
     begun = time.monotonic()
@@ -152,14 +152,14 @@ def release(
     publishing = _Publishing(prepared, sheet, hidden, clock)
     if output is None:
         result = masked(**publishing.as_frame(data, kind))
-    elif suffix := suffix_of(Path(output)):
+    elif suffix := _suffix(output):
         with whole_file(Path(output), force=force) as path:
             result = masked(proof=publishing.write(path, suffix), output=str(output))
     else:
         from reticent import folder
 
         suffix = folder.format_of(data)
-        with whole_folder(Path(output), force=force) as place:
+        with whole_folder(Path(output), force=force, holds=folder.SIDES) as place:
             proof = publishing.write(folder.lay_out(place) / f"data{suffix}", suffix)
             result = masked(proof=proof, output=str(output))
             folder.describe(result, place, data, suffix)
@@ -357,11 +357,31 @@ def as_text(table: Table, names: Sequence[str] | None = None) -> Any:
 
 
 def _check_outputs(output: str | Path | None, trace: str | Path | None, force: bool) -> None:
+    """Refuse outputs that could not be written in the end, before any work."""
     from reticent.table.output import check_free
 
-    for path in (output, trace):
-        if path is not None:
-            check_free(Path(path), force=force)
+    if output is not None:
+        from reticent.folder import SIDES
+
+        check_free(Path(output), force=force, holds=() if _suffix(output) else SIDES)
+    if trace is not None:
+        check_free(Path(trace), force=force)
+        inside = output is not None and Path(output).resolve() in (
+            Path(trace).resolve(),
+            *Path(trace).resolve().parents,
+        )
+        if inside:
+            raise InputError(
+                "the trace cannot stand where the output does", where=str(trace),
+                do="choose another place; a release folder holds its trace anyway.",
+            )  # fmt: skip
+
+
+def _suffix(output: str | Path) -> str:
+    """The format of a data file; empty for a folder, which is also what ends in a slash."""
+    from reticent.table.files import suffix_of
+
+    return "" if str(output).endswith(("/", os.sep)) else suffix_of(Path(output))
 
 
 @dataclass(frozen=True, slots=True)
@@ -386,13 +406,16 @@ class _Publishing:
         """Write the rows, then recount the promises on the bytes just written."""
         from reticent.prepare import rules
         from reticent.privacy.verify import from_csv, verify
-        from reticent.table.files import CSV, read_typed
+        from reticent.table.files import CSV, Reading, parse, read_typed
         from reticent.table.output import delimiter_of, write
 
         with self.clock.stage("write"):
             write(self.sheet, path, suffix)
             _give_back_memory()
         with self.clock.stage("verify"):
+            lines_in_names = any(set("\r\n") & set(n) for n in self.prepared.roles.released)
+            if suffix in CSV and lines_in_names:  # which not every reader takes for one header
+                return self._proven(self._recount(parse(path, Reading(), suffix).arrow))
             if suffix not in CSV:
                 written = read_typed(path, suffix, all_it_carries=True)
                 return self._proven(self._recount(written))
@@ -514,9 +537,10 @@ def apply(
 def check(policy_path: str | Path, data: Any = None, *, reading: Reading | None = None) -> Policy:
     """Look for every problem of a policy, and of its fit to a table if one is given."""
     policy = _policy(policy_path)
-    policy.taxonomies()
-    if data is not None:
-        from reticent.prepare import prepare
+    if data is None:
+        policy.taxonomies()
+        return policy
+    from reticent.prepare import prepare
 
-        prepare(read(data, reading)[0], policy, reading)
+    prepare(read(data, reading)[0], policy, reading)
     return policy

@@ -8,6 +8,7 @@ collects every problem before it raises.
 from __future__ import annotations
 
 import json
+import math
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,13 +33,18 @@ from reticent.privacy.promises import Anonymity, Cell, Confidence, Promise, Reco
 from reticent.table import taxonomy
 from reticent.table.taxonomy import Taxonomy
 
+_PROMISES_NOTHING = "the policy promises nothing"
 Mask = Literal["generalize", "suppress", "discretize"]
 Utility = Literal["classification", "distortion", "discernibility"]
 
 
 def _plain(value: Any) -> Any:
     """TOML floats arrive as exact decimals; outside of thresholds a float is what is meant."""
-    return float(value) if isinstance(value, Decimal) else value
+    if isinstance(value, Decimal):
+        value = float(value)
+    if isinstance(value, bool) or (isinstance(value, float) and not math.isfinite(value)):
+        raise ValueError("a bound is a finite number, a date or a time")
+    return value
 
 
 Bound = Annotated[int | float | datetime | date | str, BeforeValidator(_plain)]
@@ -168,12 +174,27 @@ class Policy(Record):
         try:
             policy = cls.model_validate(data)
         except ValidationError as error:
-            raise InputError(_problems(error, data, where)) from None
+            meant = cls._meanings(data, error, source)
+            raise InputError([*_problems(error, data, where), *meant]) from None
         policy._source, policy._text = source, text
         problems = list(policy._contradictions())
         if problems:
             raise InputError(problems)
         return policy
+
+    @classmethod
+    def _meanings(
+        cls, data: dict[str, Any], error: ValidationError, source: Path | None
+    ) -> list[Problem]:
+        """What cannot be meant in those parts of a file that are well formed."""
+        for finding in error.errors():
+            _prune(data, finding["loc"])
+        try:
+            rest = cls.model_validate(data)
+        except ValidationError:
+            return []
+        rest._source = source
+        return [p for p in rest._contradictions() if p.what != _PROMISES_NOTHING]
 
     @property
     def promises(self) -> tuple[Promise, ...]:
@@ -297,7 +318,7 @@ class Policy(Record):
         """What cannot be meant, whatever the table."""
         if not self.promises:
             yield Problem(
-                "the policy promises nothing",
+                _PROMISES_NOTHING,
                 where=self.name,
                 do="add at least one [[anonymity]] or [[confidence]] template.",
             )
@@ -380,7 +401,12 @@ def _toml(value: Any) -> str:
         return value.isoformat()
     if isinstance(value, bool | int | float):
         return json.dumps(value)
-    return json.dumps(str(value), ensure_ascii=False)
+    return toml_text(str(value))
+
+
+def toml_text(text: str) -> str:
+    """A text as a TOML string."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def schema() -> dict[str, Any]:
@@ -393,6 +419,22 @@ def schema() -> dict[str, Any]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **Policy.model_json_schema(by_alias=True),
     }
+
+
+def _prune(data: dict[str, Any], loc: Sequence[Any]) -> None:
+    """Take out the part of a file that a finding is about: a key, an attribute or a template."""
+    head, *rest = loc
+    part = data.get(head)
+    if isinstance(part, dict) and rest and head == "attributes":
+        part.pop(rest[0], None)
+    elif isinstance(part, list) and rest and isinstance(rest[0], int):
+        # Templates keep their place, so that the numbers in other messages stay true.
+        if head in ("anonymity", "confidence") and rest[0] < len(part):
+            data[head] = [t for i, t in enumerate(part) if i != rest[0]]
+        else:
+            data.pop(head)
+    else:
+        data.pop(head, None)
 
 
 def _problems(error: ValidationError, data: Mapping[str, Any], where: str) -> list[Problem]:

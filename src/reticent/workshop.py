@@ -120,17 +120,19 @@ def make_sample(
     from reticent.table.output import check_free, sheet, whole_file, whole_folder, write
 
     target = Path(output)
-    check_free(target, force=force)
+    suffix = "" if str(output).endswith("/") else suffix_of(target)
+    text, taxonomies = sample.policy(kind) if kind in ("census", "bank", "clinic") else ("", {})
+    files = {"policy.toml": text, **taxonomies} if text else {}
+    holds = (f"{kind}.csv", *files)
+    check_free(target, force=force, holds=() if suffix else holds)
     table = sample.make(kind, rows, seed)
     whole = sheet(list(from_arrow(table).columns.values()), order="input")
-    if suffix := suffix_of(target):
+    if suffix:
         with whole_file(target, force=force) as path:
             write(whole, path, suffix)
         return [str(target)]
-    text, taxonomies = sample.policy(kind) if kind != "baskets" else ("", {})
-    files = {"policy.toml": text, **taxonomies} if text else {}
-    with whole_folder(target, force=force) as folder:
+    with whole_folder(target, force=force, holds=holds) as folder:
         write(whole, folder / f"{kind}.csv", ".csv")
         for name, content in files.items():
             (folder / name).write_text(content, encoding="utf-8")
-    return [str(target / name) for name in (f"{kind}.csv", *files)]
+    return [str(target / name) for name in holds]

@@ -469,7 +469,7 @@ def fill(folder: Path, content: str) -> None:
 
 
 def write_folder(path: Path, content: str, *, force: bool = True) -> None:
-    with whole_folder(path, force=force) as temporary:
+    with whole_folder(path, force=force, holds=["inner"]) as temporary:
         assert mode(temporary) == 0o700
         fill(temporary, content)
 
@@ -508,7 +508,7 @@ def test_a_failed_block_leaves_no_folder(tmp_path: Path, old: bool) -> None:
         write_folder(path, "old")
 
     def fail() -> None:
-        with whole_folder(path, force=True) as temporary:
+        with whole_folder(path, force=True, holds=["inner"]) as temporary:
             fill(temporary, "half")
             raise RuntimeError
 

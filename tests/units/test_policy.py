@@ -268,7 +268,7 @@ def test_any_decimal(share: Decimal) -> None:
         (attribute('mask = "discretize"\nrange = [1, 1]'), 'attribute "A"'),
         (attribute('mask = "discretize"\nrange = ["a", 1]'), 'attribute "A"'),
         (attribute('mask = "discretize"\nrange = [2024-01-01, 5]'), 'attribute "A"'),
-        (attribute('mask = "discretize"\nrange = [nan, 1]'), 'attribute "A"'),
+        (attribute('mask = "discretize"\nrange = [nan, 1]'), 'attribute "A", range, 0'),
         (attribute('mask = "discretize"\nintervals = [0, 5, 5]'), 'attribute "A"'),
         (attribute('mask = "discretize"\nintervals = [0]'), 'attribute "A", intervals'),
         (attribute('mask = "discretize"\nrange = 5'), 'attribute "A", range'),

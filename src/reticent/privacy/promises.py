@@ -10,6 +10,7 @@ decided in integers everywhere.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -34,8 +35,9 @@ def as_fraction(value: Any) -> Fraction:
     """
     if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal | Fraction):
         raise ValueError('write a decimal such as 0.75 or a fraction such as "3/4"')
+    text = re.sub(r"\s*/\s*", "/", value.strip()) if isinstance(value, str) else value
     try:
-        fraction = Fraction(repr(value) if isinstance(value, float) else value)
+        fraction = Fraction(repr(text) if isinstance(text, float) else text)
     except (ValueError, ZeroDivisionError, OverflowError):
         raise ValueError('write a decimal such as 0.75 or a fraction such as "3/4"') from None
     if not 0 <= fraction <= 1:
@@ -54,8 +56,19 @@ def as_text(value: Any) -> Any:
     return str(value) if isinstance(value, int) else value
 
 
+_THRESHOLD = r"^\s*\+?(\d+\s*/\s*\d+|(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?)\s*$"
 Cell = Annotated[str, BeforeValidator(as_text)]
 Names = Annotated[tuple[str, ...], Field(min_length=1)]
+
+
+def _values(listed: Any) -> Any:
+    """Catch what a union of types would explain badly."""
+    if listed == "*" or (isinstance(listed, list | tuple | set | frozenset) and listed):
+        return tuple(listed) if listed != "*" else listed
+    raise ValueError('list at least one value, as ["HIV"], or say "*" for every value')
+
+
+Values = Annotated[Literal["*"] | tuple[Cell, ...], BeforeValidator(_values)]
 Share = Annotated[
     Fraction,
     BeforeValidator(as_fraction),
@@ -64,7 +77,7 @@ Share = Annotated[
         {
             "anyOf": [
                 {"type": "number", "minimum": 0, "maximum": 1},
-                {"type": "string", "pattern": r"^\s*\d+(\.\d+|\s*/\s*\d+)?\s*$"},
+                {"type": "string", "pattern": _THRESHOLD},
             ]
         }
     ),
@@ -135,7 +148,7 @@ class Confidence(Record):
 
     over: Names = Field(description="The columns a person may be known by.")
     sensitive: Annotated[
-        dict[str, Literal["*"] | Annotated[tuple[Cell, ...], Field(min_length=1)]],
+        dict[str, Values],
         Field(min_length=1),
     ] = Field(description='Column → list of sensitive values, or "*" for every value.')
     at_most: Share = Field(description='The largest confidence allowed: 0.75 or "3/4".')

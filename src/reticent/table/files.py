@@ -1,17 +1,9 @@
-"""Tables in and out: files, folders and globs of them, and data frames.
-
-Reading turns cells into codes at the door (Arrow's CSV reader builds the dictionaries while it
-parses; the same passes over text cost three to four times as much). Messages about a file name
-lines and counts, never cells, so the library's own error texts, which quote rows, stay behind.
-"""
+"""Tables at the door: files, folders and globs of them, and data frames, taken into codes."""
 
 from __future__ import annotations
 
-import csv
 import glob
-import io
-import mmap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,26 +11,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from reticent.errors import SHOWN, InputError, Problem, did_you_mean, listed, quoted
+from reticent.errors import InputError, did_you_mean, quoted
+from reticent.table.delimited import Reading as Reading
+from reticent.table.delimited import read_csv
 from reticent.table.schema import Column, Table, encode, smallest
 
 CSV = (".csv", ".tsv", ".txt", ".data", ".csv.gz", ".tsv.gz")
 ARROW = (".arrow", ".feather", ".ipc")
 SUFFIXES = (*CSV, ".parquet", *ARROW)
-_DELIMITERS = ",;\t|"
-_BLOCK = 4 << 20  # 4 MB: 1 MB blocks were a fifth slower, 16 MB ones no faster
-_HEAD = 1 << 16
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """How to read a file where its looks do not say; None means look."""
-
-    delimiter: str | None = None
-    quote: str | None = None
-    encoding: str | None = None
-    decimal: str = "."
-    date_format: str | None = None
 
 
 def suffix_of(path: Path) -> str:
@@ -86,13 +66,13 @@ class Parsed:
         return replace(from_arrow(self.arrow, self.name, coded=self.coded), notes=self.notes)
 
 
-def parse(data: str | Path, reading: Reading | None = None) -> Parsed:
-    """Parse one file, or several that share their columns."""
+def parse(data: str | Path, reading: Reading | None = None, suffix: str | None = None) -> Parsed:
+    """Parse one file, or several that share their columns; `suffix` tells a format unseen."""
     reading = reading or Reading()
     notes: list[str] = []
     parts: list[pa.Table] = []
     for path in paths_of(data):
-        part = _read_arrow(path, reading, notes)
+        part = _read_arrow(path, suffix or suffix_of(path), reading, notes)
         if parts and part.column_names != parts[0].column_names:
             raise InputError(
                 "its columns are not those of the first file",
@@ -104,7 +84,7 @@ def parse(data: str | Path, reading: Reading | None = None) -> Parsed:
         whole = parts[0] if len(parts) == 1 else pa.concat_tables(parts)
     except pa.ArrowInvalid:
         raise InputError("its files give one column different types", where=str(data)) from None
-    coded = suffix_of(paths_of(data)[0]) in CSV
+    coded = (suffix or suffix_of(paths_of(data)[0])) in CSV
     return Parsed(str(data), whole, tuple(dict.fromkeys(notes)), coded)
 
 
@@ -149,13 +129,12 @@ def _from_reader(name: str, cells: pa.ChunkedArray) -> Column:
     return Column(name, codes, pa.array(number, pa.large_string()))
 
 
-_CELL = pa.dictionary(pa.int32(), pa.large_string())
-
-
-def _read_arrow(path: Path, reading: Reading, notes: list[str]) -> pa.Table:
-    suffix = suffix_of(path)
+def _read_arrow(path: Path, suffix: str, reading: Reading, notes: list[str]) -> pa.Table:
+    if not suffix:
+        known = ", ".join(SUFFIXES)
+        raise InputError("its name tells no known format", where=str(path), do=f"known: {known}.")
     try:
-        return _read_csv(path, reading, notes) if suffix in CSV else read_typed(path, suffix)
+        return read_csv(path, reading, notes) if suffix in CSV else read_typed(path, suffix)
     except OSError as error:
         if isinstance(error, pa.ArrowException) or error.strerror is None:
             raise InputError(f"this is not a readable {suffix} file", where=str(path)) from None
@@ -195,229 +174,6 @@ def _open_arrow(source: Any) -> Any:
         return ipc.open_stream(source)
 
 
-# --- CSV -----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """How one CSV file is written."""
-
-    delimiter: str
-    quote: str
-    encoding: str
-    header: tuple[str, ...]
-
-
-def sniff(path: Path, reading: Reading) -> Dialect:
-    """Work out how a CSV file is written from its first lines and what was told."""
-    with _open(path, "rb") as file:
-        head = file.read(_HEAD)
-        ended = not file.read(1)
-    if not head.strip(b"\xef\xbb\xbf \t\r\n"):
-        raise InputError("the file is empty", where=str(path), do="give a header and rows.")
-    encoding = reading.encoding or _encoding(head)
-    try:
-        text = head.decode(encoding, errors="strict" if ended else "ignore")
-    except LookupError:
-        raise InputError(f'there is no encoding "{encoding}"', where="--encoding") from None
-    except UnicodeDecodeError:
-        if reading.encoding:
-            raise _undecodable(path, encoding) from None
-        encoding, text = "latin-1", head.decode("latin-1")
-    text = text.removeprefix("\ufeff")
-    lines = text.splitlines()[: 100 if ended else -1] or [text]
-    delimiter = reading.delimiter or _delimiter(path, lines)
-    quote = reading.quote or _quote(lines, delimiter)
-    header = next(csv.reader(io.StringIO(text), delimiter=delimiter, quotechar=quote))
-    _check_header(path, header)
-    return Dialect(delimiter, quote, encoding, tuple(header))
-
-
-def _encoding(head: bytes) -> str:
-    return "utf-16" if head[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8"
-
-
-def _delimiter(path: Path, lines: Sequence[str]) -> str:
-    """The sign that cuts most lines into equally many pieces; the header decides a tie."""
-    if ".tsv" in path.name.lower():
-        return "\t"
-
-    def merit(sign: str) -> tuple[int, int, int]:
-        counts = [len(row) for row in csv.reader(lines, delimiter=sign) if row]
-        agree = sum(count == counts[0] for count in counts) if counts and counts[0] > 1 else 0
-        return (agree, counts[0] if counts else 0, -_DELIMITERS.index(sign))
-
-    return max(_DELIMITERS, key=merit)
-
-
-def _quote(lines: Sequence[str], delimiter: str) -> str:
-    """Single quotes count only where a whole column wears them and no double quote stands."""
-    if any('"' in line for line in lines) or len(lines) < 2:
-        return '"'
-    rows = [line.split(delimiter) for line in lines[1:] if line]
-    worn = (
-        all(len(cell) > 1 and cell[0] == cell[-1] == "'" for cell in cells)
-        for cells in zip(*rows, strict=False)
-    )
-    return "'" if any(worn) else '"'
-
-
-def _check_header(path: Path, header: Sequence[str]) -> None:
-    problems = []
-    twice = sorted({name for name in header if header.count(name) > 1} - {""})
-    if twice:
-        at = {name: [i for i, n in enumerate(header, 1) if n == name] for name in twice}
-        places = "; ".join(f'"{name}" at {listed(at[name])}' for name in twice[:SHOWN])
-        problems.append(
-            Problem(
-                f"{len(twice)} column names repeat: {places}",
-                where=f"{path}, line 1",
-                why="a policy could not say which one it means.",
-                do="rename them.",
-            )
-        )
-    unnamed = [i for i, name in enumerate(header, 1) if not name.strip()]
-    if unnamed:
-        problems.append(
-            Problem(
-                f"columns without a name: number {listed(unnamed)}",
-                where=f"{path}, line 1",
-                do="name them in the header.",
-            )
-        )
-    if problems:
-        raise InputError(problems)
-
-
-def _open(path: Path, mode: str, **how: Any) -> Any:
-    if path.name.lower().endswith(".gz"):
-        import gzip
-
-        return gzip.open(path, mode, **how)
-    return open(path, mode, **how)
-
-
-def _read_csv(path: Path, reading: Reading, notes: list[str]) -> pa.Table:
-    dialect = sniff(path, reading)
-    try:
-        table = _parse(path, dialect)
-    except _NotUtf8:
-        if reading.encoding:
-            raise _undecodable(path, reading.encoding) from None
-        dialect = replace(dialect, encoding="latin-1")
-        header = sniff(path, replace(reading, encoding="latin-1")).header
-        dialect = replace(dialect, header=header)
-        table = _parse(path, dialect)
-    if dialect.encoding == "latin-1" and not reading.encoding:
-        notes.append(f"{path} is not UTF-8 and was read as Latin-1; --encoding tells otherwise.")
-    return table
-
-
-class _NotUtf8(Exception):
-    pass
-
-
-def _parse(path: Path, dialect: Dialect) -> pa.Table:
-    import pyarrow.csv as pcsv
-
-    block = _BLOCK
-    while True:
-        source = pa.input_stream(str(path)) if path.name.lower().endswith(".gz") else str(path)
-        try:
-            return pcsv.read_csv(
-                source,
-                read_options=pcsv.ReadOptions(
-                    block_size=block,
-                    encoding=dialect.encoding,
-                    column_names=list(dialect.header),
-                    skip_rows_after_names=0,
-                    skip_rows=_header_lines(path, dialect),
-                ),
-                parse_options=pcsv.ParseOptions(
-                    delimiter=dialect.delimiter,
-                    quote_char=dialect.quote,
-                    newlines_in_values=_may_hold_newlines(path, dialect.quote),
-                ),
-                convert_options=pcsv.ConvertOptions(
-                    column_types=dict.fromkeys(dialect.header, _CELL),
-                    strings_can_be_null=False,
-                    quoted_strings_can_be_null=False,
-                ),
-            )
-        except (pa.ArrowInvalid, UnicodeDecodeError) as error:
-            reason = str(error)
-        # The library's text quotes a row, so it is only ever read here, never passed on.
-        if "straddling" in reason and block < 1 << 30:
-            block *= 8
-            continue
-        if "UTF8" in reason or "codec" in reason:
-            raise _NotUtf8 from None
-        if "Empty CSV" in reason:
-            return pa.table({name: pa.array([], _CELL) for name in dialect.header})
-        raise InputError(_ragged(path, dialect)) from None
-
-
-def _header_lines(path: Path, dialect: Dialect) -> int:
-    """How many lines the header takes; a quoted name may hold line breaks."""
-    with _open(path, "rt", encoding=dialect.encoding, newline="") as file:
-        reader = csv.reader(file, delimiter=dialect.delimiter, quotechar=dialect.quote)
-        next(reader)
-        return reader.line_num
-
-
-def _may_hold_newlines(path: Path, quote: str) -> bool:
-    """Whether a quote stands anywhere: without one, blocks can be cut at any line end (faster)."""
-    if path.name.lower().endswith(".gz") or path.stat().st_size == 0:
-        return True
-    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
-        return view.find(quote.encode()) >= 0
-
-
-def _ragged(path: Path, dialect: Dialect) -> list[Problem]:
-    """Name the lines that have too few or too many cells."""
-    want = len(dialect.header)
-    problems = []
-    try:
-        for line, count in _row_widths(path, dialect):
-            if count != want:
-                problems.append(
-                    Problem(f"{count} cells where the header has {want}", f"{path}, line {line}")
-                )
-    except (csv.Error, UnicodeDecodeError):
-        problems.append(Problem("the file cannot be parsed as CSV", where=str(path)))
-    if not problems:
-        return [
-            Problem(
-                f"the file cannot be parsed as CSV with delimiter {dialect.delimiter!r} and "
-                f"quote {dialect.quote!r}",
-                where=str(path),
-                do="check for a quote that never closes; --delimiter and --encoding can be told.",
-            )
-        ]
-    hint = f"cells are cut at {dialect.delimiter!r}; quote cells that hold it, or use --delimiter."
-    problems[0] = replace(problems[0], do=hint)
-    return problems
-
-
-def _row_widths(path: Path, dialect: Dialect) -> Iterator[tuple[int, int]]:
-    csv.field_size_limit(1 << 30)
-    with _open(path, "rt", encoding=dialect.encoding, newline="") as file:
-        reader = csv.reader(file, delimiter=dialect.delimiter, quotechar=dialect.quote)
-        start = 1
-        for row in reader:
-            if row:
-                yield start, len(row)
-            start = reader.line_num + 1
-
-
-def _undecodable(path: Path, encoding: str) -> InputError:
-    return InputError(
-        f"the file is not {encoding} text",
-        where=str(path),
-        do="tell its real one with --encoding, for example latin-1 or utf-16.",
-    )
-
-
 # --- data frames ---------------------------------------------------------------------------------
 
 
@@ -436,7 +192,7 @@ def frame_kind(data: Any) -> str | None:
 def parse_frame(data: Any, kind: str) -> Parsed:
     """Take over a data frame; an index is no column and is left behind."""
     if kind == "pandas":
-        data = data.reset_index(drop=True).set_axis([str(n) for n in data.columns], axis=1)
+        data = data.set_axis([str(n) for n in data.columns], axis=1).reset_index(drop=True)
     return Parsed("data", _arrow_of(data, kind))
 
 
@@ -457,12 +213,16 @@ def _arrow_of(data: Any, kind: str) -> pa.Table:
 def _arrow_of_pandas(data: Any) -> pa.Table:
     import pandas as pd
 
+    names = [str(name) for name in data.columns]
+    if len(set(names)) < len(names):
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise InputError(f"column names repeat: {quoted(twice)}", where="data", do="rename them.")
     try:
         table = pa.Table.from_pandas(data)
-    except (pa.ArrowInvalid, pa.ArrowTypeError):  # whose words quote a cell
-        mixed = [n for n in data.columns if not _fits_one_type(data[n])]
+    except (pa.ArrowException, ValueError, TypeError):  # whose words quote a cell
+        mixed = [str(n) for n in data.columns if not _fits_one_type(data[n])]
         raise InputError(
-            f"columns {quoted(map(str, mixed))} mix values of several types",
+            f"columns {quoted(mixed)} hold values of several or unknown types",
             where="data",
             do="turn each into one type, for example with  astype(str).",
         ) from None
@@ -473,7 +233,7 @@ def _arrow_of_pandas(data: Any) -> pa.Table:
 def _fits_one_type(cells: Any) -> bool:
     try:
         pa.array(cells, from_pandas=True)
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
+    except (pa.ArrowException, ValueError, TypeError):
         return False
     return True
 
@@ -488,10 +248,28 @@ def typed(data: Any, kind: str) -> Iterator[pa.Table]:
         yield _arrow_of(data, kind)
 
 
+def _to_pandas(table: pa.Table, like: Any) -> Any:
+    """A pandas frame; whole numbers that were nullable stay so, as floats would round them."""
+    import pandas as pd
+
+    frame = table.to_pandas()
+    if not isinstance(like, pd.DataFrame):
+        return frame
+    kinds = {str(name): kind for name, kind in zip(like.columns, like.dtypes, strict=True)}
+    for field in table.schema:
+        kind = kinds.get(field.name)
+        if isinstance(kind, pd.api.extensions.ExtensionDtype) and (
+            pa.types.is_integer(field.type) or pa.types.is_boolean(field.type)
+        ):
+            column = table.column(field.name).to_pandas(types_mapper=lambda _, k=kind: k)
+            frame[field.name] = column
+    return frame
+
+
 def to_frame(table: pa.Table, like: Any, kind: str) -> Any:
     """Hand a table back as the kind of data frame that came in."""
     if kind == "pandas":
-        return table.to_pandas()
+        return _to_pandas(table, like)
     if kind == "polars":
         import polars as pl
 

@@ -12,7 +12,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,8 +48,8 @@ class Sheet:
     @property
     def longest(self) -> int:
         """No printed line has more bytes than this."""
-        cells = (pc.binary_length(pc.cast(v, pa.large_string())) for v in self.values if len(v))
-        return sum(2 * (pc.max(lengths).as_py() or 0) + 4 for lengths in cells)
+        longest = (max((len(t or "") for t in texts(values)), default=0) for values in self.values)
+        return sum(8 * length + 4 for length in longest)
 
     def select(self, names: Sequence[str]) -> Sheet:
         """The sheet with only these columns, rows as they stand."""
@@ -73,7 +73,8 @@ class Sheet:
 
 def _plain(cells: pa.Array) -> pa.Array:
     """Text of our own reader is 64-bit text inside; everybody expects the ordinary one."""
-    return cells.cast(pa.string()) if pa.types.is_large_string(cells.type) else cells
+    fits = pa.types.is_large_string(cells.type) and cells.nbytes < 2**31
+    return cells.cast(pa.string()) if fits else cells
 
 
 def sheet(columns: Sequence[Column], *, order: str) -> Sheet:
@@ -83,25 +84,44 @@ def sheet(columns: Sequence[Column], *, order: str) -> Sheet:
         ones = np.ones(len(codes[0]), dtype=np.int64)
         return Sheet(tuple(c.name for c in columns), codes, tuple(c.values for c in columns), ones)
     ranked = [_by_printed_cell(column) for column in columns]
-    found = distinct([c.codes for c in ranked], [len(c.values) for c in ranked])
+    keys = [column.codes if rank is None else rank[column.codes] for column, rank in ranked]
+    alike = [i for i, (_, rank) in enumerate(ranked) if rank is not None]
+    keys += [ranked[i][0].codes for i in alike]  # only to tell apart what prints alike
+    sizes = [len(column.values) for column, _ in ranked]
+    found = distinct(keys, sizes + [sizes[i] for i in alike])
+    columns_out: list[Codes] = list(found.columns[: len(ranked)])
+    for i, column in zip(alike, found.columns[len(ranked) :], strict=True):
+        columns_out[i] = column
     return Sheet(
-        tuple(c.name for c in ranked), found.columns, tuple(c.values for c in ranked), found.counts
+        tuple(column.name for column, _ in ranked),
+        tuple(columns_out),
+        tuple(column.values for column, _ in ranked),
+        found.counts,
     )
 
 
-def _by_printed_cell(column: Column) -> Column:
+def _by_printed_cell(column: Column) -> tuple[Column, Codes | None]:
     """Renumber codes so that they rise with the printed cell, by code point; missing prints empty.
 
-    Bytes of UTF-8 rise with code points, so Arrow's order of text is the order wanted.
+    Bytes of UTF-8 rise with code points, so Arrow's order of text is the order wanted. Where two
+    values print alike (null and empty text, 0.0 and -0.0) also says the rank of each code's cell.
     """
     if pa.types.is_string(column.values.type) or pa.types.is_large_string(column.values.type):
         printed = column.values
     else:
         printed = pa.array(texts(column.values), pa.string())
-    order = pc.sort_indices(pc.fill_null(printed, "")).to_numpy()
-    rank = np.empty(len(order), dtype=column.codes.dtype)
-    rank[order] = np.arange(len(order))
-    return Column(column.name, rank[column.codes], column.values.take(pa.array(order)))
+    printed = pc.fill_null(printed, "")
+    rank = None
+    if pc.count_distinct(printed).as_py() == len(printed):
+        order = pc.sort_indices(printed).to_numpy()
+    else:
+        cells, values = printed.to_pylist(), column.values.to_pylist()
+        ranks = {cell: i for i, cell in enumerate(sorted(set(cells)))}
+        order = np.array(sorted(range(len(cells)), key=lambda i: (cells[i], repr(values[i]))))
+        rank = np.array([ranks[cells[i]] for i in order], dtype=column.codes.dtype)
+    to = np.empty(len(order), dtype=column.codes.dtype)
+    to[order] = np.arange(len(order))
+    return Column(column.name, to[column.codes], column.values.take(pa.array(order))), rank
 
 
 # --- printing ------------------------------------------------------------------------------------
@@ -197,8 +217,13 @@ def _quoted(text: str, delimiter: str) -> str:
 _LEFTOVER = re.compile(r"\.(?P<name>.+)\.(?P<pid>\d+)-[0-9a-f]{8}\.reticent-(?P<what>tmp|old)")
 
 
-def check_free(path: Path, *, force: bool) -> None:
-    """Refuse an output that exists (unless forced) or has nowhere to go, before any work."""
+def check_free(path: Path, *, force: bool, holds: Collection[str] = ()) -> None:
+    """Refuse an output that exists (unless forced) or has nowhere to go, before any work.
+
+    A folder is replaced only by one that `holds` everything it has: nothing else may be lost.
+    """
+    if path.name in ("", ".", ".."):
+        raise InputError("this is no name for an output", where=str(path), do="give a new name.")
     repair(path)
     if not path.parent.is_dir():
         raise InputError(
@@ -207,6 +232,13 @@ def check_free(path: Path, *, force: bool) -> None:
     if path.exists() and not force:
         raise InputError(
             "the output exists already", where=str(path), do="choose another name or add --force."
+        )
+    if path.is_dir() and not {other.name for other in path.iterdir()} <= set(holds):
+        raise InputError(
+            "the folder holds other things, so it is not replaced",
+            where=str(path),
+            why="they would be lost.",
+            do="choose another name.",
         )
     if not os.access(path.parent, os.W_OK):
         raise InputError(f"the folder {path.parent} cannot be written to", where=str(path))
@@ -263,30 +295,39 @@ def whole_file(path: Path, *, force: bool, private: bool = False) -> Iterator[Pa
 
 
 @contextlib.contextmanager
-def whole_folder(path: Path, *, force: bool) -> Iterator[Path]:
-    """A temporary folder, its owner's alone, that becomes `path` if the block ends well."""
-    check_free(path, force=force)
+def whole_folder(path: Path, *, force: bool, holds: Collection[str] = ()) -> Iterator[Path]:
+    """A temporary folder, its owner's alone, that becomes `path` if the block ends well.
+
+    `holds` names what it will hold; see `check_free`.
+    """
+    check_free(path, force=force, holds=holds)
     temporary, old = _beside(path, "tmp"), _beside(path, "old")
     try:
         temporary.mkdir(mode=0o700)
         yield temporary
         for file in sorted(temporary.rglob("*")):
             _sync(file)
-        check_free(path, force=force)
+        check_free(path, force=force, holds=holds)
         if path.exists():
             path.rename(old)
         temporary.chmod(0o777 & ~_umask())
         temporary.rename(path)
         _sync(path.parent)
-        if old.is_dir():
-            shutil.rmtree(old)
-        old.unlink(missing_ok=True)
+        _remove(old)
     except OSError as error:
         raise _unwritable(path, error) from None
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
         if old.exists() and not path.exists():
             old.rename(path)
+
+
+def _remove(path: Path) -> None:
+    """Remove a folder, a file or a link to one, if it is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _unwritable(path: Path, error: OSError) -> InputError:

@@ -28,6 +28,7 @@ _CANONICAL = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _DATE = r"^\d{4}-\d{2}-\d{2}$"
 _TIMESTAMP = r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?$"
+_LONGEST_NUMBER = 1000  # characters
 _EPOCH = datetime(1970, 1, 1)
 
 
@@ -97,24 +98,33 @@ def encode(name: str, cells: pa.ChunkedArray | pa.Array) -> Column:
     """Read an Arrow column of any plain type into codes."""
     if pa.types.is_dictionary(cells.type):  # a user's categories: may hold unused or repeated ones
         cells = _decoded(cells)
-    if pa.types.is_string_view(cells.type) or pa.types.is_large_string(cells.type):
-        cells = cells.cast(pa.string() if cells.nbytes < 2**31 else pa.large_string())
-    if pa.types.is_nested(cells.type) or pa.types.is_binary(cells.type):
+    if pa.types.is_string_view(cells.type) or pa.types.is_string(cells.type):
+        cells = cells.cast(pa.large_string())
+    if _is_unsupported(cells.type):
         raise InputError(
             f"the type {cells.type} is not supported", where=f'column "{name}"', do="drop it."
         )
     if pa.types.is_null(cells.type):
-        cells = cells.cast(pa.string())
+        cells = cells.cast(pa.large_string())
+    if isinstance(cells, pa.ChunkedArray):  # dictionaries with nulls cannot be joined later
+        cells = cells.combine_chunks()
     coded = pc.dictionary_encode(cells, null_encoding="encode")
-    if isinstance(coded, pa.ChunkedArray):
-        coded = coded.unify_dictionaries()
-        if coded.num_chunks == 0:
-            return Column(name, np.empty(0, dtype=np.uint8), pa.array([], cells.type))
-        values = coded.chunk(0).dictionary
-        codes = _gather([chunk.indices for chunk in coded.chunks], len(values))
-    else:
-        values, codes = coded.dictionary, _gather([coded.indices], len(coded.dictionary))
+    values = coded.dictionary
+    codes = coded.indices.to_numpy().astype(smallest(max(len(values), 1)))
     return Column(name, codes, values)
+
+
+def _is_unsupported(kind: pa.DataType) -> bool:
+    types = pa.types
+    return bool(
+        types.is_nested(kind)
+        or types.is_binary(kind)
+        or types.is_large_binary(kind)
+        or types.is_fixed_size_binary(kind)
+        or types.is_binary_view(kind)
+        or types.is_interval(kind)
+        or isinstance(kind, pa.BaseExtensionType)
+    )
 
 
 def _decoded(cells: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray:
@@ -124,17 +134,6 @@ def _decoded(cells: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray:
     if pa.types.is_string_view(kind):
         kind = pa.large_string()
     return pa.chunked_array([c.dictionary.cast(kind).take(c.indices) for c in chunks], kind)
-
-
-def _gather(chunks: Sequence[pa.Array], count: int) -> Codes:
-    """Join chunks of dictionary indices into one array of the smallest type."""
-    kind = smallest(count)
-    codes = np.empty(sum(map(len, chunks)), dtype=kind)
-    at = 0
-    for chunk in chunks:
-        codes[at : at + len(chunk)] = chunk.to_numpy(zero_copy_only=False)
-        at += len(chunk)
-    return codes
 
 
 def recode(column: Column, mapping: Sequence[int] | NDArray[Any], values: pa.Array) -> Column:
@@ -199,8 +198,14 @@ def texts(values: pa.Array) -> list[str | None]:
     if _is_text(kind):
         return list(values.to_pylist())
     if pa.types.is_timestamp(kind):
-        ticks = _ticks(values)
-        return [None if t is None else _moment(t, kind.tz is not None) for t in ticks]
+        return _timestamp_texts(values)
+    if pa.types.is_date(kind):  # through days: Python's own dates end at the year 9999
+        days = values.cast(pa.date32()).cast(pa.int32()).to_pylist()
+        return [None if day is None else str(np.datetime64(day, "D")) for day in days]
+    if pa.types.is_duration(kind) and kind.unit == "ns":
+        return [None if n is None else f"{n}ns" for n in values.cast(pa.int64()).to_pylist()]
+    if pa.types.is_time(kind):
+        return list(values.cast(pa.string()).to_pylist())
     return [None if value is None else _text(value) for value in values.to_pylist()]
 
 
@@ -260,7 +265,9 @@ def kind_of(column: Column, *, decimal: str = ".", date_format: str | None = Non
         pure = not date_format and _all_match(present, _DATE)
         try:
             parsed = [_parse_time(text, date_format) for text in present.to_pylist()]
-        except ValueError:
+            for moment in parsed:
+                _microseconds(moment)
+        except (ValueError, OverflowError):
             return "text"
         return "date" if pure or _are_dates(parsed, date_format) else "timestamp"
     return "text"
@@ -302,11 +309,15 @@ class Scale:
             if isinstance(bound, int | float) and not isinstance(bound, bool):
                 return bound
             raise ValueError("a number")
-        moment = datetime.fromisoformat(bound) if isinstance(bound, str) else bound
+        wanted = "an ISO date" if self.kind == "date" else "an ISO timestamp"
+        try:
+            moment = datetime.fromisoformat(bound) if isinstance(bound, str) else bound
+        except ValueError:
+            raise ValueError(wanted) from None
         if isinstance(moment, date) and not isinstance(moment, datetime):
             moment = datetime(moment.year, moment.month, moment.day)
         if not isinstance(moment, datetime):
-            raise ValueError("an ISO date" if self.kind == "date" else "an ISO timestamp")
+            raise ValueError(wanted)
         return moment.toordinal() if self.kind == "date" else _microseconds(moment)
 
 
@@ -314,14 +325,17 @@ def scale_of(column: Column, *, decimal: str = ".", date_format: str | None = No
     """Read a column as numbers, dates or timestamps; say which rows cannot be read."""
     kind = kind_of(column, decimal=decimal, date_format=date_format)
     arrow = column.values.type
-    is_text = _is_text(arrow)
-    if not is_text and kind in ("text", "boolean"):
+    if not _is_text(arrow) and kind in ("text", "boolean"):
         raise InputError(
             f"the type {arrow} is neither a number nor a time",
             where=f'column "{column.name}"',
             do='use  mask = "suppress"  or a taxonomy.',
         )
-    if kind in ("text", "number") and is_text:
+    zoned = False
+    if kind == "text" and (date_format or _mostly(column, _TIMESTAMP)):
+        _refuse_non_times(column, date_format)
+        raise AssertionError("a column of times counts as text")
+    if _is_text(arrow) and kind in ("text", "number"):
         kind, ticks = "number", _numbers_from_text(column, decimal)
     elif kind == "number":
         ticks = _numbers(column)
@@ -329,20 +343,45 @@ def scale_of(column: Column, *, decimal: str = ".", date_format: str | None = No
         ticks = _days(column, date_format)
     else:
         ticks = _moments(column, date_format)
+        zoned = _is_zoned(column, date_format)
     present = np.array([tick is not None for tick in ticks], dtype=bool)
     points, rank = np.unique(_as_array([t for t in ticks if t is not None]), return_inverse=True)
     ranks = np.full(len(ticks), -1, dtype=np.int64)
     ranks[present] = rank
-    zoned = kind == "timestamp" and _is_zoned(column, date_format)
     return Scale(kind, points, ranks, zoned)
 
 
-def _as_array(ticks: list[Any]) -> NDArray[Any]:
-    if all(isinstance(tick, int) for tick in ticks):
+def _mostly(column: Column, pattern: str) -> bool:
+    present = column.values.drop_null()
+    matching = pc.sum(pc.match_substring_regex(present, pattern)).as_py() or 0
+    return 2 * matching > len(present) > 0
+
+
+def _refuse_non_times(column: Column, date_format: str | None) -> None:
+    """Say which values of a column of times are none."""
+
+    def is_bad(text: str | None) -> bool:
         try:
-            return np.array(ticks, dtype=np.int64)
-        except OverflowError:
-            pass
+            if text is not None:
+                _microseconds(_parse_time(text, date_format))
+        except (ValueError, OverflowError):
+            return True
+        return False
+
+    wanted = f"dates of the form {date_format}" if date_format else "ISO dates or timestamps"
+    _refuse(column, [is_bad(text) for text in column.texts()], wanted, _TIME_HINT)
+
+
+_TIME_HINT = (
+    "correct them; --date-format reads other forms; missing_values names texts that mean missing."
+)
+
+
+def _as_array(ticks: list[Any]) -> NDArray[Any]:
+    """Points as the fastest array that keeps neighbours apart."""
+    if all(isinstance(tick, int) for tick in ticks):
+        fits = all(-(2**63) <= tick < 2**63 for tick in ticks)
+        return np.array(ticks, dtype=np.int64 if fits else object)
     return np.array(ticks, dtype=np.float64)
 
 
@@ -359,6 +398,8 @@ def _numbers(column: Column) -> list[Any]:
 
 def _numbers_from_text(column: Column, decimal: str) -> list[Any]:
     cells = [None if text is None else text.strip() for text in column.texts()]
+    too_long = [c is not None and len(c) > _LONGEST_NUMBER for c in cells]
+    _refuse(column, too_long, "a number of bearable length", "")
     if decimal != ".":
         cells = [c if c is None or "." in c else c.replace(decimal, ".") for c in cells]
     bad = [c is not None and not _NUMBER.fullmatch(c) for c in cells]
@@ -381,15 +422,26 @@ def _number_hint(decimal: str) -> str:
 
 
 def _days(column: Column, date_format: str | None) -> list[Any]:
-    cells = column.values.to_pylist()
-    if pa.types.is_date(column.values.type):
-        return [None if c is None else c.toordinal() for c in cells]
-    return [None if c is None else _parse_time(c, date_format).toordinal() for c in cells]
+    """Days, counted as Python does; a calendar day beyond its reach is refused."""
+    if not pa.types.is_date(column.values.type):
+        cells = column.values.to_pylist()
+        return [None if c is None else _parse_time(c, date_format).toordinal() for c in cells]
+    days = column.values.cast(pa.date32()).cast(pa.int32()).to_pylist()
+    first = date(1970, 1, 1).toordinal()
+    ordinals = [None if day is None else day + first for day in days]
+    most = date.max.toordinal()
+    bad = [day is not None and not 1 <= day <= most for day in ordinals]
+    _refuse(column, bad, "a date between the years 1 and 9999", "")
+    return ordinals
 
 
 def _moments(column: Column, date_format: str | None) -> list[Any]:
     if pa.types.is_timestamp(column.values.type):
-        return _ticks(column.values)
+        ticks = _ticks(column.values)
+        low, high = _microseconds(datetime.min), _microseconds(datetime.max)
+        bad = [tick is not None and not low <= tick <= high for tick in ticks]
+        _refuse(column, bad, "a time between the years 1 and 9999", "")
+        return ticks
     parsed = [None if c is None else _parse_time(c, date_format) for c in column.texts()]
     zones = {p.tzinfo is not None for p in parsed if p is not None}
     if len(zones) > 1:
@@ -410,9 +462,27 @@ def _is_zoned(column: Column, date_format: str | None) -> bool:
 
 
 def _ticks(values: pa.Array) -> list[Any]:
-    """Microseconds since 1970; what a finer clock adds is cut off."""
-    whole = values.cast(pa.timestamp("us", values.type.tz), safe=False)
-    return list(whole.cast(pa.int64()).to_pylist())
+    """Microseconds since 1970; what a finer clock adds is cut off, towards the past."""
+    per_tick = {"s": 1_000_000, "ms": 1000, "us": 1, "ns": 1}[values.type.unit]
+    coarser = 1000 if values.type.unit == "ns" else 1
+    whole = values.cast(pa.int64()).to_pylist()
+    return [None if tick is None else tick * per_tick // coarser for tick in whole]
+
+
+def _timestamp_texts(values: pa.Array) -> list[str | None]:
+    """Timestamps in ISO form, with all the digits that they have."""
+    unit, zone = values.type.unit, "+00:00" if values.type.tz is not None else ""
+    shown: list[str | None] = []
+    for tick in values.cast(pa.int64()).to_pylist():
+        if tick is None:
+            shown.append(None)
+            continue
+        text = str(np.datetime64(tick, unit))
+        whole, _, digits = text.partition(".")
+        digits = digits if digits.strip("0") else ""
+        digits = digits[:6] if digits[6:].strip("0") == "" else digits
+        shown.append(whole + ("." + digits.ljust(6, "0") if digits else "") + zone)
+    return shown
 
 
 def _microseconds(moment: datetime) -> int:
