@@ -360,10 +360,12 @@ def _check_outputs(output: str | Path | None, trace: str | Path | None, force: b
     """Refuse outputs that could not be written in the end, before any work."""
     from reticent.table.output import check_free
 
-    if output is not None:
+    if output is not None and _suffix(output):
+        check_free(Path(output), force=force)
+    elif output is not None:
         from reticent.folder import SIDES
 
-        check_free(Path(output), force=force, holds=() if _suffix(output) else SIDES)
+        check_free(Path(output), force=force, holds=SIDES)
     if trace is not None:
         check_free(Path(trace), force=force)
         inside = output is not None and Path(output).resolve() in (

@@ -275,6 +275,14 @@ def _runs_of_marks(weights, marks, start, end, begins, sums):
     """The runs of equal marks above 0 in a group: where each begins, and its records."""
     runs = 0
     i = start
+    if marks[start] == 0:  # most rows carry no mark: skip them by halving
+        i, beyond = start, end
+        while i < beyond:
+            middle = (i + beyond) // 2
+            if marks[middle] == 0:
+                i = middle + 1
+            else:
+                beyond = middle
     while i < end:
         mark = marks[i]
         begins[runs] = i
@@ -282,9 +290,8 @@ def _runs_of_marks(weights, marks, start, end, begins, sums):
         while i < end and marks[i] == mark:
             total += weights[i]
             i += 1
-        if mark > 0:
-            sums[runs] = total
-            runs += 1
+        sums[runs] = total
+        runs += 1
     begins[runs] = end
     return runs
 
@@ -368,5 +375,9 @@ def scan_confidence(
                     _raise_to(over, under, slot if bottom else node, part, tally[slot])
                     if bottom and tally[slot] < total:
                         _raise_to(over, under, slot, sums[r] - part, total - tally[slot])
-            for i in range(start, end):
-                tally[children[rows[i, j]]] = 0
+            if highs[node] - lows[node] <= end - start:
+                for slot in range(lows[node], highs[node]):
+                    tally[slot] = 0
+            else:
+                for i in range(start, end):
+                    tally[children[rows[i, j]]] = 0
