@@ -53,6 +53,12 @@ def test_engine_equals_twin(seed: int) -> None:
         compare(random_case(random.Random(seed + offset)))
 
 
+def test_two_threads_find_what_one_finds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reticent.refine.measures.TWO_THREADS", 0)
+    for seed in range(5000, 5060):
+        compare(random_case(random.Random(seed)))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(1000, 3000, 200))
 def test_engine_equals_twin_on_many_more(seed: int) -> None:

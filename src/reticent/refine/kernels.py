@@ -1,16 +1,20 @@
 """The inner loops: rows of codes moved so that a group is one run, and counted group by group.
 
 These are the only lines that touch rows. They are compiled by Numba on first use and kept in its
-cache; all of them are plain loops over integers, so results depend on no order of evaluation.
+cache. All of them are plain loops over integers whose results depend on no order of groups, so two
+threads may share the groups of a step between them.
 
     rows      rows[i, j]: the slot of row i in column j < width of this promise's `over`
     words     the same memory as 64-bit words, by which rows move (half the time of slot by slot)
     weights   how many records row i stands for
     marks     what the promise counts besides records, 1, 2, …; 0 is none. Inside a group rows are
               in ascending order of mark: every move is stable, so that stays true
-    starts    group g is rows starts[g], …, ends[g] - 1
+    end_of    end_of[s] is where the group that starts at row s ends
+    starts    the groups to look at, by their first rows
+    column    the refined column; if `split`, each group is split by it first. Groups that fall
+              into one part are looked at in that column only: nothing else changed for them
     current   slot → slot of the value its rows show now (see `reticent.refine.cuts`)
-    children  slot → slot of the part its rows would go to; the last slot, `none`, if nowhere
+    children  slot → slot of the part they would go to; the last slot, `none`, if nowhere
     tally     scratch by slot, all zero between calls
 """
 
@@ -38,72 +42,78 @@ def first_best(scores):
 
 
 @compiled
-def split(
-    rows, words, weights, marks, starts, ends, count, column, low, high, value, bottom, current,
-    spare_words, spare_weights, spare_marks, tally, touched, changed, moved,
-):  # fmt: skip
-    """Split every group that showed the refined value; `current` says already where rows go.
+def list_groups(rows, end_of, column, low, high, value, bottom, current, starts):
+    """List the groups that showed the refined value; returns how many, and their rows.
 
-    The value is the run of slots low, …, high - 1 of `column`, or, if `value` is not negative,
-    that one suppressed value leaving `bottom`. Returns the new number of groups and how many
-    changed: those stand in `changed`, and `moved` tells which of them were truly split.
+    The value is the run of slots low, …, high - 1 of `column`; or that one suppressed `value`, if
+    it is not negative, which has just left `bottom`.
     """
-    found = 0
-    groups = count
+    count = 0
+    total = 0
+    start = 0
+    while start < len(rows):
+        end = end_of[start]
+        first = rows[start, column]
+        disclosed = value >= 0 and (first == value or current[first] == bottom)
+        if disclosed or low <= first < high:
+            starts[count] = start
+            count += 1
+            total += end - start
+        start = end
+    return count, total
+
+
+@compiled
+def share(starts, count, end_of, total):
+    """Cut a list of groups so that about half of their rows lie before the cut."""
+    rows = 0
+    for i in range(count):
+        if 2 * rows >= total:
+            return i
+        rows += end_of[starts[i]] - starts[i]
+    return count
+
+
+@compiled
+def _split(
+    rows, words, weights, marks, end_of, spare_words, spare_weights, spare_marks,
+    start, column, current, tally, touched,
+):  # fmt: skip
+    """Split one group by what its rows show in `column` now; returns into how many parts."""
+    end = end_of[start]
+    parts = 0
+    for i in range(start, end):
+        slot = current[rows[i, column]]
+        if tally[slot] == 0:
+            touched[parts] = slot
+            parts += 1
+        tally[slot] += 1
+    if parts == 1:
+        tally[touched[0]] = 0
+        return 1
+    at = start
+    for p in range(parts):
+        size = tally[touched[p]]
+        end_of[at] = at + size
+        tally[touched[p]] = at  # from here on: where the next row of this part goes
+        at += size
     width = words.shape[1]
-    for g in range(count):
-        first = rows[starts[g], column]
-        if value >= 0:
-            if first != value and current[first] != bottom:
-                continue
-        elif first < low or first >= high:
-            continue
-        start, end = starts[g], ends[g]
-        parts = 0
-        for i in range(start, end):
-            slot = current[rows[i, column]]
-            if tally[slot] == 0:
-                touched[parts] = slot
-                parts += 1
-            tally[slot] += 1
-        changed[found] = g
-        moved[found] = parts > 1
-        found += 1
-        if parts == 1:
-            tally[touched[0]] = 0
-            continue
-        at = start
-        for p in range(parts):
-            size = tally[touched[p]]
-            group = g
-            if p > 0:
-                group = groups
-                groups += 1
-                changed[found] = group
-                moved[found] = True
-                found += 1
-            starts[group] = at
-            ends[group] = at + size
-            tally[touched[p]] = at  # from here on: where the next row of this part goes
-            at += size
-        for i in range(start, end):
-            slot = current[rows[i, column]]
-            to = tally[slot]
-            tally[slot] = to + 1
-            for j in range(width):
-                spare_words[to, j] = words[i, j]
-            spare_weights[to] = weights[i]
-            if len(marks) > 0:
-                spare_marks[to] = marks[i]
-        for p in range(parts):
-            tally[touched[p]] = 0
-        for i in range(start, end):
-            for j in range(width):
-                words[i, j] = spare_words[i, j]
-            weights[i] = spare_weights[i]
-            if len(marks) > 0:
-                marks[i] = spare_marks[i]
-    return groups, found
+    for i in range(start, end):
+        slot = current[rows[i, column]]
+        to = tally[slot]
+        tally[slot] = to + 1
+        for j in range(width):
+            spare_words[to, j] = words[i, j]
+        spare_weights[to] = weights[i]
+        if len(marks) > 0:
+            spare_marks[to] = marks[i]
+    for p in range(parts):
+        tally[touched[p]] = 0
+    words[start:end] = spare_words[start:end]
+    weights[start:end] = spare_weights[start:end]
+    if len(marks) > 0:
+        marks[start:end] = spare_marks[start:end]
+    return parts
 
 
 @compiled
@@ -134,132 +144,167 @@ def _count_parts(rows, weights, start, end, picked, count, children, tally):
 
 @compiled
 def scan_records(
-    rows, weights, width, starts, ends, changed, moved, found, column, current, children,
-    live, lows, highs, bottoms, tally, smallest,
+    rows, words, weights, marks, end_of, spare_words, spare_weights, spare_marks,
+    width, starts, split, column, current, children, live, lows, highs, bottoms,
+    tally, touched, smallest,
 ):  # fmt: skip
-    """Lower `smallest` of every candidate to its smallest part, in records, in changed groups."""
+    """Lower `smallest` of every candidate to its smallest part, in records."""
     none = len(tally) - 1
     picked = np.empty(width, dtype=np.int64)
-    for c in range(found):
-        g = changed[c]
-        start, end = starts[g], ends[g]
-        count = _live_columns(rows, start, column, not moved[c], current, live, picked)
-        total = _count_parts(rows, weights, start, end, picked, count, children, tally)
-        tally[none] = 0
-        for p in range(count):
-            j = picked[p]
-            node = current[rows[start, j]]
-            by_rows = highs[node] - lows[node] > end - start
-            first, last = (start, end) if by_rows else (lows[node], highs[node])
-            for i in range(first, last):
-                slot = children[rows[i, j]] if by_rows else i
-                size = tally[slot]
-                if size == 0:
-                    continue
-                tally[slot] = 0
-                if bottoms[node]:
-                    rest = total - size
-                    if rest > 0 and rest < smallest[slot]:
-                        smallest[slot] = rest
-                    if size < smallest[slot]:
-                        smallest[slot] = size
-                elif size < smallest[node]:
-                    smallest[node] = size
+    for whole in starts:
+        beyond = end_of[whole]
+        only = split and _split(
+            rows, words, weights, marks, end_of, spare_words, spare_weights, spare_marks,
+            whole, column, current, tally, touched,
+        ) == 1  # fmt: skip
+        start = whole
+        while start < beyond:
+            end = end_of[start]
+            count = _live_columns(rows, start, column, only, current, live, picked)
+            total = _count_parts(rows, weights, start, end, picked, count, children, tally)
+            tally[none] = 0
+            for p in range(count):
+                j = picked[p]
+                node = current[rows[start, j]]
+                by_rows = highs[node] - lows[node] > end - start
+                first, last = (start, end) if by_rows else (lows[node], highs[node])
+                for i in range(first, last):
+                    slot = children[rows[i, j]] if by_rows else i
+                    size = tally[slot]
+                    if size == 0:
+                        continue
+                    tally[slot] = 0
+                    if bottoms[node]:
+                        rest = total - size
+                        if rest > 0 and rest < smallest[slot]:
+                            smallest[slot] = rest
+                        if size < smallest[slot]:
+                            smallest[slot] = size
+                    elif size < smallest[node]:
+                        smallest[node] = size
+            start = end
 
 
 @compiled
 def scan_squares(
-    rows, weights, width, starts, ends, changed, moved, found, column, current, children,
-    live, lows, highs, bottoms, tally, sign, drops,
+    rows, words, weights, marks, end_of, spare_words, spare_weights, spare_marks,
+    width, starts, split, column, current, children, live, lows, highs, bottoms,
+    tally, touched, sign, drops,
 ):  # fmt: skip
     """Add (or take back) what each candidate would take off the sum of squared group sizes."""
     none = len(tally) - 1
     picked = np.empty(width, dtype=np.int64)
-    for c in range(found):
-        g = changed[c]
-        start, end = starts[g], ends[g]
-        count = _live_columns(rows, start, column, False, current, live, picked)
-        total = _count_parts(rows, weights, start, end, picked, count, children, tally)
-        tally[none] = 0
-        for p in range(count):
-            j = picked[p]
-            node = current[rows[start, j]]
-            by_rows = highs[node] - lows[node] > end - start
-            first, last = (start, end) if by_rows else (lows[node], highs[node])
-            if not bottoms[node]:
-                drops[node] += sign * total * total
-            for i in range(first, last):
-                slot = children[rows[i, j]] if by_rows else i
-                size = tally[slot]
-                if size == 0:
-                    continue
-                tally[slot] = 0
-                if bottoms[node]:
-                    drops[slot] += sign * 2 * size * (total - size)
-                else:
-                    drops[node] -= sign * size * size
+    for whole in starts:
+        beyond = end_of[whole]
+        if split:
+            _split(
+                rows, words, weights, marks, end_of, spare_words, spare_weights, spare_marks,
+                whole, column, current, tally, touched,
+            )  # fmt: skip
+        start = whole
+        while start < beyond:
+            end = end_of[start]
+            count = _live_columns(rows, start, column, False, current, live, picked)
+            total = _count_parts(rows, weights, start, end, picked, count, children, tally)
+            tally[none] = 0
+            for p in range(count):
+                j = picked[p]
+                node = current[rows[start, j]]
+                by_rows = highs[node] - lows[node] > end - start
+                first, last = (start, end) if by_rows else (lows[node], highs[node])
+                if not bottoms[node]:
+                    drops[node] += sign * total * total
+                for i in range(first, last):
+                    slot = children[rows[i, j]] if by_rows else i
+                    size = tally[slot]
+                    if size == 0:
+                        continue
+                    tally[slot] = 0
+                    if bottoms[node]:
+                        drops[slot] += sign * 2 * size * (total - size)
+                    else:
+                        drops[node] -= sign * size * size
+            start = end
 
 
 @compiled
-def scan_distinct(
-    rows, marks, width, starts, ends, changed, moved, found, column, current, children,
-    live, lows, highs, bottoms, tally, held, alone, latest, smallest,
-):  # fmt: skip
-    """Lower `smallest` of every candidate to its smallest part, in distinct marks.
+def _count_marks(rows, marks, start, end, j, children, tally, held, alone, latest, run):
+    """Count each part's rows and distinct marks; returns the group's marks and the run reached.
 
     held[slot] counts rows, tally[slot] distinct marks, alone[slot] the marks whose rows all show
     this one value: the rest of ⊥ loses exactly those when the value is disclosed.
     """
+    marked = 0
+    i = start
+    while i < end:
+        mark = marks[i]
+        run += 1
+        only = children[rows[i, j]]
+        single = True
+        while i < end and marks[i] == mark:
+            slot = children[rows[i, j]]
+            held[slot] += 1
+            single = single and slot == only
+            if mark > 0 and latest[slot] != run:
+                latest[slot] = run
+                tally[slot] += 1
+            i += 1
+        if mark > 0:
+            marked += 1
+            if single:
+                alone[only] += 1
+    return marked, run
+
+
+@compiled
+def scan_distinct(
+    rows, words, weights, marks, end_of, spare_words, spare_weights, spare_marks,
+    width, starts, split, column, current, children, live, lows, highs, bottoms,
+    tally, touched, held, alone, latest, run, smallest,
+):  # fmt: skip
+    """Lower `smallest` of every candidate to its smallest part, in distinct marks.
+
+    `run` goes on from call to call, so that `latest` never needs to be cleared; returns it.
+    """
     none = len(tally) - 1
     picked = np.empty(width, dtype=np.int64)
-    run = 0
-    for c in range(found):
-        g = changed[c]
-        start, end = starts[g], ends[g]
-        count = _live_columns(rows, start, column, not moved[c], current, live, picked)
-        for p in range(count):
-            j = picked[p]
-            node = current[rows[start, j]]
-            marked = 0
-            i = start
-            while i < end:
-                mark = marks[i]
-                run += 1
-                only = children[rows[i, j]]
-                single = True
-                while i < end and marks[i] == mark:
-                    slot = children[rows[i, j]]
-                    held[slot] += 1
-                    single = single and slot == only
-                    if mark > 0 and latest[slot] != run:
-                        latest[slot] = run
-                        tally[slot] += 1
-                    i += 1
-                if mark > 0:
-                    marked += 1
-                    if single:
-                        alone[only] += 1
-            by_rows = highs[node] - lows[node] > end - start
-            first, last = (start, end) if by_rows else (lows[node], highs[node])
-            for i in range(first, last):
-                slot = children[rows[i, j]] if by_rows else i
-                if held[slot] == 0 or slot == none:
-                    continue
-                target = slot if bottoms[node] else node
-                if tally[slot] < smallest[target]:
-                    smallest[target] = tally[slot]
-                if bottoms[node] and held[slot] < end - start:
-                    rest = marked - alone[slot]
-                    if rest < smallest[target]:
-                        smallest[target] = rest
-                held[slot] = 0
-                tally[slot] = 0
-                alone[slot] = 0
-            held[none] = 0
-            tally[none] = 0
-            alone[none] = 0
-    for slot in range(len(latest)):
-        latest[slot] = 0
+    for whole in starts:
+        beyond = end_of[whole]
+        only = split and _split(
+            rows, words, weights, marks, end_of, spare_words, spare_weights, spare_marks,
+            whole, column, current, tally, touched,
+        ) == 1  # fmt: skip
+        start = whole
+        while start < beyond:
+            end = end_of[start]
+            count = _live_columns(rows, start, column, only, current, live, picked)
+            for p in range(count):
+                j = picked[p]
+                node = current[rows[start, j]]
+                marked, run = _count_marks(
+                    rows, marks, start, end, j, children, tally, held, alone, latest, run
+                )
+                by_rows = highs[node] - lows[node] > end - start
+                first, last = (start, end) if by_rows else (lows[node], highs[node])
+                for i in range(first, last):
+                    slot = children[rows[i, j]] if by_rows else i
+                    if held[slot] == 0 or slot == none:
+                        continue
+                    target = slot if bottoms[node] else node
+                    if tally[slot] < smallest[target]:
+                        smallest[target] = tally[slot]
+                    if bottoms[node] and held[slot] < end - start:
+                        rest = marked - alone[slot]
+                        if rest < smallest[target]:
+                            smallest[target] = rest
+                    held[slot] = 0
+                    tally[slot] = 0
+                    alone[slot] = 0
+                held[none] = 0
+                tally[none] = 0
+                alone[none] = 0
+            start = end
+    return run
 
 
 @compiled
@@ -275,14 +320,13 @@ def _runs_of_marks(weights, marks, start, end, begins, sums):
     """The runs of equal marks above 0 in a group: where each begins, and its records."""
     runs = 0
     i = start
-    if marks[start] == 0:  # most rows carry no mark: skip them by halving
-        i, beyond = start, end
-        while i < beyond:
-            middle = (i + beyond) // 2
-            if marks[middle] == 0:
-                i = middle + 1
-            else:
-                beyond = middle
+    beyond = end
+    while i < beyond:  # most rows carry no mark, and stand first: skip them by halving
+        middle = (i + beyond) // 2
+        if marks[middle] == 0:
+            i = middle + 1
+        else:
+            beyond = middle
     while i < end:
         mark = marks[i]
         begins[runs] = i
@@ -320,8 +364,9 @@ def _present(rows, start, end, j, children, low, high, tally, inside, found):
 
 @compiled
 def scan_confidence(
-    rows, weights, marks, width, starts, ends, changed, moved, found, column, current, children,
-    live, lows, highs, bottoms, tally, inside, begins, sums, waiting, over, under,
+    rows, words, weights, marks, end_of, spare_words, spare_weights, spare_marks,
+    width, starts, split, column, current, children, live, lows, highs, bottoms,
+    tally, touched, inside, begins, sums, waiting, over, under,
 ):  # fmt: skip
     """Raise over / under of every candidate to the largest confidence among its parts.
 
@@ -333,51 +378,57 @@ def scan_confidence(
     """
     none = len(tally) - 1
     picked = np.empty(width, dtype=np.int64)
-    for c in range(found):
-        g = changed[c]
-        start, end = starts[g], ends[g]
-        count = _live_columns(rows, start, column, not moved[c], current, live, picked)
-        if count == 0:
-            continue
-        total = _count_parts(rows, weights, start, end, picked, count, children, tally)
-        tally[none] = 0
-        runs = _runs_of_marks(weights, marks, start, end, begins, sums)
-        order = np.argsort(-sums[:runs])
-        for p in range(count):
-            j = picked[p]
-            node = current[rows[start, j]]
-            bottom = bottoms[node]
-            left = 0
-            if bottom:
-                left = _present(
-                    rows, start, end, j, children, lows[node], highs[node], tally, inside, waiting
-                )
-            for r in order:
-                for i in range(begins[r], begins[r + 1]):
-                    inside[children[rows[i, j]]] += weights[i]
-                still = 0
-                for w in range(left):
-                    slot = waiting[w]
-                    if inside[slot] > 0:
-                        waiting[still] = slot
-                        still += 1
-                    elif tally[slot] < total:
-                        _raise_to(over, under, slot, sums[r], total - tally[slot])
-                left = still
-                for i in range(begins[r], begins[r + 1]):
-                    slot = children[rows[i, j]]
-                    part = inside[slot]
-                    if part == 0:
-                        continue
-                    inside[slot] = 0
-                    if slot == none:
-                        continue
-                    _raise_to(over, under, slot if bottom else node, part, tally[slot])
-                    if bottom and tally[slot] < total:
-                        _raise_to(over, under, slot, sums[r] - part, total - tally[slot])
-            if highs[node] - lows[node] <= end - start:
-                for slot in range(lows[node], highs[node]):
-                    tally[slot] = 0
-            else:
-                for i in range(start, end):
-                    tally[children[rows[i, j]]] = 0
+    for whole in starts:
+        beyond = end_of[whole]
+        only = split and _split(
+            rows, words, weights, marks, end_of, spare_words, spare_weights, spare_marks,
+            whole, column, current, tally, touched,
+        ) == 1  # fmt: skip
+        start = whole
+        while start < beyond:
+            end = end_of[start]
+            count = _live_columns(rows, start, column, only, current, live, picked)
+            total = _count_parts(rows, weights, start, end, picked, count, children, tally)
+            tally[none] = 0
+            runs = _runs_of_marks(weights, marks, start, end, begins, sums)
+            order = np.argsort(-sums[:runs])
+            for p in range(count):
+                j = picked[p]
+                node = current[rows[start, j]]
+                bottom = bottoms[node]
+                left = 0
+                if bottom:
+                    left = _present(
+                        rows, start, end, j, children, lows[node], highs[node], tally, inside,
+                        waiting,
+                    )  # fmt: skip
+                for r in order:
+                    for i in range(begins[r], begins[r + 1]):
+                        inside[children[rows[i, j]]] += weights[i]
+                    still = 0
+                    for w in range(left):
+                        slot = waiting[w]
+                        if inside[slot] > 0:
+                            waiting[still] = slot
+                            still += 1
+                        elif tally[slot] < total:
+                            _raise_to(over, under, slot, sums[r], total - tally[slot])
+                    left = still
+                    for i in range(begins[r], begins[r + 1]):
+                        slot = children[rows[i, j]]
+                        part = inside[slot]
+                        if part == 0:
+                            continue
+                        inside[slot] = 0
+                        if slot == none:
+                            continue
+                        _raise_to(over, under, slot if bottom else node, part, tally[slot])
+                        if bottom and tally[slot] < total:
+                            _raise_to(over, under, slot, sums[r] - part, total - tally[slot])
+                if highs[node] - lows[node] <= end - start:
+                    for slot in range(lows[node], highs[node]):
+                        tally[slot] = 0
+                else:
+                    for i in range(start, end):
+                        tally[children[rows[i, j]]] = 0
+            start = end

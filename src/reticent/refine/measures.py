@@ -16,8 +16,10 @@ candidate that breaks a promise once breaks it for good (the promise is anti-mon
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -30,6 +32,7 @@ from reticent.table.collapse import Codes, distinct
 
 Slots = NDArray[np.int64]
 _UNSEEN = np.iinfo(np.int64).max
+TWO_THREADS = 50_000  # rows in a step from which on a second thread pays
 
 
 class Measure(Protocol):
@@ -81,50 +84,61 @@ class Groups:
         for j, (attribute, column) in enumerate(zip(attributes, codes, strict=True)):
             self.rows[:, j] = column
             self.rows[:, j] += kind(cuts.offset[attribute])
-        small = int(found.counts.sum()) < 2**31
-        self.weights = found.counts.astype(np.int32) if small else found.counts
-        self.marks = found.columns[0].astype(np.int32) if marked else np.empty(0, np.int32)
-        count = len(self.weights)
         self.words = self.rows.view(np.uint64)
+        count = len(self.rows)
+        small = count < 2**31
+        few = int(found.counts.sum()) < 2**31
+        self.weights = found.counts.astype(np.int32) if few else found.counts
+        self.marks = found.columns[0].astype(np.int32) if marked else np.empty(0, np.int32)
         self.spares = tuple(np.empty_like(a) for a in (self.words, self.weights, self.marks))
-        small_enough = np.int32 if count < 2**31 else np.int64
-        self.starts = np.zeros(count, dtype=small_enough)
-        self.ends = np.full(count, count, dtype=small_enough)
-        self.count = 1  # groups; one while everything is masked
-        self.changed = np.zeros(count, dtype=small_enough)
-        self.moved = np.ones(count, dtype=np.bool_)
-        self.found = 1  # changed groups
+        self.end_of = np.full(count, count, dtype=np.int32 if small else np.int64)
+        self.starts = np.zeros_like(self.end_of)  # the groups to look at, `found` of them
+        self.found = 1  # everything is masked: one group
+        self.total = count  # rows in them
         self.column = -1  # the column that was refined last
-        self.touched = np.empty(cuts.none + 1, dtype=np.int64)
-        self.tally = np.zeros(cuts.none + 1, dtype=np.int64)
 
-    def split(self, reveal: Reveal) -> None:
-        """Split the groups that showed the refined value."""
-        self.column = self.attributes.index(reveal.attribute)
-        self.count, self.found = kernels.split(
-            self.rows, self.words, self.weights, self.marks, self.starts, self.ends, self.count,
-            self.column, reveal.low, reveal.high, reveal.value, reveal.bottom, self.cuts.current,
-            *self.spares, self.tally, self.touched, self.changed, self.moved,
-        )  # fmt: skip
+    def touch(self, slot: int, reveal: Reveal | None = None) -> None:
+        """Find the groups that showed a value: before it is refined, or just after its reveal."""
+        cuts = self.cuts
+        attribute = cuts.attribute_of(slot)
+        self.column = self.attributes.index(attribute)
+        if reveal is not None:
+            what = (reveal.low, reveal.high, reveal.value, reveal.bottom)
+        elif cuts.domains[attribute].root is None:
+            what = (0, 0, slot, int(cuts.current[slot]))
+        else:
+            what = (int(cuts.lows[slot]), int(cuts.highs[slot]), -1, -1)
+        self.found, self.total = kernels.list_groups(
+            self.rows, self.end_of, self.column, *what, cuts.current, self.starts
+        )
 
-    def affected(self, slot: int) -> None:
-        """Find the groups that refining a candidate would touch, without splitting them."""
-        self.column = self.attributes.index(self.cuts.attribute_of(slot))
-        shown = self.cuts.current[self.rows[self.starts[: self.count], self.column]]
-        groups = np.flatnonzero(shown == self.cuts.current[slot])
-        self.found = len(groups)
-        self.changed[: self.found] = groups
-        self.moved[: self.found] = True
+    def shares(self) -> list[NDArray[Any]]:
+        """The groups found, as one list, or as two of about equal rows for two threads."""
+        starts = self.starts[: self.found]
+        if self.total < TWO_THREADS or self.found < 2:
+            return [starts]
+        cut = kernels.share(starts, self.found, self.end_of, self.total)
+        return [starts[:cut], starts[cut:]] if 0 < cut < self.found else [starts]
 
-    @property
-    def scan(self) -> tuple[Any, ...]:
+    def scan(self, starts: NDArray[Any], *, split: bool) -> tuple[Any, ...]:
         """What every scan needs, in the kernels' order."""
         cuts = self.cuts
         return (
-            len(self.attributes), self.starts, self.ends, self.changed, self.moved, self.found,
-            self.column, cuts.current, cuts.children, cuts.live, cuts.lows, cuts.highs,
-            cuts.bottoms, self.tally,
+            self.rows, self.words, self.weights, self.marks, self.end_of, *self.spares,
+            len(self.attributes), starts, split, self.column,
+            cuts.current, cuts.children, cuts.live, cuts.lows, cuts.highs, cuts.bottoms,
         )  # fmt: skip
+
+
+_second_thread = ThreadPoolExecutor(1)
+
+
+def _together(tasks: Sequence[Callable[[], None]]) -> None:
+    """Run one task here and, where there are two, the other beside it."""
+    beside = [_second_thread.submit(task) for task in tasks[1:]]
+    tasks[0]()
+    for future in beside:
+        future.result()
 
 
 class SmallestGroup:
@@ -140,11 +154,10 @@ class SmallestGroup:
         self.promise = promise
         self.attributes = frozenset(attributes)
         self.groups = Groups(cuts, attributes, *(of or ()))
-        self.distinct = of is not None
-        self.value = of[1] if of else int(self.groups.weights.sum())
+        self.value = of[1] if of else int(self.groups.weights.sum(dtype=np.int64))
         self.smallest = np.full(cuts.none + 1, _UNSEEN, dtype=np.int64)
-        scratch = cuts.none + 1 if self.distinct else 0
-        self.scratch = [np.zeros(scratch, dtype=np.int64) for _ in range(3)]
+        kind = _MarkScratch if of else _Scratch
+        self.scratch = (kind(cuts.none + 1), kind(cuts.none + 1))
 
     def holds(self) -> bool:
         """Whether the smallest group is large enough now."""
@@ -160,24 +173,54 @@ class SmallestGroup:
 
     def begin(self) -> None:
         """Count the parts of every candidate."""
-        self._scan()
+        self._scan(split=False)
 
     def reveal(self, reveal: Reveal) -> None:
         """Split groups, and count the parts of candidates in them."""
         self.value = min(self.value, int(self.smallest[reveal.slot]))
         if reveal.value < 0:
             self.smallest[list(reveal.parts)] = _UNSEEN
-        self.groups.split(reveal)
-        self._scan()
+        self.groups.touch(reveal.slot, reveal)
+        self._scan(split=True)
 
-    def _scan(self) -> None:
-        groups = self.groups
-        if self.distinct:
-            kernels.scan_distinct(
-                groups.rows, groups.marks, *groups.scan, *self.scratch, self.smallest
-            )
-        else:
-            kernels.scan_records(groups.rows, groups.weights, *groups.scan, self.smallest)
+    def _scan(self, *, split: bool) -> None:
+        shares = self.groups.shares()
+        found = [self.smallest, *(np.full_like(self.smallest, _UNSEEN) for _ in shares[1:])]
+        _together(
+            [
+                partial(scratch.smallest, self.groups.scan(starts, split=split), smallest)
+                for scratch, starts, smallest in zip(self.scratch, shares, found, strict=False)
+            ]
+        )
+        for other in found[1:]:
+            np.minimum(self.smallest, other, out=self.smallest)
+
+
+class _Scratch:
+    """What one thread needs to count records."""
+
+    def __init__(self, slots: int) -> None:
+        self.tally = np.zeros(slots, dtype=np.int64)
+        self.touched = np.zeros(slots, dtype=np.int64)
+
+    def smallest(self, scan: tuple[Any, ...], smallest: NDArray[np.int64]) -> None:
+        """Lower `smallest` to parts in records."""
+        kernels.scan_records(*scan, self.tally, self.touched, smallest)
+
+
+class _MarkScratch(_Scratch):
+    """What one thread needs to count distinct marks."""
+
+    def __init__(self, slots: int) -> None:
+        super().__init__(slots)
+        self.more = tuple(np.zeros(slots, dtype=np.int64) for _ in range(3))
+        self.run = 0
+
+    def smallest(self, scan: tuple[Any, ...], smallest: NDArray[np.int64]) -> None:
+        """Lower `smallest` to parts in distinct marks."""
+        self.run = kernels.scan_distinct(
+            *scan, self.tally, self.touched, *self.more, self.run, smallest
+        )
 
 
 class LargestConfidence:
@@ -194,14 +237,15 @@ class LargestConfidence:
         self.promise = promise
         self.attributes = frozenset(attributes)
         self.parts = [Groups(cuts, attributes, marks, count) for marks, count in sensitive]
-        self.over = np.zeros(cuts.none + 1, dtype=np.int64)
-        self.under = np.ones(cuts.none + 1, dtype=np.int64)
-        self.inside = np.zeros(cuts.none + 1, dtype=np.int64)
-        self.waiting = np.zeros(cuts.none + 1, dtype=np.int64)
-        most = max(count for _, count in sensitive) + 2
-        self.begins, self.sums = np.zeros(most, dtype=np.int64), np.zeros(most, dtype=np.int64)
+        slots, marks = cuts.none + 1, max(count for _, count in sensitive) + 2
+        self.over = np.zeros(slots, dtype=np.int64)
+        self.under = np.ones(slots, dtype=np.int64)
+        # Of each thread: tally, touched and inside by slot, begins and sums by mark, waiting.
+        sizes = (slots, slots, slots, marks, marks, slots)
+        self.scratch = [[np.zeros(n, dtype=np.int64) for n in sizes] for _ in range(2)]
         self.value = max(map(_largest_share, self.parts))
-        self.small = max(int(p.weights.sum()) for p in self.parts) < 2**31
+        records = int(self.parts[0].weights.sum(dtype=np.int64))
+        self.small = records < 2**31
 
     def holds(self) -> bool:
         """Whether no confidence is too large now."""
@@ -223,7 +267,8 @@ class LargestConfidence:
 
     def begin(self) -> None:
         """Count the parts of every candidate."""
-        self._scan()
+        for groups in self.parts:
+            self._scan(groups, split=False)
 
     def reveal(self, reveal: Reveal) -> None:
         """Split groups, and count the parts of candidates in them."""
@@ -233,22 +278,31 @@ class LargestConfidence:
             parts = list(reveal.parts)
             self.over[parts], self.under[parts] = 0, 1
         for groups in self.parts:
-            groups.split(reveal)
-        self._scan()
+            groups.touch(reveal.slot, reveal)
+            self._scan(groups, split=True)
 
-    def _scan(self) -> None:
-        for groups in self.parts:
-            kernels.scan_confidence(
-                groups.rows, groups.weights, groups.marks, *groups.scan,
-                self.inside, self.begins, self.sums, self.waiting, self.over, self.under,
-            )  # fmt: skip
+    def _scan(self, groups: Groups, *, split: bool) -> None:
+        shares = groups.shares()
+        found = [(self.over, self.under)]
+        found += [(np.zeros_like(self.over), np.ones_like(self.under)) for _ in shares[1:]]
+        _together(
+            [
+                partial(
+                    kernels.scan_confidence, *groups.scan(starts, split=split), *scratch, *fraction
+                )
+                for scratch, starts, fraction in zip(self.scratch, shares, found, strict=False)
+            ]
+        )
+        for over, under in found[1:]:
+            larger = over * self.under > self.over * under
+            self.over[larger], self.under[larger] = over[larger], under[larger]
 
 
 def _largest_share(groups: Groups) -> Fraction:
     """The confidence of the most frequent sensitive value when everything is masked."""
     per_mark = np.zeros(max(int(groups.marks.max()) + 1, 2), dtype=np.int64)
     np.add.at(per_mark, groups.marks, groups.weights)
-    return Fraction(int(per_mark[1:].max()), int(groups.weights.sum()))
+    return Fraction(int(per_mark[1:].max()), int(per_mark.sum()))
 
 
 class SquaredGroups:
@@ -257,23 +311,39 @@ class SquaredGroups:
     def __init__(self, cuts: Cuts) -> None:
         self.groups = Groups(cuts, range(len(cuts.domains)))
         self.drops = np.zeros(cuts.none + 1, dtype=np.int64)
+        self.scratch = (_Scratch(cuts.none + 1), _Scratch(cuts.none + 1))
 
     def begin(self) -> None:
         """Count the parts of every candidate."""
-        self._scan(1)
+        self._scan(1, split=False)
 
     def forget(self, slot: int) -> None:
         """Take back what the groups that a candidate touches contribute, before it is refined."""
-        self.groups.affected(slot)
-        self._scan(-1)
+        self.groups.touch(slot)
+        self._scan(-1, split=False)
 
     def reveal(self, reveal: Reveal) -> None:
         """Split groups, and add what their parts contribute."""
         if reveal.value < 0:
             self.drops[list(reveal.parts)] = 0
-        self.groups.split(reveal)
-        self._scan(1)
+        self.groups.touch(reveal.slot, reveal)
+        self._scan(1, split=True)
 
-    def _scan(self, sign: int) -> None:
-        groups = self.groups
-        kernels.scan_squares(groups.rows, groups.weights, *groups.scan, sign, self.drops)
+    def _scan(self, sign: int, *, split: bool) -> None:
+        shares = self.groups.shares()
+        found = [self.drops, *(np.zeros_like(self.drops) for _ in shares[1:])]
+        _together(
+            [
+                partial(
+                    kernels.scan_squares,
+                    *self.groups.scan(starts, split=split),
+                    scratch.tally,
+                    scratch.touched,
+                    sign,
+                    drops,
+                )
+                for scratch, starts, drops in zip(self.scratch, shares, found, strict=False)
+            ]
+        )
+        for other in found[1:]:
+            self.drops += other
