@@ -82,8 +82,8 @@ class Groups:
         padded = -(-len(attributes) // whole_words) * whole_words
         self.rows = np.zeros((len(found.counts), padded), dtype=kind)
         for j, (attribute, column) in enumerate(zip(attributes, codes, strict=True)):
-            self.rows[:, j] = column
-            self.rows[:, j] += kind(cuts.offset[attribute])
+            offset = kind(cuts.offset[attribute])
+            np.add(column, offset, out=self.rows[:, j], casting="unsafe", dtype=kind)
         self.words = self.rows.view(np.uint64)
         count = len(self.rows)
         small = count < 2**31
