@@ -15,7 +15,8 @@ RETICENT = Path(sys.executable).with_name("reticent")
 
 def run(*words: str) -> None:
     """Show a command, then run it."""
-    print(f"\n\033[1m$ reticent {' '.join(words)}\033[0m", flush=True)
+    bold, plain = ("\033[1m", "\033[0m") if sys.stdout.isatty() else ("", "")
+    print(f"\n{bold}$ reticent {' '.join(words)}{plain}", flush=True)
     subprocess.run([RETICENT, *words], check=True)
 
 

@@ -131,7 +131,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """
     names = list(known)
     lower = {name.lower(): name for name in names}
-    close = get_close_matches(word, names, n=1) or [
-        lower[name] for name in get_close_matches(word.lower(), lower, n=1)
+    close = get_close_matches(word, names, n=1, cutoff=0.65) or [
+        lower[name] for name in get_close_matches(word.lower(), lower, n=1, cutoff=0.65)
     ]
     return f'Did you mean "{close[0]}"?' if close else ""

@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reticent import report
-from reticent.errors import InputError, quoted
-from reticent.table.files import CSV, paths_of, suffix_of
+from reticent.errors import InputError, Problem, quoted
+from reticent.table.files import paths_of, suffix_of
 from reticent.table.recode import Recoding
 from reticent.table.schema import Column, Table, trimmed, without_missing
-from reticent.table.taxonomy import Taxonomy
+from reticent.table.taxonomy import Taxonomy, from_nested
 
 if TYPE_CHECKING:
     from reticent.pipeline import Release
+    from reticent.policy import Policy
 
 SIDES = ("public", "private")
 _FORMAT = 1  # of the folder; raised when an older reader could misread it
@@ -31,9 +33,7 @@ def format_of(data: Any) -> str:
     if not isinstance(data, str | Path):
         return ".parquet"
     suffix = suffix_of(paths_of(data)[0])
-    if suffix in CSV:
-        return ".csv.gz" if suffix.endswith(".gz") else ".csv"
-    return suffix
+    return ".csv" if suffix in (".txt", ".data") else suffix
 
 
 def lay_out(folder: Path) -> Path:
@@ -51,12 +51,23 @@ def describe(release: Release, folder: Path, data: Any, suffix: str) -> None:
     _write_json(public / "manifest.json", _manifest(release, public, suffix))
     policy = release.prepared.policy
     (private / "policy.toml").write_text(policy.text, encoding="utf-8")
+    _keep_taxonomies(policy, private)
     _write_json(private / "recoding.json", _recoding(release))
     (private / "trace.jsonl").write_text(report.lines(release.trace()), encoding="utf-8")
     _write_json(private / "risk.json", report.riskiest(release))
     _write_json(private / "input.json", _input(release, data))
-    for file in private.iterdir():
-        file.chmod(0o600)
+    for file in private.rglob("*"):
+        file.chmod(0o700 if file.is_dir() else 0o600)
+
+
+def _keep_taxonomies(policy: Policy, private: Path) -> None:
+    """Copy taxonomy files beside the kept policy, where its relative paths find them."""
+    for source, attribute in ((policy.folder, a) for a in policy.attributes.values()):
+        name = attribute.taxonomy
+        if isinstance(name, str) and not Path(name).is_absolute() and ".." not in Path(name).parts:
+            target = private / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes((source / name).read_bytes())
 
 
 def _write_json(path: Path, content: Any) -> None:
@@ -148,10 +159,52 @@ def digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def taxonomies_for(policy: Policy, place: Path | None) -> dict[str, Taxonomy]:
+    """The taxonomies of a policy; without its files, as far as a manifest shows them."""
+    try:
+        return policy.taxonomies()
+    except InputError:
+        shown = _read_manifest(place).get("taxonomies", {}) if place else {}
+        named = [c for c, a in policy.attributes.items() if a.taxonomy is not None]
+        if not set(named) <= set(shown):
+            raise
+        return {name: from_nested(shown[name], "manifest.json") for name in named}
+
+
+def altered(place: Path) -> Iterator[Problem]:
+    """Files of a release folder that are not those its manifest describes."""
+    beside = _public(place) if place.is_dir() else place.parent
+    for name, told in _read_manifest(place).get("files", {}).items():
+        path = beside / name
+        if path.exists() and digest(path) != told["sha256"]:
+            yield Problem(
+                f"{path} is not the file that manifest.json describes",
+                why="it was changed after it was released.",
+                do="get the release again from its owner.",
+            )
+
+
+def _public(place: Path) -> Path:
+    return place / "public" if (place / "public").is_dir() else place
+
+
+def _read_manifest(place: Path) -> dict[str, Any]:
+    """The manifest beside a release's data, or nothing."""
+    folder = _public(place) if place.is_dir() else place.parent
+    path = folder / "manifest.json"
+    if not path.is_file() or (place.is_file() and not place.name.startswith("data.")):
+        return {}
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise InputError("the manifest cannot be read", where=str(path)) from None
+    return found if isinstance(found, dict) and "made_by" in found else {}
+
+
 def published(path: Path) -> Path:
     """The data file of a release folder, or the path itself."""
-    if (path / "public").is_dir():
-        found = sorted(p for p in (path / "public").glob("data.*") if suffix_of(p))
+    if (path / "public").is_dir() or (path / "manifest.json").is_file():
+        found = sorted(p for p in _public(path).glob("data.*") if suffix_of(p))
         if len(found) == 1:
             return found[0]
         raise InputError("this release folder has no single data file", where=str(path))
@@ -204,8 +257,15 @@ def learnt(folder: Path) -> Learnt:
         ) from None  # fmt: skip
     except (OSError, ValueError):
         raise InputError("the recoding cannot be read", where=str(path)) from None
-    if plain.get("format") != _FORMAT:
+    if not isinstance(plain, dict) or plain.get("format") != _FORMAT:
         raise InputError("the folder was made by another version", where=str(path))
+    try:
+        return _learnt(plain)
+    except (KeyError, TypeError, AttributeError):
+        raise InputError("the recoding cannot be read", where=str(path)) from None
+
+
+def _learnt(plain: dict[str, Any]) -> Learnt:
     return Learnt(
         {name: Recoding.from_plain(name, record) for name, record in plain["columns"].items()},
         tuple(plain["released"]),

@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -31,6 +31,12 @@ if TYPE_CHECKING:
     from reticent.table.output import Sheet
     from reticent.table.recode import Recoding
     from reticent.table.schema import Table
+
+
+_OTHER_FORMATS = {
+    ".xlsx", ".xls", ".ods", ".json", ".jsonl", ".xml", ".html", ".pdf", ".zip", ".gz", ".sav",
+    ".dta", ".sas7bdat", ".rds", ".toml", ".md", ".sql", ".db",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +64,11 @@ class Release:
     seconds: dict[str, float]
     table: Any = field(default=None, repr=False)  # the released rows, in the kind that came in
     output: str | None = None
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What breaks no promise but should be looked at."""
+        return self.prepared.warnings
 
     @property
     def cuts(self) -> dict[str, list[str]]:
@@ -103,7 +114,7 @@ class _Clock:
 
 def release(
     data: Any,
-    policy: Policy | str | Path,
+    policy: Policy | Mapping[str, Any] | str | Path,
     *,
     output: str | Path | None = None,
     reading: Reading | None = None,
@@ -119,7 +130,7 @@ def release(
     same kind comes back as `table` of the result. With `output` it is written instead: a data file
     by its suffix, or a release folder.
     """
-    from reticent.table.output import whole_file, whole_folder
+    from reticent.table.output import refuse_inputs, whole_file, whole_folder, write_text
 
     begun = time.monotonic()
     watch = watch or Watch()
@@ -129,6 +140,8 @@ def release(
         with clock.stage("read"):
             coming = beside.submit(_parse, data, reading)  # needs the interpreter least,
             policy = _policy(policy)  # and loading the engine needs it most
+            outputs = [Path(path) for path in (output, trace) if path is not None]
+            refuse_inputs(outputs, inputs(data, policy))
             _load_engine()
             parsed, kind = coming.result()
             table = parsed.table()
@@ -149,25 +162,27 @@ def release(
             Release, prepared, sheet, found.steps, found.recodings, before.result(),
             implied=found.implied, stopped_early=found.stopped_early, seconds=clock.seconds,
         )  # fmt: skip
-    publishing = _Publishing(prepared, sheet, hidden, clock)
-    if output is None:
-        result = masked(**publishing.as_frame(data, kind))
-    elif suffix := _suffix(output):
-        with whole_file(Path(output), force=force) as path:
+    publishing = _Publishing(prepared, sheet, hidden, found.values, clock)
+    with ExitStack() as both:  # output and trace appear together, or neither does
+        tracing = whole_file(Path(trace), force=force, private=True) if trace else nullcontext()
+        trace_path = both.enter_context(tracing)
+        if output is None:
+            result = masked(**publishing.as_frame(data, kind))
+        elif suffix := _suffix(output):
+            path = both.enter_context(whole_file(Path(output), force=force))
             result = masked(proof=publishing.write(path, suffix), output=str(output))
-    else:
-        from reticent import folder
+        else:
+            from reticent import folder
 
-        suffix = folder.format_of(data)
-        with whole_folder(Path(output), force=force, holds=folder.SIDES) as place:
+            suffix = folder.format_of(data)
+            place = both.enter_context(whole_folder(Path(output), force=force, holds=folder.SIDES))
             proof = publishing.write(folder.lay_out(place) / f"data{suffix}", suffix)
             result = masked(proof=proof, output=str(output))
             folder.describe(result, place, data, suffix)
-    if trace is not None:
-        from reticent import report
+        if trace_path is not None:
+            from reticent import report
 
-        with whole_file(Path(trace), force=force, private=True) as path:
-            path.write_text(report.lines(result.trace()), encoding="utf-8")
+            write_text(trace_path, report.lines(result.trace()))
     return result
 
 
@@ -181,9 +196,11 @@ def _beside() -> Iterator[ThreadPoolExecutor]:
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _policy(policy: Policy | str | Path) -> Policy:
+def _policy(policy: Policy | Mapping[str, Any] | str | Path) -> Policy:
     from reticent.policy import Policy
 
+    if isinstance(policy, Mapping):
+        return Policy.from_data(dict(policy))
     return policy if isinstance(policy, Policy) else Policy.load(policy)
 
 
@@ -232,6 +249,7 @@ class _Found:
     recodings: dict[str, Recoding]
     implied: Mapping[int, int]
     stopped_early: bool
+    values: Mapping[int, int | Fraction]  # what the engine makes of each promise it kept
 
 
 def _search(
@@ -239,7 +257,9 @@ def _search(
 ) -> _Found:
     search = _Search(prepared)
     stopped = search.run(watch, max_steps=max_steps, deadline=deadline)
-    return _Found(tuple(search.steps), search.recodings(), search.implied, stopped)
+    kept = [i for i in range(len(prepared.policy.promises)) if i not in search.implied]
+    values = {i: measure.value for i, measure in zip(kept, search.measures, strict=True)}
+    return _Found(tuple(search.steps), search.recodings(), search.implied, stopped, values)
 
 
 class _Search:
@@ -270,14 +290,9 @@ class _Search:
 
     def run(self, watch: Watch, *, max_steps: int | None, deadline: float | None) -> bool:
         """Refine until nothing is left to reveal, or it is time to stop; says which."""
-        from reticent import report
         from reticent.refine.engine import begin, candidates, refine
 
-        broken = [m for m in self.measures if not m.holds()]
-        if broken:
-            raise Unsatisfiable(
-                report.infeasible(m.promise, m.value, self.prepared.table.rows) for m in broken
-            )
+        self.refuse_infeasible()
         watch.started()
         begin(self.cuts, self.measures, self.goal)
         steps = refine(self.cuts, self.measures, self.goal)
@@ -290,6 +305,14 @@ class _Search:
                 return False
             self.steps.append(step)
             watch.step(step.number, step.values)
+
+    def refuse_infeasible(self) -> None:
+        """Say which promises even the most masked table breaks."""
+        from reticent import report
+
+        broken = [m for m in self.measures if not m.holds()]
+        if broken:
+            raise Unsatisfiable(report.infeasible(m.promise, m.value) for m in broken)
 
     def recodings(self) -> dict[str, Recoding]:
         """How every masked column is shown, as far as the search came."""
@@ -379,11 +402,27 @@ def _check_outputs(output: str | Path | None, trace: str | Path | None, force: b
             )  # fmt: skip
 
 
+def inputs(data: Any, policy: Policy | None = None) -> list[Path]:
+    """The files that a run reads."""
+    from reticent.table.files import paths_of
+
+    files = paths_of(data) if isinstance(data, str | Path) else []
+    return [*files, *(policy.files() if policy else ())]
+
+
 def _suffix(output: str | Path) -> str:
     """The format of a data file; empty for a folder, which is also what ends in a slash."""
     from reticent.table.files import suffix_of
 
-    return "" if str(output).endswith(("/", os.sep)) else suffix_of(Path(output))
+    if str(output).endswith(("/", os.sep)):
+        return ""
+    suffix = Path(output).suffix.lower()
+    if suffix in _OTHER_FORMATS and not suffix_of(Path(output)):
+        raise InputError(
+            f"{suffix} files cannot be written", where=str(output),
+            do="write .csv, .tsv, .csv.gz, .parquet or .arrow; a name without suffix is a folder.",
+        )  # fmt: skip
+    return suffix_of(Path(output))
 
 
 @dataclass(frozen=True, slots=True)
@@ -393,6 +432,7 @@ class _Publishing:
     prepared: Prepared
     sheet: Sheet
     hidden: Any  # columns that are counted but not published, row by row
+    values: Mapping[int, int | Fraction]  # what the engine makes of the promises
     clock: _Clock
 
     def as_frame(self, data: Any, kind: str) -> dict[str, Any]:
@@ -439,7 +479,9 @@ class _Publishing:
         return replace(proof, leftovers=(*proof.leftovers, *baggage(table)))
 
     def _proven(self, proof: Proof) -> Proof:
-        if not proof.holds or proof.unchecked or proof.rows != self.prepared.table.rows:
+        agreed = all(proof.findings[i].value == value for i, value in self.values.items())
+        complete = not proof.unchecked and proof.rows == self.prepared.table.rows
+        if not (proof.holds and complete and agreed):
             raise Broken(
                 "the verifier refused the masked table, so nothing was written",
                 why="search and verifier disagree, which is a fault of this program.",
@@ -466,9 +508,10 @@ def verify(data: Any, policy: Policy | str | Path, *, reading: Reading | None = 
     from reticent.table.schema import trimmed
 
     policy = _policy(policy)
-    taxonomies = policy.taxonomies()
-    if isinstance(data, str | Path):
-        data = folder.published(Path(data))
+    place = Path(data) if isinstance(data, str | Path) else None
+    taxonomies = folder.taxonomies_for(policy, place)
+    altered = list(folder.altered(place)) if place else []
+    data = folder.published(place) if place else data
     table, kind = read(data, reading)
     if not table.rows:
         raise InputError("the table has no rows", where=table.name)
@@ -479,7 +522,8 @@ def verify(data: Any, policy: Policy | str | Path, *, reading: Reading | None = 
     proof = verifier.verify(source, rules(policy, taxonomies))
     warnings = tuple(nearly_unique(table, policy.roles_in(list(table.columns))))
     carried = [p for arrow in files.typed(data, kind) for p in verifier.baggage(arrow)]
-    return replace(proof, leftovers=(*proof.leftovers, *carried), warnings=warnings)
+    leftovers = (*proof.leftovers, *carried, *altered)
+    return replace(proof, leftovers=leftovers, warnings=warnings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -517,7 +561,7 @@ def apply(
     """Mask new rows with the cuts of an earlier release; its promise does not cover them."""
     from reticent import folder
     from reticent.table import files
-    from reticent.table.output import check_free, sheet, whole_file, write
+    from reticent.table.output import check_free, refuse_inputs, sheet, whole_file, write
 
     target = Path(output)
     suffix = files.suffix_of(target)
@@ -527,8 +571,11 @@ def apply(
             do=f"give a name that ends in {', '.join(files.SUFFIXES)}.",
         )  # fmt: skip
     check_free(target, force=force)
+    refuse_inputs([target], [*inputs(data), Path(release_folder) / "private" / "recoding.json"])
     learnt = folder.learnt(Path(release_folder))
     table, _ = read(data, reading)
+    if not table.rows:
+        raise InputError("the table has no rows", where=table.name)
     columns, strange = learnt.mask(table)
     rows = sheet(columns, order=learnt.order)
     with whole_file(target, force=force) as path:
@@ -536,13 +583,22 @@ def apply(
     return {"rows": table.rows, "unforeseen": strange, "output": str(output), "covered": False}
 
 
-def check(policy_path: str | Path, data: Any = None, *, reading: Reading | None = None) -> Policy:
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A policy without problems, and what to look at all the same."""
+
+    policy: Policy
+    warnings: tuple[str, ...] = ()
+
+
+def check(policy_path: str | Path, data: Any = None, *, reading: Reading | None = None) -> Checked:
     """Look for every problem of a policy, and of its fit to a table if one is given."""
     policy = _policy(policy_path)
     if data is None:
         policy.taxonomies()
-        return policy
+        return Checked(policy)
     from reticent.prepare import prepare
 
-    prepare(read(data, reading)[0], policy, reading)
-    return policy
+    prepared = prepare(read(data, reading)[0], policy, reading)
+    _Search(prepared).refuse_infeasible()
+    return Checked(policy, prepared.warnings)

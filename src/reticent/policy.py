@@ -221,6 +221,25 @@ class Policy(Record):
             del plain["goal"]["utility"]
         return "".join(f"{key} = {_toml(value)}\n" for key, value in plain.items())
 
+    @classmethod
+    def from_data(cls, data: dict[str, Any]) -> Policy:
+        """Build a policy from plain data, reporting all of its problems at once."""
+        try:
+            return cls.model_validate(data)
+        except ValidationError as error:
+            raise InputError(_problems(error, data, "policy")) from None
+
+    def files(self) -> list[Path]:
+        """The policy file and the taxonomy files it names."""
+        named = [a.taxonomy for a in self.attributes.values() if isinstance(a.taxonomy, str)]
+        own = [self._source] if self._source else []
+        return [*own, *(self.folder / name for name in named)]
+
+    @property
+    def folder(self) -> Path:
+        """Where relative paths start."""
+        return self._source.parent if self._source else Path()
+
     def taxonomies(self) -> dict[str, Taxonomy]:
         """Load the taxonomy of every generalized attribute; all problems at once."""
         loaded: dict[str, Taxonomy] = {}
@@ -239,8 +258,14 @@ class Policy(Record):
     def _taxonomy(self, column: str, tree: str | dict[str, Any]) -> Taxonomy:
         if isinstance(tree, dict):
             return taxonomy.from_nested(tree, f'{self.name}, attribute "{column}"')
-        folder = self._source.parent if self._source else Path()
-        return taxonomy.load(folder / tree)
+        path = self.folder / tree
+        if not path.exists():
+            raise InputError(
+                f"there is no taxonomy file {path}",
+                where=f'{self.name}, attribute "{column}"',
+                do="a path is relative to the policy file.",
+            )
+        return taxonomy.load(path)
 
     def roles(self, columns: Sequence[str]) -> Roles:
         """Settle what each column of a table is for, or report every reason why not."""
@@ -415,24 +440,25 @@ def schema() -> dict[str, Any]:
     >>> sorted(schema()["properties"])[:3]
     ['anonymity', 'attributes', 'class']
     """
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **Policy.model_json_schema(by_alias=True),
-    }
+    found = Policy.model_json_schema(by_alias=True)
+    for part in (found, *found["$defs"].values()):  # examples in docstrings are for Python users
+        part["description"] = part["description"].partition("\n\n")[0]
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}
 
 
 def _prune(data: dict[str, Any], loc: Sequence[Any]) -> None:
     """Take out the part of a file that a finding is about: a key, an attribute or a template."""
     head, *rest = loc
     part = data.get(head)
-    if isinstance(part, dict) and rest and head == "attributes":
+    if head == "attributes" and isinstance(part, dict) and rest:
         part.pop(rest[0], None)
-    elif isinstance(part, list) and rest and isinstance(rest[0], int):
-        # Templates keep their place, so that the numbers in other messages stay true.
-        if head in ("anonymity", "confidence") and rest[0] < len(part):
-            data[head] = [t for i, t in enumerate(part) if i != rest[0]]
-        else:
-            data.pop(head)
+    elif head in ("anonymity", "confidence") and isinstance(part, list) and rest:
+        # A stand-in keeps the place, so that the numbers in other messages stay true.
+        nobody = f"\0{head} {rest[0]}"
+        count = (
+            {"k": 1} if head == "anonymity" else {"sensitive": {nobody + "s": "*"}, "at_most": 1}
+        )
+        part[rest[0]] = {"over": [nobody], **count}
     else:
         data.pop(head, None)
 
@@ -451,11 +477,20 @@ def _problems(error: ValidationError, data: Mapping[str, Any], where: str) -> li
                 do=did_you_mean(str(loc[-1]), known) or f"the keys are {listed(known, most=20)}.",
             )
         else:
-            what = finding["msg"].removeprefix("Value error, ")
+            what = _PLAINER.get(finding["type"], finding["msg"]).removeprefix("Value error, ")
             problem = Problem(what[:1].lower() + what[1:], where=f"{where}, {place}")
         # A union reports each of its branches; the first says enough.
         found.setdefault(problem.where if finding["type"] != "extra_forbidden" else place, problem)
     return list(found.values())
+
+
+_PLAINER = {
+    "tuple_type": 'write a list of column names, as ["Ward"]',
+    "int_type": "write a whole number, without quotes",
+    "bool_type": "write true or false, without quotes",
+    "string_type": "write a text in quotes",
+    "missing": "this key is needed here",
+}
 
 
 def _is_branch(part: object) -> bool:

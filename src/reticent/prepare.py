@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.errors import InputError, Problem, listed
+from reticent.errors import InputError, Problem, listed, quoted
 from reticent.policy import Attribute, Bound, Policy, Roles
 from reticent.privacy.promises import Anonymity, Confidence, Promise, columns_of, implied
 from reticent.privacy.verify import Rules, absent_values
@@ -22,6 +22,7 @@ from reticent.table.files import Reading
 from reticent.table.schema import Column, Table, kind_of, trimmed, without_missing
 from reticent.table.taxonomy import Taxonomy
 
+_MANY_VALUES = 5_000  # a suppressed column from which on a search can take long
 _MOST_CLASS_COUNTS = 100_000_000  # counts of 8 bytes each
 
 
@@ -233,14 +234,22 @@ def _warnings(prepared: Prepared) -> Iterator[str]:
     """What a steward should hear although it breaks no promise."""
     yield from nearly_unique(prepared.table, prepared.roles)
     for domain in prepared.domains:
-        attribute = prepared.policy.attributes.get(domain.name)
-        if domain.scale is not None and not (
-            attribute and (attribute.range or attribute.intervals)
-        ):
+        if domain.root is None and domain.size > _MANY_VALUES:
             yield (
-                f'column "{domain.name}" has no range in the policy, so its real smallest and '
-                "largest values are published as the ends of intervals."
+                f'column "{domain.name}" has {domain.size} values to disclose one by one, which '
+                "can take long; a taxonomy is faster, and stopping early is always safe."
             )
+    open_ended = []
+    for domain in prepared.domains:
+        attribute = prepared.policy.attributes.get(domain.name)
+        bounded = attribute and (attribute.range or attribute.intervals)
+        if domain.scale is not None and not bounded:
+            open_ended.append(domain.name)
+    if open_ended:
+        yield (
+            f"no range in the policy for {quoted(open_ended)}: a release publishes the real "
+            "smallest and largest values as the ends of intervals."
+        )
 
 
 def nearly_unique(table: Table, roles: Roles) -> Iterator[str]:

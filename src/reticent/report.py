@@ -43,7 +43,7 @@ def lines(records: Iterable[Mapping[str, Any]]) -> str:
     return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
 
 
-def infeasible(promise: Promise, value: int | Fraction, rows: int) -> Problem:
+def infeasible(promise: Promise, value: int | Fraction) -> Problem:
     """Why no release can keep a promise, and what could be kept instead."""
     over = ", ".join(promise.over)
     if isinstance(promise, Anonymity):
@@ -64,12 +64,14 @@ def infeasible(promise: Promise, value: int | Fraction, rows: int) -> Problem:
 
 
 def shown_labels(sheet: Sheet, recodings: Mapping[str, Recoding]) -> dict[str, list[str]]:
-    """Every label that each masked column shows, in the order of the output."""
-    return {
-        name: [label or "" for label in values.to_pylist()]
-        for name, values in zip(sheet.names, sheet.values, strict=True)
-        if name in recodings
-    }
+    """Every label that each masked column shows: intervals rising, others as in the output."""
+    shown = {}
+    for name, values in zip(sheet.names, sheet.values, strict=True):
+        if name in recodings:
+            rising = {interval.label: i for i, interval in enumerate(recodings[name].intervals)}
+            labels = [label or "" for label in values.to_pylist()]
+            shown[name] = sorted(labels, key=lambda label: rising.get(label, -1))
+    return shown
 
 
 def release_summary(release: Release) -> dict[str, Any]:
@@ -119,6 +121,7 @@ def public(release: Release) -> dict[str, Any]:
         "stopped_early": release.stopped_early,
         "templates": kept_promises(release),
         "attributes": attributes(release),
+        "warnings": list(release.warnings),
         "note": "The templates were recounted on the released rows alone.",
     }
 
@@ -202,7 +205,7 @@ def verify_summary(proof: Proof) -> dict[str, Any]:
     """What ``verify --json`` prints."""
     return {
         "rows": proof.rows,
-        "holds": proof.holds and not proof.unchecked,
+        "holds": None if proof.holds and proof.unchecked else proof.holds,
         "templates": [
             about(finding.promise)
             | {"after": plain(finding.value), "groups": finding.groups, "holds": finding.holds}

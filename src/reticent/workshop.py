@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reticent.errors import InputError, did_you_mean, quoted
-from reticent.pipeline import read
+from reticent.pipeline import inputs, read
 
 if TYPE_CHECKING:
     from reticent.table.files import Reading
@@ -25,10 +25,11 @@ def draft(
     """Draft a commented policy from a whole table, and write it if asked."""
     from reticent import drafting
     from reticent.table.files import Reading
-    from reticent.table.output import check_free, whole_file
+    from reticent.table.output import check_free, refuse_inputs, whole_file
 
     if output is not None:
         check_free(Path(output), force=force)
+        refuse_inputs([Path(output)], inputs(data))
     table, _ = read(data, reading)
     if not table.rows:
         raise InputError("the table has no rows", where=table.name)
@@ -69,11 +70,12 @@ def make_taxonomy(
     """Make a taxonomy from the values of a column, in one of four ways."""
     from reticent.table import making, taxonomy
     from reticent.table.files import Reading
-    from reticent.table.output import check_free
+    from reticent.table.output import check_free, refuse_inputs
 
     if sum([prefix is not None, date, bins is not None, equal is not None]) != 1:
         raise InputError("choose one of --prefix, --date, --bins and --equal")
     check_free(Path(output), force=force)
+    refuse_inputs([Path(output)], inputs(data))
     reading = reading or Reading()
     values = [text for text in _column(data, column, reading).texts() if text is not None]
     if prefix is not None:

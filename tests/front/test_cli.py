@@ -771,8 +771,11 @@ def test_a_dropped_column_that_is_still_there_is_a_violation() -> None:
 def test_what_typed_files_carry_is_a_violation() -> None:
     release("-o", "out.parquet")
     frame = pd.read_parquet("out.parquet")
-    frame.to_parquet("plain.parquet")  # pandas describes its index in the metadata
-    run("verify", "plain.parquet", "-p", "policy.toml", code=1)
+    frame.to_parquet("plain.parquet")  # pandas describes a plain count of rows in the metadata
+    run("verify", "plain.parquet", "-p", "policy.toml")
+    frame.attrs["source"] = "the hospital's own table"
+    frame.to_parquet("attrs.parquet")
+    run("verify", "attrs.parquet", "-p", "policy.toml", code=1)
     frame.set_index("Sick").to_parquet("index.parquet")
     run("verify", "index.parquet", "-p", "policy.toml", code=1)
     table = pq.read_table("out.parquet")

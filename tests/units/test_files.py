@@ -460,12 +460,18 @@ def test_each_file_of_a_folder_is_sniffed_for_itself(tmp_path: Path) -> None:
 
 def test_files_that_do_not_belong_together(tmp_path: Path) -> None:
     file_of(tmp_path, f"a,b\n{SECRET},2\n", "1.csv")
-    file_of(tmp_path, f"b,a\n{SECRET},2\n", "2.csv")
+    file_of(tmp_path, f"b,c\n{SECRET},2\n", "2.csv")
     error = refusal(lambda: read(tmp_path))
     assert "2.csv" in str(error)
     assert 'the first file has "a", "b"' in str(error)
     file_of(tmp_path, "a\tb\n1\t2\n", "3.tsv")
     assert "different formats" in str(refusal(lambda: read(tmp_path)))
+
+
+def test_files_may_order_their_columns_differently(tmp_path: Path) -> None:
+    file_of(tmp_path, "a,b\n1,2\n", "1.csv")
+    file_of(tmp_path, "b,a\n4,3\n", "2.csv")
+    assert rows_of(read(tmp_path)) == [("1", "2"), ("3", "4")]
 
 
 def test_typed_files_that_do_not_belong_together(tmp_path: Path) -> None:

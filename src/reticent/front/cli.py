@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import json
 import os
@@ -53,22 +54,28 @@ class Say:
     def result(self, text: str, data: Any) -> None:
         """Print the answer, in words or for machines."""
         if self.json:
-            print(json.dumps(data, ensure_ascii=False))
+            _print(json.dumps(data, ensure_ascii=False))
         elif not self.quiet:
-            print(text)
+            _print(text)
 
     def note(self, *texts: str) -> None:
         """Tell something besides the answer."""
         if not self.quiet:
             for text in texts:
-                print(text, file=sys.stderr)
+                _print(text, sys.stderr)
 
     def failure(self, error: ReticentError) -> None:
         """Say what went wrong; to machines as well."""
         if self.json:
             problems = [problem.text(show_values=self.show_values) for problem in error.problems]
-            print(json.dumps({"error": type(error).__name__, "problems": problems}))
-        print(error.text(show_values=self.show_values), file=sys.stderr)
+            _print(json.dumps({"error": type(error).__name__, "problems": problems}))
+        _print(error.text(show_values=self.show_values), sys.stderr)
+
+
+def _print(text: str, stream: Any = None) -> None:
+    """Print; a reader who has gone, or a full disk behind a pipe, changes no result."""
+    with contextlib.suppress(OSError, ValueError):
+        print(text, file=stream)
 
 
 def _version(wanted: bool) -> None:
@@ -158,7 +165,7 @@ def _failing_well(say: Say) -> Iterator[None]:
         say.failure(error)
         raise typer.Exit(error.exit_code) from None
     except KeyboardInterrupt:
-        say.failure(Stopped("Stopped before there was anything to write."))
+        say.failure(Stopped("Stopped; nothing was written."))
         raise typer.Exit(130) from None
     except (typer.Exit, BrokenPipeError):
         raise
@@ -166,6 +173,9 @@ def _failing_well(say: Say) -> Iterator[None]:
         say.failure(InputError("there is not enough memory for this table"))
         raise typer.Exit(2) from None
     except Exception as error:
+        if "nterrupt" in f"{type(error).__name__} {error}":  # the verifier's database says it so
+            say.failure(Stopped("Stopped; nothing was written."))
+            raise typer.Exit(130) from None
         _trace(say, error)
         kind = type(error).__name__
         say.failure(
@@ -266,7 +276,7 @@ def release(
     ] = None,
     max_steps: Annotated[int | None, typer.Option(min=0, help="Stop after so many steps.")] = None,
     time_limit: Annotated[
-        float | None, typer.Option(min=0, help="Stop searching after so many seconds.")
+        float | None, typer.Option(min=0, help="Stop searching so many seconds after the start.")
     ] = None,
 ) -> None:
     """Mask a table so that it keeps every promise of a policy."""
@@ -376,7 +386,9 @@ def policy_check(
     """Report every problem of a policy, and of its fit to a table."""
     from reticent import pipeline
 
-    found = pipeline.check(policy, data, reading=reading)
+    checked = pipeline.check(policy, data, reading=reading)
+    found = checked.policy
+    say.note(*(f"Warning: {w}" for w in checked.warnings))
     promises = [promise.text for promise in found.promises]
     said = "\n".join(f"  {text}" for text in promises)
     fits = f" and fits {data}" if data else ""
@@ -459,7 +471,7 @@ def sample(
     rows: Annotated[int, typer.Option(help="How many.")] = 1000,
     seed: Annotated[int, typer.Option(help="The same seed makes the same rows.")] = 1,
 ) -> None:
-    """Make invented data to try things on; into a folder, with a policy for it."""
+    """Make invented data to try things on; into a folder, tables come with a policy."""
     from reticent import workshop
 
     written = workshop.make_sample(kind, rows, seed, output=output, force=say.force)
@@ -494,11 +506,9 @@ def main() -> None:
         code = leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
     else:
         code = 0
-    try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except BrokenPipeError:
-        code = code or 1
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, full or none
+            stream.flush()
     os._exit(code)
 
 

@@ -7,7 +7,6 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from reticent.privacy.promises import Anonymity, Promise
-from reticent.report import plain
 
 if TYPE_CHECKING:
     from reticent.pipeline import Release, Risk
@@ -40,6 +39,8 @@ def table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 def _cell(value: Any) -> str:
     if value is None:
         return "-"
+    if isinstance(value, Fraction) and value.denominator > 1:
+        return f"{value} ({float(value):.1%})"
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
 
 
@@ -104,8 +105,8 @@ def risk(found: Risk) -> str:
         else:
             above = ", ".join(f"{n:,} above {level}" for level, n in exposure.above.items())
             lines.append(
-                f"  the surest inference has confidence {plain(exposure.value)}; "
-                f"{exposure.breaking:,} are above {promise.at_most} ({above})."
+                f"  the surest inference has confidence {_cell(exposure.value)}; "
+                f"{exposure.breaking:,} inferences are above {promise.at_most} ({above})."
             )
     return "\n".join(lines)
 

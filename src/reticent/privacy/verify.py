@@ -9,8 +9,13 @@ an index, metadata of the source.
 
 from __future__ import annotations
 
+import json
+import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from fractions import Fraction
@@ -22,7 +27,12 @@ from typing import Any
 from reticent.errors import InputError, Problem, quoted
 from reticent.privacy.promises import Anonymity, Confidence, Promise
 
+_TYPES_ONLY = {
+    b"ARROW:schema", b"PARQUET:field_id",
+    b"_PL_CATEGORICAL", b"_PL_CATEGORICAL2", b"_PL_ENUM_VALUES", b"_PL_ENUM_VALUES2",
+}  # fmt: skip
 _ALONE = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+_NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?")
 _INTERVAL = re.compile(r"\[(?P<low>[^,\[\]()]+),(?P<high>[^,\[\]()]+)(?P<end>[\])])")
 
 
@@ -90,7 +100,7 @@ def verify(source: Source, rules: Rules) -> Proof:
     import duckdb
 
     _refuse_lacking(rules, source)
-    with TemporaryDirectory() as spill, duckdb.connect(config=_ALONE) as database:
+    with _spill_folder() as spill, duckdb.connect(config=_ALONE) as database:
         database.execute(f"SET temp_directory = {_text(spill)}")  # readable by its owner alone
         for name, table in source.tables.items():
             database.register(name, table)
@@ -98,6 +108,20 @@ def verify(source: Source, rules: Rules) -> Proof:
         _refuse_foreign_labels(counted, rules)
         findings = tuple(_recount(counted, promise, rules) for promise in rules.promises)
         return Proof(counted.rows, findings, tuple(_still_there(rules, source)))
+
+
+@contextmanager
+def _spill_folder() -> Iterator[str]:
+    """A folder of its owner's alone for what does not fit in memory.
+
+    What killed runs left there is removed.
+    """
+    for left in Path(tempfile.gettempdir()).glob("reticent-spill-*-*"):
+        pid = left.name.split("-")[2]
+        if pid.isdigit() and not Path(f"/proc/{pid}").exists() and os.access(left, os.W_OK):
+            shutil.rmtree(left, ignore_errors=True)
+    with TemporaryDirectory(prefix=f"reticent-spill-{os.getpid()}-") as folder:
+        yield folder
 
 
 class _Counted:
@@ -167,7 +191,7 @@ def _largest_confidence(counted: _Counted, promise: Confidence, rules: Rules) ->
         wanted = _is_present(column, rules)
         if values != "*":
             _refuse_absent(counted, promise, name, values)
-            wanted = f"{column} IN ({', '.join(map(_text, values))})"
+            wanted += f" AND {column} IN ({', '.join(map(_text, values))})"
         pairs = f"""
             WITH parts AS (
                 SELECT {over}, {column} AS value, sum(n) AS part
@@ -179,12 +203,8 @@ def _largest_confidence(counted: _Counted, promise: Confidence, rules: Rules) ->
                 FROM parts JOIN wholes ON {same} GROUP BY ALL
             )
         """
-        most = promise.at_most
-        broken = f"part * {most.denominator}::HUGEINT > whole * {most.numerator}::HUGEINT"
-        [(many, count)] = counted.ask(
-            f"{pairs} SELECT (SELECT count(*) FROM wholes), "
-            f"(SELECT coalesce(sum(times), 0) FROM pairs WHERE {broken})"
-        )
+        [(many,)] = counted.ask(f"{pairs} SELECT count(*) FROM wholes")
+        count = _above(counted, pairs, promise.at_most)
         # Floats only shortlist here; the largest is found, and the promise judged, exactly.
         top = counted.ask(
             f"{pairs} SELECT part, whole FROM pairs "
@@ -193,6 +213,18 @@ def _largest_confidence(counted: _Counted, promise: Confidence, rules: Rules) ->
         largest = max([largest, *(Fraction(int(part), int(whole)) for part, whole in top)])
         above, groups = above + int(count), int(many)
     return Finding(promise, above == 0, largest, groups, above)
+
+
+def _above(counted: _Counted, pairs: str, most: Fraction) -> int:
+    """How many inferences are surer than allowed; in Python where SQL's integers end."""
+    if most.denominator < 10**15:
+        broken = f"part * {most.denominator}::HUGEINT > whole * {most.numerator}::HUGEINT"
+        [(found,)] = counted.ask(
+            f"{pairs} SELECT coalesce(sum(times), 0) FROM pairs WHERE {broken}"
+        )
+        return int(found)
+    every = counted.ask(f"{pairs} SELECT part, whole, times FROM pairs")
+    return sum(int(n) for part, whole, n in every if Fraction(int(part), int(whole)) > most)
 
 
 def _refuse_absent(
@@ -292,10 +324,8 @@ def _is_interval(cell: str, bounds: Sequence[Any], fixed: bool) -> bool:
 def _point(end: Any) -> Any:
     """An end of an interval, or a bound of a policy, as something that can be compared."""
     if isinstance(end, str):
-        try:
+        if _NUMBER.fullmatch(end):
             return Fraction(end)
-        except (ValueError, ZeroDivisionError):
-            pass
         try:
             end = datetime.fromisoformat(end)
         except ValueError:
@@ -389,7 +419,24 @@ def baggage(table: Any) -> list[Problem]:
 
 def _told(metadata: Any) -> bool:
     """Whether metadata tell more than types; categories are looked at in the cells."""
-    return any(not key.startswith((b"ARROW:", b"PARQUET:", b"_PL_")) for key in metadata or {})
+    return any(
+        key not in _TYPES_ONLY and not (key == b"pandas" and _is_plain_index(value))
+        for key, value in (metadata or {}).items()
+    )
+
+
+def _is_plain_index(told: bytes) -> bool:
+    """Whether what pandas writes into files tells of no index but the count of rows."""
+    try:
+        described = json.loads(told)
+        indexes, notes = described["index_columns"], described.get("attributes")
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return False
+    return not notes and all(
+        isinstance(i, dict) and i.get("kind") == "range" and i.get("name") is None
+        and i.get("start") == 0 and i.get("step") == 1
+        for i in indexes
+    )  # fmt: skip
 
 
 def _unused(cells: Any) -> bool:

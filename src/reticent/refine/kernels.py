@@ -28,7 +28,13 @@ import numpy as np
 
 _BLOCK = 512  # rows whose columns are counted together: they stay in the first-level cache
 
-compiled = numba.njit(cache=True, nogil=True)
+
+def compiled(function):
+    """Compile a loop on first use, and keep the result where this machine lets us."""
+    try:
+        return numba.njit(cache=True, nogil=True)(function)
+    except RuntimeError:  # neither the package nor the user's home can be written to
+        return numba.njit(nogil=True)(function)
 
 
 @compiled

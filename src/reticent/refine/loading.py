@@ -18,7 +18,7 @@ def patience() -> str:
     """A word for the first run on a machine, when the loops must be compiled; else empty."""
     from reticent.refine import kernels
 
-    folder = Path(kernels.list_groups._cache.cache_path)
+    folder = Path(getattr(kernels.list_groups._cache, "cache_path", "") or "")
     if any(folder.glob("kernels.list_groups-*.nbi")):
         return ""
     return " (compiling the inner loops, once on this machine: some seconds)"

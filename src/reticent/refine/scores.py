@@ -61,6 +61,7 @@ class Goal:
         self.before: Counts = np.cumsum(by_class, axis=0)
         self.gain: Floats = np.zeros(slots)
         self.hidden: dict[int, Counts] = {}  # suppressed column → classes of its ⊥ records
+        self.alike: dict[int, tuple[NDArray[np.int64], Counts]] = {}
         self.squares = SquaredGroups(cuts) if utility == "discernibility" else None
 
     def count(self, low: int, high: int) -> Counts:
@@ -139,7 +140,8 @@ class Goal:
             return
         counts = self.before[live + 1] - self.before[live]
         if self.utility == "classification":
-            self.gain[live] = _two_part_gains(hidden, counts)
+            alike, kinds = self._alike(attribute)
+            self.gain[live] = _two_part_gains(hidden, kinds)[alike[live - first]]
         elif callable(self.utility):
             domain = self.cuts.domains[attribute]
             for slot, count in zip(live.tolist(), counts, strict=True):
@@ -149,6 +151,18 @@ class Goal:
                 self.gain[slot] = self._ask(attribute, label, labels, parts, hidden)
         else:
             self.gain[live] = counts.sum(axis=1)
+
+    def _alike(self, attribute: int) -> tuple[NDArray[np.int64], Counts]:
+        """The distinct class counts among a column's values, and which of them each value has.
+
+        A large domain has few: 100,000 values of a few records each are rated in microseconds.
+        """
+        if attribute not in self.alike:
+            first, bottom = self.cuts.span(attribute)
+            counts = np.diff(self.before[first : bottom + 1], axis=0)
+            kinds, alike = np.unique(counts, axis=0, return_inverse=True)
+            self.alike[attribute] = (alike.reshape(-1), kinds)
+        return self.alike[attribute]
 
     def _ask(
         self,

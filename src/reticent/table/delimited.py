@@ -13,7 +13,7 @@ import io
 import mmap
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -339,8 +339,13 @@ def _open(path: Path, mode: str, **how: Any) -> Any:
 
 @contextmanager
 def _bytes(path: Path) -> Iterator[mmap.mmap]:
-    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
-        yield view
+    with open(path, "rb") as file:
+        view = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        try:
+            yield view
+        finally:
+            with suppress(BufferError):  # an interrupted caller may still hold a part of it
+                view.close()
 
 
 @contextmanager

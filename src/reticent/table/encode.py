@@ -7,6 +7,7 @@ tie order (taxonomy order, code point order, lower bound) is simply the order of
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -131,6 +132,11 @@ def discretized(
         column.name, "discretize", _map(column, codes, count + missing), count + missing, marker,
         root=None, scale=scale, ends=ends,
     )  # fmt: skip
+    if missing and ends and domain.interval(0, count) == marker:
+        raise InputError(
+            f'the marker "{marker}" is also the label of the full interval', where=where,
+            do='choose another with  marker = "…".',
+        )  # fmt: skip
     if bins:
         return _fixed(domain, scale, bounds, missing)
     whole = Node(domain.interval(0, count), 0, count, learnt=True) if ends else None
@@ -141,7 +147,7 @@ def _fixed(domain: Domain, scale: Scale, bounds: Sequence[Any], missing: bool) -
     """A flat tree over fixed bins; codes stay those of the single points."""
     domain = replace(domain, bins=tuple(bounds))
     count = len(scale.points)
-    inner = np.searchsorted(scale.points, np.asarray(bounds[1:-1]), side="left").tolist()
+    inner = [int(np.searchsorted(scale.points, _at_least(scale, b))) for b in bounds[1:-1]]
     edges = [0, *inner, count]
     children = tuple(
         Node(domain.bin_label(i), edges[i], edges[i + 1]) for i in range(len(bounds) - 1)
@@ -197,6 +203,17 @@ def _bounds(scale: Scale, bounds: Sequence[Any] | None, where: str) -> list[Any]
         ) from None  # fmt: skip
 
 
+def _at_least(scale: Scale, bound: Any) -> Any:
+    """A bound for whole numbers as a whole number: floats beyond 2**53 would compare inexactly."""
+    whole = scale.kind == "number" and scale.points.dtype.kind in "iO"
+    return math.ceil(bound) if whole and isinstance(bound, float) else bound
+
+
+def _at_most(scale: Scale, bound: Any) -> Any:
+    whole = scale.kind == "number" and scale.points.dtype.kind in "iO"
+    return math.floor(bound) if whole and isinstance(bound, float) else bound
+
+
 def _refuse_marker(column: Column, texts: Sequence[str | None], marker: str) -> None:
     if marker in texts:
         rows = column.rows_of([texts.index(marker)])
@@ -209,7 +226,7 @@ def _refuse_marker(column: Column, texts: Sequence[str | None], marker: str) -> 
 
 
 def _refuse_outside(column: Column, scale: Scale, low: Any, high: Any, where: str) -> None:
-    outside = (scale.points < low) | (scale.points > high)
+    outside = (scale.points < _at_least(scale, low)) | (scale.points > _at_most(scale, high))
     codes = np.flatnonzero((scale.rank >= 0) & np.append(outside, False)[scale.rank])
     if len(codes):
         texts = column.texts()

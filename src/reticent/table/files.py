@@ -48,7 +48,11 @@ def paths_of(data: str | Path) -> list[Path]:
     if not found:
         raise InputError(f"no data file ({', '.join(SUFFIXES)}) is here", where=str(data))
     if len({suffix_of(p) for p in found}) > 1:
-        raise InputError(f"the {len(found)} files here have different formats", where=str(data))
+        formats = ", ".join(sorted({suffix_of(p) for p in found}))
+        raise InputError(
+            f"the {len(found)} files here have different formats: {formats}", where=str(data),
+            do="give a glob for those of one format.",
+        )  # fmt: skip
     return found
 
 
@@ -73,6 +77,8 @@ def parse(data: str | Path, reading: Reading | None = None, suffix: str | None =
     parts: list[pa.Table] = []
     for path in paths_of(data):
         part = _read_arrow(path, suffix or suffix_of(path), reading, notes)
+        if parts and set(part.column_names) == set(parts[0].column_names):
+            part = part.select(parts[0].column_names)  # the order of columns may differ
         if parts and part.column_names != parts[0].column_names:
             raise InputError(
                 "its columns are not those of the first file",

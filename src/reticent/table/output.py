@@ -12,7 +12,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -148,6 +148,12 @@ def write(sheet: Sheet, path: Path, suffix: str) -> None:
             _print(sheet, file, suffix)
 
 
+def write_text(path: Path, text: str) -> None:
+    """Write text and see it to the disk."""
+    path.write_text(text, encoding="utf-8")
+    _sync(path)
+
+
 def delimiter_of(suffix: str) -> str:
     """The delimiter a text format is written with."""
     return "\t" if suffix.startswith(".tsv") else ","
@@ -229,6 +235,8 @@ def check_free(path: Path, *, force: bool, holds: Collection[str] = ()) -> None:
         raise InputError(
             f"there is no folder {path.parent}", where=str(path), do="create it first."
         )
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise InputError("this is no ordinary file", where=str(path), do="choose another name.")
     if path.exists() and not force:
         raise InputError(
             "the output exists already", where=str(path), do="choose another name or add --force."
@@ -244,13 +252,30 @@ def check_free(path: Path, *, force: bool, holds: Collection[str] = ()) -> None:
         raise InputError(f"the folder {path.parent} cannot be written to", where=str(path))
 
 
+def refuse_inputs(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
+    """Refuse to write over what the same run reads, whatever --force says."""
+    read = {path.resolve() for path in inputs}
+    for output in outputs:
+        place = output.resolve()
+        if any(path == place or place in path.parents for path in read):
+            raise InputError(
+                "this is, or holds, an input of the same run",
+                where=str(output),
+                why="it would be lost.",
+                do="choose another name.",
+            )
+
+
 def repair(path: Path) -> None:
     """Clear away what killed runs left beside `path`, and finish an interrupted swap of folders."""
     if not path.parent.is_dir():
         return
     for other in sorted(path.parent.iterdir()):
         match = _LEFTOVER.fullmatch(other.name)
-        if not match or match["name"] != path.name or _alive(int(match["pid"])):
+        if not match or match["name"] != path.name or other in _ours:
+            continue
+        pid = int(match["pid"])  # in containers a later run may have the number of a killed one
+        if pid != os.getpid() and _alive(pid):
             continue
         if match["what"] == "old" and not path.exists():
             other.rename(path)
@@ -270,8 +295,13 @@ def _alive(pid: int) -> bool:
     return True
 
 
+_ours: set[Path] = set()  # temporary names of this very process
+
+
 def _beside(path: Path, what: str) -> Path:
-    return path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.reticent-{what}")
+    name = f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.reticent-{what}"
+    _ours.add(path.with_name(name))
+    return path.with_name(name)
 
 
 @contextlib.contextmanager

@@ -6,12 +6,14 @@ rows of the same kind, and can be kept as JSON beside a release.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from reticent.errors import InputError, Problem, listed
 from reticent.table.schema import Column, recode, scale_of, shortest
@@ -57,8 +59,9 @@ class Recoding:
         for code, text in enumerate(column.texts()):
             label = self._missing() if text is None else self._label(text)
             if label is None and text is not None:
-                strange.append(code)
                 label = self.other
+                if self.mask != "suppress":  # there, hidden values and new ones look alike
+                    strange.append(code)
             shown.append(label or None)
         if strange and self.other is None:
             texts = column.texts()
@@ -84,15 +87,14 @@ class Recoding:
                 f"this column holds {scale.kind}s where {self.kind}s were masked before",
                 where=f'column "{self.column}"',
             )
-        lows = np.array([interval.low for interval in self.intervals])
-        at = np.searchsorted(lows, scale.points, side="right") - 1
+        at = _places(scale.points, [interval.low for interval in self.intervals])
         last = self.intervals[-1].high
         shown: list[str | None] = []
         strange = []
         for code, rank in enumerate(scale.rank.tolist()):
             if rank < 0:
                 shown.append(self._missing() or None)
-            elif at[rank] < 0 or scale.points[rank] > last:
+            elif at[rank] < 0 or _plain(scale.points[rank]) > last:
                 strange.append(code)
                 shown.append(self.other)
             else:
@@ -130,3 +132,20 @@ class Recoding:
             plain["decimal"],
             plain["date_format"],
         )
+
+
+def _places(points: NDArray[Any], lows: Sequence[Any]) -> Any:
+    """In which interval each point lies: the last whose low end is not above it; -1 if none.
+
+    NumPy compares whole numbers with fractions as floats, which beyond 2**53 is not exact; Python
+    compares them exactly.
+    """
+    if len({type(low) for low in lows}) == 1 and points.dtype != object:
+        bounds = np.array(lows)
+        if bounds.dtype == points.dtype:
+            return np.searchsorted(bounds, points, side="right") - 1
+    return [bisect_right(lows, _plain(point)) - 1 for point in points]
+
+
+def _plain(point: Any) -> Any:
+    return point.item() if isinstance(point, np.generic) else point

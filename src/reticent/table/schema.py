@@ -269,7 +269,7 @@ def kind_of(column: Column, *, decimal: str = ".", date_format: str | None = Non
                 _microseconds(moment)
         except (ValueError, OverflowError):
             return "text"
-        return "date" if pure or _are_dates(parsed, date_format) else "timestamp"
+        return "date" if pure or _has_no_clock(date_format) else "timestamp"
     return "text"
 
 
@@ -277,7 +277,7 @@ def _all_match(values: pa.Array, pattern: str) -> bool:
     return bool(pc.all(pc.match_substring_regex(values, pattern)).as_py())
 
 
-def _are_dates(parsed: Sequence[datetime], date_format: str | None) -> bool:
+def _has_no_clock(date_format: str | None) -> bool:
     """A told format without a time of day gives dates."""
     return bool(date_format) and not re.search("%[HIMSfcX]", date_format or "")
 
@@ -332,7 +332,7 @@ def scale_of(column: Column, *, decimal: str = ".", date_format: str | None = No
             do='use  mask = "suppress"  or a taxonomy.',
         )
     zoned = False
-    if kind == "text" and (date_format or _mostly(column, _TIMESTAMP)):
+    if kind == "text" and _mostly_times(column, date_format):
         _refuse_non_times(column, date_format)
         raise AssertionError("a column of times counts as text")
     if _is_text(arrow) and kind in ("text", "number"):
@@ -351,22 +351,27 @@ def scale_of(column: Column, *, decimal: str = ".", date_format: str | None = No
     return Scale(kind, points, ranks, zoned)
 
 
-def _mostly(column: Column, pattern: str) -> bool:
-    present = column.values.drop_null()
-    matching = pc.sum(pc.match_substring_regex(present, pattern)).as_py() or 0
-    return 2 * matching > len(present) > 0
+def _mostly_times(column: Column, date_format: str | None) -> bool:
+    present = column.values.drop_null().to_pylist()
+    times = sum(_is_time(text, date_format) for text in present)
+    return 2 * times >= len(present) > 0 if date_format else 2 * times > len(present)
+
+
+def _is_time(text: str, date_format: str | None) -> bool:
+    if not date_format and not re.match(_TIMESTAMP, text):
+        return False
+    try:
+        _microseconds(_parse_time(text, date_format))
+    except (ValueError, OverflowError):
+        return False
+    return True
 
 
 def _refuse_non_times(column: Column, date_format: str | None) -> None:
     """Say which values of a column of times are none."""
 
     def is_bad(text: str | None) -> bool:
-        try:
-            if text is not None:
-                _microseconds(_parse_time(text, date_format))
-        except (ValueError, OverflowError):
-            return True
-        return False
+        return text is not None and not _is_time(text, date_format)
 
     wanted = f"dates of the form {date_format}" if date_format else "ISO dates or timestamps"
     _refuse(column, [is_bad(text) for text in column.texts()], wanted, _TIME_HINT)
@@ -400,8 +405,8 @@ def _numbers_from_text(column: Column, decimal: str) -> list[Any]:
     cells = [None if text is None else text.strip() for text in column.texts()]
     too_long = [c is not None and len(c) > _LONGEST_NUMBER for c in cells]
     _refuse(column, too_long, "a number of bearable length", "")
-    if decimal != ".":
-        cells = [c if c is None or "." in c else c.replace(decimal, ".") for c in cells]
+    if decimal != ".":  # a point would be a thousands mark: no number we can be sure of
+        cells = [c if c is None else c.replace(".", "?").replace(decimal, ".") for c in cells]
     bad = [c is not None and not _NUMBER.fullmatch(c) for c in cells]
     _refuse(column, bad, "a number, an ISO date or an ISO timestamp", _number_hint(decimal))
     whole = all(c is None or c.lstrip("+-").isdigit() for c in cells)
