@@ -218,7 +218,9 @@ def _load_engine() -> None:
 
 
 def _load_verifier() -> None:
-    import duckdb  # noqa: F401
+    import duckdb
+
+    duckdb.connect().close()  # the first connection of a process takes longest
 
 
 def read(data: Any, reading: Reading | None = None) -> tuple[Table, str]:

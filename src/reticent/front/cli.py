@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import inspect
 import json
 import os
@@ -499,6 +500,7 @@ def main() -> None:
     Taking the interpreter down tidily costs 0.2 to 0.3 s after a large table, for nothing: files
     are synced and renamed by now, and no thread has anything left to do.
     """
+    gc.disable()  # a command is short, and imports alone would be swept a dozen times
     sys.meta_path.insert(0, _NotNeeded)
     try:
         app()

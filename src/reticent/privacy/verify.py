@@ -143,6 +143,10 @@ class _Counted:
         answer: list[tuple[Any, ...]] = self.database.execute(sql, list(given)).fetchall()
         return answer
 
+    def make(self, name: str, sql: str) -> None:
+        """Keep the rows of a query for further ones."""
+        self.database.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {sql}")
+
     def list(self, names: Iterable[str]) -> str:
         """Columns as SQL lists them."""
         return ", ".join(self.column[name] for name in names)
@@ -192,38 +196,35 @@ def _largest_confidence(counted: _Counted, promise: Confidence, rules: Rules) ->
         if values != "*":
             _refuse_absent(counted, promise, name, values)
             wanted += f" AND {column} IN ({', '.join(map(_text, values))})"
-        pairs = f"""
-            WITH parts AS (
-                SELECT {over}, {column} AS value, sum(n) AS part
-                FROM counted WHERE {wanted} GROUP BY ALL
-            ), wholes AS (
-                SELECT {over}, sum(n) AS whole FROM counted GROUP BY ALL
-            ), pairs AS (
-                SELECT part, whole, count(*) AS times
-                FROM parts JOIN wholes ON {same} GROUP BY ALL
-            )
-        """
-        [(many,)] = counted.ask(f"{pairs} SELECT count(*) FROM wholes")
-        count = _above(counted, pairs, promise.at_most)
+        counted.make("wholes", f"SELECT {over}, sum(n) AS whole FROM counted GROUP BY ALL")
+        counted.make(
+            "parts",
+            f"SELECT {over}, {column} AS value, sum(n) AS part FROM counted WHERE {wanted} "
+            "GROUP BY ALL",
+        )
+        counted.make(
+            "pairs",
+            "SELECT part, whole, count(*) AS times "
+            f"FROM parts JOIN wholes ON {same} GROUP BY part, whole",
+        )
+        [(groups,)] = counted.ask("SELECT count(*) FROM wholes")
+        above += _above(counted, promise.at_most)
         # Floats only shortlist here; the largest is found, and the promise judged, exactly.
         top = counted.ask(
-            f"{pairs} SELECT part, whole FROM pairs "
+            "SELECT part, whole FROM pairs "
             "WHERE part / whole >= (SELECT max(part / whole) FROM pairs) - 1e-9"
         )
         largest = max([largest, *(Fraction(int(part), int(whole)) for part, whole in top)])
-        above, groups = above + int(count), int(many)
-    return Finding(promise, above == 0, largest, groups, above)
+    return Finding(promise, above == 0, largest, int(groups), above)
 
 
-def _above(counted: _Counted, pairs: str, most: Fraction) -> int:
+def _above(counted: _Counted, most: Fraction) -> int:
     """How many inferences are surer than allowed; in Python where SQL's integers end."""
     if most.denominator < 10**15:
         broken = f"part * {most.denominator}::HUGEINT > whole * {most.numerator}::HUGEINT"
-        [(found,)] = counted.ask(
-            f"{pairs} SELECT coalesce(sum(times), 0) FROM pairs WHERE {broken}"
-        )
+        [(found,)] = counted.ask(f"SELECT coalesce(sum(times), 0) FROM pairs WHERE {broken}")
         return int(found)
-    every = counted.ask(f"{pairs} SELECT part, whole, times FROM pairs")
+    every = counted.ask("SELECT part, whole, times FROM pairs")
     return sum(int(n) for part, whole, n in every if Fraction(int(part), int(whole)) > most)
 
 

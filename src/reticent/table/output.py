@@ -20,7 +20,6 @@ from typing import IO
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from reticent.errors import InputError
@@ -106,6 +105,8 @@ def _by_printed_cell(column: Column) -> tuple[Column, Codes | None]:
     Bytes of UTF-8 rise with code points, so Arrow's order of text is the order wanted. Where two
     values print alike (null and empty text, 0.0 and -0.0) also says the rank of each code's cell.
     """
+    import pyarrow.compute as pc
+
     if pa.types.is_string(column.values.type) or pa.types.is_large_string(column.values.type):
         printed = column.values
     else:
@@ -160,6 +161,8 @@ def delimiter_of(suffix: str) -> str:
 
 
 def _print(sheet: Sheet, file: IO[bytes] | gzip.GzipFile, suffix: str) -> None:
+    import pyarrow.compute as pc
+
     delimiter = delimiter_of(suffix)
     file.write((delimiter.join(_quoted(n, delimiter) for n in sheet.names) + "\n").encode())
     last = len(sheet.names) - 1

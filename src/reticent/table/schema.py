@@ -16,7 +16,6 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from reticent.errors import InputError, Problem, listed
@@ -96,6 +95,8 @@ def smallest(count: int) -> type[np.unsignedinteger[Any]]:
 
 def encode(name: str, cells: pa.ChunkedArray | pa.Array) -> Column:
     """Read an Arrow column of any plain type into codes."""
+    import pyarrow.compute as pc
+
     if pa.types.is_dictionary(cells.type):  # a user's categories: may hold unused or repeated ones
         cells = _decoded(cells)
     if pa.types.is_string_view(cells.type) or pa.types.is_string(cells.type):
@@ -274,6 +275,8 @@ def kind_of(column: Column, *, decimal: str = ".", date_format: str | None = Non
 
 
 def _all_match(values: pa.Array, pattern: str) -> bool:
+    import pyarrow.compute as pc
+
     return bool(pc.all(pc.match_substring_regex(values, pattern)).as_py())
 
 
