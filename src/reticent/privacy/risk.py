@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,7 +49,7 @@ def small_groups(
         sizes = np.add.reduceat((marked.columns[-1] > 0).astype(np.int64), starts)
         records = np.add.reduceat(marked.counts, starts)
         groups = tuple(column[starts] for column in marked.columns[:-1])
-    order = np.argsort(sizes, kind="stable")[:worst]
+    order = _lowest(sizes, worst)
     small = sizes < promise.k
     return Exposure(
         promise,
@@ -83,9 +84,8 @@ def sure_inferences(
         breaking += _count_above(parts, wholes, promise.at_most)
         for level in LEVELS:
             above[level] += _count_above(parts, wholes, Fraction(level))
-        order = np.argsort(-(parts / wholes), kind="stable") if len(parts) else parts
         # Floats only shortlist: confidences equal up to rounding are compared exactly.
-        for i in order[: max(worst, 64)].tolist():
+        for i in _lowest(-(parts / wholes), max(worst, 64)).tolist():
             confidence = Fraction(int(parts[i]), int(wholes[i]))
             largest = max(largest, confidence)
             if confidence > promise.at_most:
@@ -94,6 +94,19 @@ def sure_inferences(
     return Exposure(
         promise, largest, count, breaking, above, tuple(dict.fromkeys(g for _, g in picked))[:worst]
     )
+
+
+def _lowest(numbers: NDArray[Any], count: int) -> NDArray[np.int64]:
+    """The positions of the `count` lowest numbers, lowest first, ties in order.
+
+    Sorting all of a million groups for twenty of them took longer than counting them.
+    """
+    if not 0 < count < len(numbers):
+        return np.argsort(numbers, kind="stable")[:count]
+    limit = np.partition(numbers, count)[count]
+    low = np.flatnonzero(numbers < limit)
+    low = np.concatenate([low, np.flatnonzero(numbers == limit)[: count - len(low)]])
+    return low[np.argsort(numbers[low], kind="stable")]
 
 
 def _count_above(parts: NDArray[np.int64], wholes: NDArray[np.int64], level: Fraction) -> int:
