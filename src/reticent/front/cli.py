@@ -211,7 +211,7 @@ def _watching(say: Say) -> Iterator[Watch]:
 
     before = signal.signal(signal.SIGINT, interrupted)
     shown: Any = None
-    if sys.stderr.isatty() and not say.quiet:
+    if sys.stderr and sys.stderr.isatty() and not say.quiet:
         from rich.console import Console
 
         shown = Console(stderr=True).status("reading")

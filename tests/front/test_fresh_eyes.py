@@ -1,0 +1,261 @@
+"""What people met when they first used the product: each a family of mistakes that stays mended."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import reticent
+from reticent import Policy, pipeline
+from reticent.errors import Broken, InputError, Unsatisfiable
+from reticent.refine.measures import SmallestGroup
+from reticent.workshop import draft, make_sample
+
+RETICENT = Path(sys.executable).with_name("reticent")
+POLICY = """
+class = "C"
+keep = ["W"]
+[attributes.Job]
+mask = "generalize"
+taxonomy = "job.csv"
+[[anonymity]]
+over = ["Job"]
+k = 2
+"""
+
+
+@pytest.fixture
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data.csv").write_text("Job,W,C\n" + "Cook,a,y\nCook,b,n\nMover,a,y\nMover,b,n\n")
+    (tmp_path / "job.csv").write_text("Cook,ANY\nMover,ANY\n")
+    (tmp_path / "policy.toml").write_text(POLICY)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["data.csv", "job.csv", "policy.toml", "."])
+@pytest.mark.parametrize("way", ["output", "trace"])
+def test_force_never_replaces_an_input(work: Path, name: str, way: str) -> None:
+    before = {path.name: path.read_bytes() for path in work.iterdir()}
+    output = work / (name if way == "output" else "out.csv")
+    trace = work / name if way == "trace" else None
+    with pytest.raises(InputError):
+        pipeline.release("data.csv", "policy.toml", output=output, trace=trace, force=True)
+    assert {path.name: path.read_bytes() for path in work.iterdir()} == before
+
+
+def test_drafts_and_masked_rows_never_replace_an_input(work: Path) -> None:
+    pipeline.release("data.csv", "policy.toml", output="release")
+    before = (work / "data.csv").read_bytes()
+    with pytest.raises(InputError, match="input"):
+        draft("data.csv", output="data.csv", force=True)
+    with pytest.raises(InputError, match="input"):
+        pipeline.apply("release", "data.csv", output="data.csv", force=True)
+    assert (work / "data.csv").read_bytes() == before
+
+
+def test_a_device_is_no_place_for_an_output(work: Path) -> None:
+    if not os.access("/dev/null", os.W_OK):
+        pytest.skip("there is no /dev/null here")
+    with pytest.raises(InputError, match="no ordinary file"):
+        pipeline.release("data.csv", "policy.toml", output="out.csv", trace="/dev/null", force=True)
+    assert not (work / "out.csv").exists()
+
+
+def test_output_and_trace_appear_together_or_not_at_all(
+    work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path, text: str) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("reticent.table.output.write_text", full)
+    with pytest.raises(InputError, match="No space left"):
+        pipeline.release("data.csv", "policy.toml", output="out.csv", trace="trace.jsonl")
+    assert not (work / "out.csv").exists()
+    assert not (work / "trace.jsonl").exists()
+
+
+def test_a_recipient_verifies_without_the_taxonomy(work: Path) -> None:
+    pipeline.release("data.csv", "policy.toml", output="release")
+    assert reticent.verify("release", "release/private/policy.toml").holds
+    (work / "job.csv").unlink()
+    for place in ("release", "release/public", "release/public/data.csv"):
+        assert reticent.verify(place, "policy.toml").holds
+    with pytest.raises(InputError, match="no taxonomy file"):
+        reticent.verify("data.csv", "policy.toml")
+
+
+def test_a_changed_file_is_told_from_the_released_one(work: Path) -> None:
+    pipeline.release("data.csv", "policy.toml", output="release")
+    data = work / "release/public/data.csv"
+    data.write_text(data.read_text().replace(",a,", ",z,"))
+    proof = reticent.verify("release", "policy.toml")
+    assert not proof.holds
+    assert "not the file that manifest.json describes" in proof.leftovers[0].text()
+
+
+def test_the_manifest_shows_no_label_below_the_cut(work: Path) -> None:
+    (work / "policy.toml").write_text(POLICY.replace("k = 2", "k = 4"))
+    pipeline.release("data.csv", "policy.toml", output="release")
+    manifest = json.loads((work / "release/public/manifest.json").read_text())
+    assert manifest["taxonomies"] == {"Job": {"ANY": {}}}
+
+
+@pytest.mark.parametrize("name", ["out.xlsx", "out.json", "out.zip"])
+def test_formats_that_cannot_be_written_are_refused(work: Path, name: str) -> None:
+    with pytest.raises(InputError, match="cannot be written"):
+        pipeline.release("data.csv", "policy.toml", output=name)
+
+
+def test_whole_numbers_beyond_floats_get_true_labels() -> None:
+    numbers = [2**53] * 3 + [2**53 + 1] * 3
+    table = pa.table({"N": numbers, "C": ["y"] * 3 + ["n"] * 3})
+    attributes = {"N": {"mask": "discretize", "range": [0.5, 1e19]}}
+    policy = Policy.from_data(
+        {"class": "C", "attributes": attributes, "anonymity": [{"over": ["N"], "k": 3}]}
+    )
+    labels = reticent.release(table, policy).table["N"].to_pylist()
+    assert sorted(set(labels)) == [f"[0.5,{2**53 + 1})", f"[{2**53 + 1},10000000000000000000]"]
+    assert sorted(labels.count(label) for label in set(labels)) == [3, 3]
+
+
+def test_search_and_verifier_must_agree_on_the_value(
+    work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def wrong(self: SmallestGroup) -> bool:
+        self.value = 3  # of 4 rows
+        return True
+
+    monkeypatch.setattr(SmallestGroup, "holds", wrong)
+    with pytest.raises(Broken):
+        pipeline.release("data.csv", "policy.toml", output="out.csv", max_steps=0)
+    assert not (work / "out.csv").exists()
+
+
+def test_a_point_is_no_decimal_where_the_comma_is(work: Path) -> None:
+    (work / "de.csv").write_text("x;k\n1.234;a\n3,5;b\n")
+    policy = Policy.from_data(
+        {"attributes": {"x": {"mask": "discretize"}}, "anonymity": [{"over": ["x", "k"], "k": 1}]}
+    )
+    with pytest.raises(InputError, match="1 of 2 distinct values are not"):
+        pipeline.release("de.csv", policy, reading=reticent.Reading(decimal=","))
+
+
+def test_numbers_and_dates_live_beside_each_other_under_a_date_format(work: Path) -> None:
+    (work / "de.csv").write_text("n;d\n007;24.12.2024\n008;25.12.2024\n")
+    policy = Policy.from_data(
+        {
+            "attributes": {"n": {"mask": "discretize"}, "d": {"mask": "discretize"}},
+            "anonymity": [{"over": ["n", "d"], "k": 1}],
+        }
+    )
+    reading = reticent.Reading(date_format="%d.%m.%Y")
+    shown = pipeline.release("de.csv", policy, reading=reading).cuts
+    assert shown["n"] == ["[7,8)", "[8,8]"]
+    assert shown["d"][0] == "[2024-12-24,2024-12-25)"
+
+
+@pytest.mark.parametrize("share", ["0." + "5" * 60, f"{10**40 - 1}/{10**40}"])
+def test_thresholds_of_any_length_are_exact(share: str) -> None:
+    table = pa.table({"J": ["a", "a", "b", "b"], "S": ["x", "y", "x", "y"]})
+    policy = Policy.from_data(
+        {"confidence": [{"over": ["J"], "sensitive": {"S": "*"}, "at_most": share}]}
+    )
+    assert reticent.release(table, policy).proof.holds
+
+
+def test_a_sensitive_value_that_means_missing_counts_for_nobody() -> None:
+    table = pa.table({"J": ["a", "a", "b", "b"], "S": ["?", "?", "x", "y"]})
+    template = {"over": ["J"], "sensitive": {"S": ["?"]}, "at_most": 0.5, "allow_absent": True}
+    policy = Policy.from_data({"missing_values": ["?"], "confidence": [template]})
+    found = reticent.release(table, policy)
+    assert found.cuts == {"J": ["a", "b"]}
+
+
+def test_almost_iso_dates_are_refused_in_words(work: Path) -> None:
+    (work / "d.csv").write_text("d\n2024-01-01\n2024-01-02\n20240103\n")
+    policy = Policy.from_data(
+        {"attributes": {"d": {"mask": "discretize"}}, "anonymity": [{"over": ["d"], "k": 1}]}
+    )
+    with pytest.raises(InputError, match="1 of 3 distinct values are not ISO dates"):
+        pipeline.release("d.csv", policy)
+
+
+def test_a_marker_may_not_look_like_the_full_interval() -> None:
+    table = pa.table({"A": [1, 2, None, 4]})
+    data = {
+        "marker": "[0,5]",
+        "attributes": {"A": {"mask": "discretize", "intervals": [0, 2, 5]}},
+        "anonymity": [{"over": ["A"], "k": 1}],
+    }
+    with pytest.raises(InputError, match="full interval"):
+        reticent.release(table, data)
+
+
+@pytest.mark.parametrize("content", ["[]", '{"format": 1}', '{"format": 1, "columns": {"a": 3}}'])
+def test_a_broken_recoding_is_bad_input(work: Path, content: str) -> None:
+    pipeline.release("data.csv", "policy.toml", output="release")
+    (work / "release/private/recoding.json").write_text(content)
+    with pytest.raises(InputError):
+        pipeline.apply("release", "data.csv", output="more.csv")
+
+
+def test_values_that_the_cut_hides_are_foreseen(work: Path) -> None:
+    make_sample("census", 500, 1, output="people")
+    pipeline.release("people/census.csv", "people/policy.toml", output="release")
+    done = pipeline.apply("release", "people/census.csv", output="again.csv")
+    assert done["unforeseen"] == {}
+
+
+def test_intervals_are_listed_as_they_rise() -> None:
+    table = pa.table({"A": list(range(120)), "C": [str(i // 10 % 2) for i in range(120)]})
+    shown = reticent.release(table, {"class": "C", "anonymity": [{"over": ["A"], "k": 5}]}).cuts[
+        "A"
+    ]
+    lows = [float(label[1:].split(",")[0]) for label in shown]
+    assert len(lows) > 5
+    assert lows == sorted(lows)
+
+
+def test_a_policy_that_cannot_be_kept_fails_its_check(work: Path) -> None:
+    (work / "policy.toml").write_text(POLICY.replace("k = 2", "k = 20"))
+    with pytest.raises(Unsatisfiable, match="lower k to 4"):
+        pipeline.check("policy.toml", "data.csv")
+
+
+def test_numbers_of_templates_stay_true_beside_broken_ones(work: Path) -> None:
+    template = '[[anonymity]]\nover = ["Job"]\nk = 2\n'
+    (work / "p.toml").write_text("[[anonymity]]\nover = []\nk = 2\n" + 2 * template)
+    with pytest.raises(InputError) as caught:
+        Policy.load("p.toml")
+    assert "[[anonymity]] 3: this template repeats [[anonymity]] 2" in str(caught.value)
+
+
+def test_plain_data_makes_a_policy_or_says_why_not() -> None:
+    with pytest.raises(InputError, match="without quotes"):
+        reticent.release(pa.table({"A": ["x"]}), {"anonymity": [{"over": ["A"], "k": "2"}]})
+
+
+@pytest.mark.net
+@pytest.mark.parametrize("streams", [">&-", "2>&-", ">/dev/full", "| true"])
+def test_a_reader_who_has_gone_changes_no_exit_code(work: Path, streams: str) -> None:
+    command = f"{RETICENT} release data.csv -p policy.toml -o out.csv {streams}"
+    done = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], capture_output=True)
+    assert done.returncode == 0, done.stderr
+    assert (work / "out.csv").exists()
+
+
+@pytest.mark.net
+def test_without_a_place_for_compiled_loops_it_still_works(work: Path) -> None:
+    code = (
+        "import numba.core.caching as c\n"
+        "c.CacheImpl._locator_classes = []\n"
+        "import reticent\n"
+        "reticent.release('data.csv', 'policy.toml', output='out.csv')\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert (work / "out.csv").exists()
