@@ -20,11 +20,11 @@ from reticent.table.schema import Column, Kind, Scale, Table, kind_of, scale_of,
 
 _IDENTIFIES = re.compile(
     r"(^|[_\W])(id|ids|uuid|guid|ssn|nhs|mrn|iban|name|surname|forename|email|e-?mail|phone|tel|"
-    r"mobile|fax|address|street|url|ip)($|[_\W])|(Id|ID|Name|Email|Phone)$",
+    r"telefon|handy|mobile|fax|address|street|url|ip)($|[_\W])|(Id|ID|Name|Email|Phone)$",
     re.IGNORECASE,
 )
 _SENSITIVE = re.compile(
-    r"diagnos|disease|illness|condition|hiv|test.?result|drug|medic|treat|religio|politic|union|"
+    r"diagnos|icd|disease|illness|condition|hiv|test.?result|drug|medic|treat|religio|politic|union|"
     r"sexual|criminal|convict|bankrupt|debt|salary|wage|disab|genetic",
     re.IGNORECASE,
 )
@@ -109,7 +109,7 @@ def draft(table: Table, reading: Reading, *, show_values: bool = False) -> str:
         role = next(role for role in ("class", "sensitive", "drop") if role in by_role)
         by_role["masked"] = by_role.pop(role)
     parts = [
-        _head(table),
+        _head(table, reading),
         _columns(by_role, _marker(table, by_role["masked"])),
         *(_attribute(g, table, reading, show_values) for g in by_role["masked"]),
         _promises(by_role, table.rows),
@@ -117,10 +117,18 @@ def draft(table: Table, reading: Reading, *, show_values: bool = False) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def _head(table: Table) -> str:
+def _head(table: Table, reading: Reading) -> str:
+    told = {
+        "--delimiter": reading.delimiter, "--encoding": reading.encoding,
+        "--decimal": None if reading.decimal == "." else reading.decimal,
+        "--date-format": reading.date_format,
+    }  # fmt: skip
+    options = " ".join(f"{option} {value!r}" for option, value in told.items() if value)
     return (
         f"# Drafted from {table.name}: {table.rows} rows, {len(table.columns)} columns.\n"
-        "# It is a start, not advice: lines marked  ?  are questions only you can answer.\n"
+        + (f"# Read with {options}: tell later commands the same.\n" if options else "")
+        + "".join(f"# {note}\n" for note in table.notes)
+        + "# It is a start, not advice: lines marked  ?  are questions only you can answer.\n"
     )
 
 
@@ -156,7 +164,7 @@ def _attribute(g: Guess, table: Table, reading: Reading, show_values: bool) -> s
     scale = _scale(table.columns[g.name], g.kind, reading)
     if scale is None:
         return (
-            f'{head}\nmask = "suppress"\n'
+            f'{head}\nmask = "suppress"\n{_looks_like(table.columns[g.name])}'
             '# ? Is there a taxonomy? Then  mask = "generalize"  and  taxonomy = "file.csv"  '
             "keep more.\n"
         )
@@ -167,6 +175,23 @@ def _attribute(g: Guess, table: Table, reading: Reading, show_values: bool) -> s
         f'{head}\nmask = "discretize"\n'
         f"# range = {ends}  # ? Without it the real smallest and largest values are published.\n"
     )
+
+
+_FORMS = {
+    r"\d{1,2}\.\d{1,2}\.\d{4}": "dates such as 24.12.2025: read them with --date-format %d.%m.%Y",
+    r"\d{1,2}/\d{1,2}/\d{4}": "dates such as 24/12/2025: read them with --date-format %d/%m/%Y",
+    r"-?\d+,\d+": "numbers with a decimal comma: read them with --decimal ,",
+    r"-?(0|[1-9]\d*)(\.\d+)?": 'numbers with gaps: name what means one, as missing_values = ["?"]',
+}
+
+
+def _looks_like(column: Column) -> str:
+    """A question about text that is mostly something else."""
+    texts = [text for text in column.texts() if text]
+    for pattern, words in _FORMS.items():
+        if sum(bool(re.fullmatch(pattern, text)) for text in texts) > 0.7 * len(texts):
+            return f"# ? Most values look like {words}.\n"
+    return ""
 
 
 def _scale(column: Column, kind: Kind, reading: Reading) -> Scale | None:
@@ -187,12 +212,18 @@ def _promises(by_role: dict[str, list[Guess]], rows: int) -> str:
         f"[[anonymity]]\nover = [{over}]\nk = {max(1, min(10, rows))}  "
         "# ? How many people must share whatever is known of one?\n"
     )
+    for g in by_role.get("drop", []):
+        if 1 < g.distinct < 0.9 * (rows - g.missing):
+            text += (
+                f"# of = [{_quoted(g.name)}]  # ? Several records of one person? Count persons.\n"
+            )
     for g in by_role.get("sensitive", []):
         bound = min(1.0, max(0.5, math.ceil(20 * g.largest + 1) / 20))
         text += (
             f"\n[[confidence]]  # {_quoted(g.name)}: {g.looks}; {g.reason}\nover = [{over}]\n"
             f'sensitive = {{ {_quoted(g.name)} = "*" }}  # ? Or only some values: ["…"]\n'
-            f"at_most = {bound:g}  # ? How sure may anybody be?\n"
+            f"at_most = {bound:g}  # ? How sure may anybody be? The commonest value set this; "
+            "list the harmful ones to ask for less.\n"
         )
     return text
 
