@@ -97,13 +97,42 @@ def _split(
     if parts == 1:
         tally[touched[0]] = 0
         return 1
+    width = words.shape[1]
+    if parts == 2:  # the usual case: only the smaller part leaves its place, for a moment
+        larger = touched[0] if tally[touched[0]] >= tally[touched[1]] else touched[1]
+        tally[touched[0]] = 0
+        tally[touched[1]] = 0
+        to = start
+        out = start
+        for i in range(start, end):
+            if current[rows[i, column]] != larger:
+                for j in range(width):
+                    spare_words[out, j] = words[i, j]
+                spare_weights[out] = weights[i]
+                if len(marks) > 0:
+                    spare_marks[out] = marks[i]
+                out += 1
+                continue
+            if to < i:
+                for j in range(width):
+                    words[to, j] = words[i, j]
+                weights[to] = weights[i]
+                if len(marks) > 0:
+                    marks[to] = marks[i]
+            to += 1
+        words[to:end] = spare_words[start:out]
+        weights[to:end] = spare_weights[start:out]
+        if len(marks) > 0:
+            marks[to:end] = spare_marks[start:out]
+        end_of[start] = to
+        end_of[to] = end
+        return 2
     at = start
     for p in range(parts):
         size = tally[touched[p]]
         end_of[at] = at + size
         tally[touched[p]] = at  # from here on: where the next row of this part goes
         at += size
-    width = words.shape[1]
     for i in range(start, end):
         slot = current[rows[i, column]]
         to = tally[slot]

@@ -138,11 +138,12 @@ class Goal:
         if not self._beneficial(hidden):
             self.cuts.drop(live)
             return
-        counts = self.before[live + 1] - self.before[live]
         if self.utility == "classification":
             alike, kinds = self._alike(attribute)
             self.gain[live] = _two_part_gains(hidden, kinds)[alike[live - first]]
-        elif callable(self.utility):
+            return
+        counts = self.before[live + 1] - self.before[live]
+        if callable(self.utility):
             domain = self.cuts.domains[attribute]
             for slot, count in zip(live.tolist(), counts, strict=True):
                 label = domain.leaves[slot - first]
