@@ -595,7 +595,15 @@ class Checked:
 
 def check(policy_path: str | Path, data: Any = None, *, reading: Reading | None = None) -> Checked:
     """Look for every problem of a policy, and of its fit to a table if one is given."""
-    policy = _policy(policy_path)
+    from reticent.policy import PolicyError
+
+    try:
+        policy = _policy(policy_path)
+    except PolicyError as error:
+        if data is None or error.rest is None:
+            raise
+        columns = list(read(data, reading)[0].columns)
+        raise InputError([*error.problems, *error.rest.unknown(columns)]) from None
     if data is None:
         policy.taxonomies()
         return Checked(policy)

@@ -33,6 +33,7 @@ from reticent.privacy.promises import Anonymity, Cell, Confidence, Promise, Reco
 from reticent.table import taxonomy
 from reticent.table.taxonomy import Taxonomy
 
+_STAND_IN = "\0"  # begins names that no table has
 _PROMISES_NOTHING = "the policy promises nothing"
 Mask = Literal["generalize", "suppress", "discretize"]
 Utility = Literal["classification", "distortion", "discernibility"]
@@ -52,6 +53,14 @@ Tree = Annotated[
     str | dict[str, Any],
     WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "object"}]}),
 ]
+
+
+class PolicyError(InputError):
+    """A policy file with mistakes of form, and what is left of it without them."""
+
+    def __init__(self, problems: Iterable[Problem], rest: Policy | None) -> None:
+        super().__init__(problems)
+        self.rest = rest
 
 
 class Attribute(Record):
@@ -174,8 +183,11 @@ class Policy(Record):
         try:
             policy = cls.model_validate(data)
         except ValidationError as error:
-            meant = cls._meanings(data, error, source)
-            raise InputError([*_problems(error, data, where), *meant]) from None
+            formal = _problems(error, data, where)
+            rest = cls._well_formed_part(data, error, source)
+            meant = rest._contradictions() if rest else ()
+            found = [*formal, *(p for p in meant if p.what != _PROMISES_NOTHING)]
+            raise PolicyError(found, rest) from None
         policy._source, policy._text = source, text
         problems = list(policy._contradictions())
         if problems:
@@ -183,18 +195,18 @@ class Policy(Record):
         return policy
 
     @classmethod
-    def _meanings(
+    def _well_formed_part(
         cls, data: dict[str, Any], error: ValidationError, source: Path | None
-    ) -> list[Problem]:
-        """What cannot be meant in those parts of a file that are well formed."""
+    ) -> Policy | None:
+        """The policy without the parts that mistakes were found in, if it can stand."""
         for finding in error.errors():
             _prune(data, finding["loc"])
         try:
             rest = cls.model_validate(data)
         except ValidationError:
-            return []
+            return None
         rest._source = source
-        return [p for p in rest._contradictions() if p.what != _PROMISES_NOTHING]
+        return rest
 
     @property
     def promises(self) -> tuple[Promise, ...]:
@@ -269,7 +281,7 @@ class Policy(Record):
 
     def roles(self, columns: Sequence[str]) -> Roles:
         """Settle what each column of a table is for, or report every reason why not."""
-        problems = [*self._contradictions(), *self._unknown(columns), *self._roleless(columns)]
+        problems = [*self._contradictions(), *self.unknown(columns), *self._roleless(columns)]
         if problems:
             raise InputError(problems)
         return self.roles_in(columns)
@@ -309,10 +321,10 @@ class Policy(Record):
                 do='add each to drop, keep, an `over` or `sensitive`; or say keep = "*".',
             )
 
-    def _unknown(self, columns: Sequence[str]) -> Iterator[Problem]:
+    def unknown(self, columns: Sequence[str]) -> Iterator[Problem]:
         """Names in the policy that the table does not have."""
         for name, places in self._named().items():
-            if name not in columns:
+            if name not in columns and not name.startswith(_STAND_IN):
                 yield Problem(
                     f'there is no column "{name}"',
                     where=f"{self.name}, {listed(places, most=3)}",
@@ -454,7 +466,7 @@ def _prune(data: dict[str, Any], loc: Sequence[Any]) -> None:
         part.pop(rest[0], None)
     elif head in ("anonymity", "confidence") and isinstance(part, list) and rest:
         # A stand-in keeps the place, so that the numbers in other messages stay true.
-        nobody = f"\0{head} {rest[0]}"
+        nobody = f"{_STAND_IN}{head} {rest[0]}"
         count = (
             {"k": 1} if head == "anonymity" else {"sensitive": {nobody + "s": "*"}, "at_most": 1}
         )

@@ -235,6 +235,22 @@ def test_numbers_of_templates_stay_true_beside_broken_ones(work: Path) -> None:
     assert "[[anonymity]] 3: this template repeats [[anonymity]] 2" in str(caught.value)
 
 
+def test_mistakes_of_form_do_not_hide_unknown_columns(work: Path) -> None:
+    (work / "p.toml").write_text(
+        'keap = "*"\ndrop = ["Naem"]\n[[anonymity]]\nover = ["Jbo"]\nk = 2\n'
+    )
+    with pytest.raises(InputError) as caught:
+        pipeline.check("p.toml", "data.csv")
+    for words in ("keap", "Naem", "Jbo"):
+        assert words in str(caught.value)
+
+
+def test_an_open_quote_is_named_and_not_the_rows_it_tears(work: Path) -> None:
+    (work / "q.csv").write_text('a,b,c\n1,"x,3\n4,5,6\n')
+    with pytest.raises(InputError, match="quote that opens above line"):
+        pipeline.read("q.csv")
+
+
 def test_plain_data_makes_a_policy_or_says_why_not() -> None:
     with pytest.raises(InputError, match="without quotes"):
         reticent.release(pa.table({"A": ["x"]}), {"anonymity": [{"over": ["A"], "k": "2"}]})

@@ -20,10 +20,10 @@ Where we differ from the papers:
 
 1. Groups are kept per promise, over its own columns only, and rows are collapsed over those; the
    papers link one set of partitions over all columns (TIPS). Results are the same.
-2. Candidates keep a running extreme per promise, and go for good once invalid (test_twins).
+2. Candidates keep a running extreme per promise, and go for good once invalid (test_refine_twin).
 3. The erratum on redundant templates: `reticent.privacy.promises.implied`.
 4. Ties are pinned: attribute order, then value order; a later candidate must beat the best by more
-   than a billionth of it (test_laws, test_twins).
+   than a billionth of it (test_release_laws, test_refine_twin).
 5. With promises of both kinds, anonymity losses are divided by their start value, so that one kind
    does not drown the other.
 """

@@ -238,6 +238,8 @@ def _parse(path: Path, dialect: Dialect) -> pa.Table:
             continue
         if "UTF8" in reason or "codec" in reason:
             raise _NotUtf8 from None
+        if _holds_quotes(path, dialect):
+            _count_strictly(path, dialect)  # a quote may be what tears the rows
         raise InputError(_ragged(path, dialect)) from None
 
 
@@ -253,9 +255,18 @@ def _refuse_swallowed_rows(path: Path, dialect: Dialect, rows: int) -> None:
     """Refuse a quote that never closes, or closes in the middle of a cell: rows would be lost."""
     if not _holds_quotes(path, dialect) or _quotes_are_plain(path, dialect):
         return
+    if dialect.has_rows and _count_strictly(path, dialect) != rows:
+        raise InputError(
+            "the quotes in this file can be read in two ways", where=str(path),
+            do='quote cells that hold a quote, and double that quote: ""',
+        )  # fmt: skip
+
+
+def _count_strictly(path: Path, dialect: Dialect) -> int:
+    """Count the rows below the header, refusing quotes that do not close where their cell ends."""
     with _rows(path, dialect, strict=True) as reader:
         try:
-            found = sum(1 for row in reader if row) - 1
+            return sum(1 for row in reader if row) - 1
         except csv.Error:
             raise InputError(
                 f"a quote that opens above line {reader.line_num + 1} does not close where its "
@@ -264,11 +275,6 @@ def _refuse_swallowed_rows(path: Path, dialect: Dialect, rows: int) -> None:
                 why="it would swallow the rows that follow.",
                 do='close it, or double a quote that is part of a cell: ""',
             ) from None
-    if dialect.has_rows and found != rows:
-        raise InputError(
-            "the quotes in this file can be read in two ways", where=str(path),
-            do='quote cells that hold a quote, and double that quote: ""',
-        )  # fmt: skip
 
 
 def _quotes_are_plain(path: Path, dialect: Dialect) -> bool:
