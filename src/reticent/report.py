@@ -191,10 +191,13 @@ def riskiest(release: Release) -> list[dict[str, Any]]:
                 "groups": exposure.groups,
                 "worst_groups": [
                     {
-                        column.name: text[code]
-                        for column, text, code in zip(columns, texts, group, strict=True)
+                        "group": {
+                            column.name: text[code]
+                            for column, text, code in zip(columns, texts, group, strict=True)
+                        },
+                        "value": plain(value),
                     }
-                    for group in exposure.worst
+                    for group, value in exposure.worst
                 ],
             }
         )

@@ -25,7 +25,8 @@ class Exposure:
     groups: int
     breaking: int  # records in groups too small, or inferences too sure
     above: dict[str, int]  # confidence only: inferences above each level
-    worst: tuple[tuple[int, ...], ...]  # codes over `over` of the riskiest groups, worst first
+    worst: tuple[tuple[tuple[int, ...], int | Fraction], ...]
+    # the riskiest groups, worst first: their codes over `over`, and their size or confidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,10 @@ def small_groups(
         len(sizes),
         int(records[small].sum()),
         {},
-        _picked(groups, order[sizes[order] < promise.k]),
+        tuple(
+            (tuple(int(column[row]) for column in groups), int(sizes[row]))
+            for row in order[sizes[order] < promise.k].tolist()
+        ),
     )
 
 
@@ -91,9 +95,10 @@ def sure_inferences(
             if confidence > promise.at_most:
                 picked.append((confidence, tuple(int(c[rows[i]]) for c in marked.columns[:-1])))
     picked.sort(key=lambda pair: -pair[0])
-    return Exposure(
-        promise, largest, count, breaking, above, tuple(dict.fromkeys(g for _, g in picked))[:worst]
-    )
+    surest: dict[tuple[int, ...], int | Fraction] = {}
+    for confidence, group in picked:
+        surest.setdefault(group, confidence)
+    return Exposure(promise, largest, count, breaking, above, tuple(surest.items())[:worst])
 
 
 def _lowest(numbers: NDArray[Any], count: int) -> NDArray[np.int64]:
@@ -124,7 +129,3 @@ def _group_starts(columns: Sequence[Codes]) -> NDArray[np.int64]:
     for column in columns:
         first[1:] |= column[1:] != column[:-1]
     return np.flatnonzero(first)
-
-
-def _picked(columns: Sequence[Codes], rows: NDArray[np.int64]) -> tuple[tuple[int, ...], ...]:
-    return tuple(tuple(int(column[row]) for column in columns) for row in rows.tolist())
