@@ -59,6 +59,12 @@ def test_two_threads_find_what_one_finds(monkeypatch: pytest.MonkeyPatch) -> Non
         compare(random_case(random.Random(seed)))
 
 
+def test_rows_too_wide_to_collapse_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reticent.refine.measures.fit_one_word", lambda sizes: False)
+    for seed in range(6000, 6060):
+        compare(random_case(random.Random(seed)))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(1000, 3000, 200))
 def test_engine_equals_twin_on_many_more(seed: int) -> None:

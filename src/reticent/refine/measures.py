@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from reticent.privacy.promises import Anonymity, Confidence, Promise
 from reticent.refine import kernels
 from reticent.refine.cuts import Cuts, Reveal
-from reticent.table.collapse import Codes, distinct
+from reticent.table.collapse import Codes, Distinct, distinct, fit_one_word
 
 Slots = NDArray[np.int64]
 _UNSEEN = np.iinfo(np.int64).max
@@ -76,7 +76,10 @@ class Groups:
         marked = marks is not None
         if marks is not None:  # marks lead, so that rows of the one first group ascend in them
             columns, sizes = [marks, *columns], [mark_count + 1, *sizes]
-        found = distinct(columns, sizes)
+        if marked or fit_one_word(sizes):
+            found = distinct(columns, sizes)
+        else:  # rows this wide are hardly ever equal, and slow to collapse: 0.15 s a million
+            found = Distinct(tuple(columns), np.ones(len(columns[0]), dtype=np.int64))
         codes = found.columns[1:] if marked else found.columns
         whole_words = 8 // np.dtype(kind).itemsize
         padded = -(-len(attributes) // whole_words) * whole_words

@@ -62,6 +62,11 @@ def _order(words: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
     return order
 
 
+def fit_one_word(sizes: Sequence[int]) -> bool:
+    """Whether rows of columns of these sizes are cheap to collapse."""
+    return len(_words([max(int(size) - 1, 0).bit_length() for size in sizes])) == 1
+
+
 def _words(bits: Sequence[int]) -> list[list[int]]:
     """Cut the columns, left to right, into runs of at most 64 bits."""
     words: list[list[int]] = [[]]
