@@ -518,6 +518,8 @@ def verify(data: Any, policy: Policy | str | Path, *, reading: Reading | None = 
     if not table.rows:
         raise InputError("the table has no rows", where=table.name)
     policy.refuse_roleless(list(table.columns))
+    if place:  # a published file is whole; a data frame may be somebody's selection of columns
+        policy.refuse_lacking(list(table.columns), str(place))
     if policy.trim:
         table = replace(table, columns={n: trimmed(c) for n, c in table.columns.items()})
     source = verifier.from_table(as_text(table))

@@ -305,6 +305,21 @@ class Policy(Record):
             released=tuple(c for c in columns if c not in self.drop),
         )
 
+    def refuse_lacking(self, columns: Sequence[str], where: str) -> None:
+        """Refuse a published file without a column that the policy publishes by name.
+
+        Columns counted by `of` are left to the verifier, which says what it cannot check.
+        """
+        _, _, of = columns_of(self.promises)
+        named = {*self.keep, *filter(None, [self.class_])} - {"*"} - of
+        if lacking := sorted(named - set(columns)):
+            raise InputError(
+                f"the file lacks {quoted(lacking)}",
+                where=where,
+                why="the policy publishes these columns.",
+                do="give the whole released file, and the policy it was made with.",
+            )
+
     def _unnamed(self, columns: Sequence[str]) -> list[str]:
         """The columns that the policy gives no role by name."""
         over, sensitive, _ = columns_of(self.promises)

@@ -251,6 +251,14 @@ def test_an_open_quote_is_named_and_not_the_rows_it_tears(work: Path) -> None:
         pipeline.read("q.csv")
 
 
+def test_a_file_without_a_published_column_is_not_verified(work: Path) -> None:
+    (work / "short.csv").write_text("Job,W\nANY,a\nANY,b\n")
+    with pytest.raises(InputError, match='lacks "C"'):
+        reticent.verify("short.csv", "policy.toml")
+    selection = pa.table({"Job": ["ANY", "ANY"]})
+    assert reticent.verify(selection, "policy.toml").holds
+
+
 def test_plain_data_makes_a_policy_or_says_why_not() -> None:
     with pytest.raises(InputError, match="without quotes"):
         reticent.release(pa.table({"A": ["x"]}), {"anonymity": [{"over": ["A"], "k": "2"}]})
