@@ -27,7 +27,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "sample": {"errors", "table"},
     "pipeline": {
         "errors", "policy", "table", "privacy", "refine", "prepare", "report", "folder",
+        "searching",
     },
+    "searching": {"errors", "privacy", "refine", "report"},
     "workshop": {"errors", "pipeline", "table", "drafting", "sample"},
     "sklearn": {"errors", "policy", "pipeline", "table", "prepare"},
     "front": {

@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reticent.errors import Broken, InputError, Unsatisfiable
+from reticent.errors import Broken, InputError
 
 if TYPE_CHECKING:
     from reticent.policy import Policy
@@ -148,6 +148,7 @@ def release(
             del parsed, coming  # four times the size of the codes taken from it
         with clock.stage("encode"):
             from reticent.prepare import prepare
+            from reticent.searching import search
 
             prepared = prepare(table, policy, reading)
             _give_back_memory()
@@ -155,7 +156,7 @@ def release(
         beside.submit(_load_verifier)
         with clock.stage("refine"):
             deadline = None if time_limit is None else begun + time_limit
-            found = _search(prepared, watch, max_steps=max_steps, deadline=deadline)
+            found = search(prepared, watch, max_steps=max_steps, deadline=deadline)
         with clock.stage("mask"):
             sheet, hidden = _mask(prepared, found.recodings)
         masked = partial(
@@ -241,100 +242,6 @@ def _parse(data: Any, reading: Reading | None = None) -> tuple[Parsed, str]:
             do="give a path, or a pandas, Polars, PyArrow or DuckDB table.",
         )
     return files.parse_frame(data, kind), kind
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """What is left of a search when its groups are gone."""
-
-    steps: tuple[Step, ...]
-    recodings: dict[str, Recoding]
-    implied: Mapping[int, int]
-    stopped_early: bool
-    values: Mapping[int, int | Fraction]  # what the engine makes of each promise it kept
-
-
-def _search(
-    prepared: Prepared, watch: Watch, *, max_steps: int | None, deadline: float | None
-) -> _Found:
-    search = _Search(prepared)
-    stopped = search.run(watch, max_steps=max_steps, deadline=deadline)
-    kept = [i for i in range(len(prepared.policy.promises)) if i not in search.implied]
-    values = {i: measure.value for i, measure in zip(kept, search.measures, strict=True)}
-    return _Found(tuple(search.steps), search.recodings(), search.implied, stopped, values)
-
-
-class _Search:
-    """The engine, set up for one prepared table."""
-
-    def __init__(self, prepared: Prepared) -> None:
-        from reticent.privacy.promises import Anonymity
-        from reticent.refine.cuts import Cuts
-        from reticent.refine.measures import LargestConfidence, SmallestGroup
-        from reticent.refine.scores import Goal
-
-        self.prepared = prepared
-        self.implied = prepared.implied()
-        self.cuts = Cuts(prepared.domains)
-        self.measures: list[Any] = []
-        for position, promise in enumerate(prepared.policy.promises):
-            if position in self.implied:
-                continue
-            attributes = prepared.attributes(promise)
-            if isinstance(promise, Anonymity):
-                marks = prepared.of_marks(promise)
-                self.measures.append(SmallestGroup(promise, self.cuts, attributes, marks))
-            else:
-                sensitive = prepared.sensitive_marks(promise)
-                self.measures.append(LargestConfidence(promise, self.cuts, attributes, sensitive))
-        self.goal = Goal(self.cuts, prepared.policy.utility, *(prepared.classes or ()))
-        self.steps: list[Step] = []
-
-    def run(self, watch: Watch, *, max_steps: int | None, deadline: float | None) -> bool:
-        """Refine until nothing is left to reveal, or it is time to stop; says which."""
-        from reticent.refine.engine import begin, candidates, refine
-
-        self.refuse_infeasible()
-        watch.started()
-        begin(self.cuts, self.measures, self.goal)
-        steps = refine(self.cuts, self.measures, self.goal)
-        while True:
-            late = deadline is not None and time.monotonic() >= deadline
-            if watch.stop() or late or len(self.steps) == max_steps:
-                return bool(len(candidates(self.cuts, self.measures)))
-            step = next(steps, None)
-            if step is None:
-                return False
-            self.steps.append(step)
-            watch.step(step.number, step.values)
-
-    def refuse_infeasible(self) -> None:
-        """Say which promises even the most masked table breaks."""
-        from reticent import report
-
-        broken = [m for m in self.measures if not m.holds()]
-        if broken:
-            raise Unsatisfiable(report.infeasible(m.promise, m.value) for m in broken)
-
-    def recodings(self) -> dict[str, Recoding]:
-        """How every masked column is shown, as far as the search came."""
-        from reticent.refine.mask import recoding
-
-        refined: dict[str, set[str]] = {}
-        for step in self.steps:
-            refined.setdefault(step.attribute, set()).add(step.value)
-        reading = self.prepared.reading
-        return {
-            domain.name: recoding(
-                self.cuts,
-                attribute,
-                refined=refined.get(domain.name, ()),
-                taxonomy=self.prepared.taxonomies.get(domain.name),
-                decimal=reading.decimal,
-                date_format=reading.date_format,
-            )
-            for attribute, domain in enumerate(self.prepared.domains)
-        }
 
 
 def exposures(prepared: Prepared, *, worst: int = 0) -> tuple[Exposure, ...]:
@@ -610,7 +517,8 @@ def check(policy_path: str | Path, data: Any = None, *, reading: Reading | None 
         policy.taxonomies()
         return Checked(policy)
     from reticent.prepare import prepare
+    from reticent.searching import Search
 
     prepared = prepare(read(data, reading)[0], policy, reading)
-    _Search(prepared).refuse_infeasible()
+    Search(prepared).refuse_infeasible()
     return Checked(policy, prepared.warnings)
