@@ -16,10 +16,12 @@ SRC = Path(reticent.__file__).parent
 
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
+    "compiling": set(),
     "table": {"errors"},
     "privacy": {"errors", "table"},  # the verifier lives here: it never sees an engine
     "policy": {"errors", "table", "privacy"},
-    "refine": {"errors", "table", "privacy"},
+    "refine": {"compiling", "errors", "table", "privacy"},
+    "trees": {"compiling", "errors", "table"},
     "prepare": {"errors", "policy", "table", "privacy"},
     "report": {"errors", "privacy"},
     "folder": {"errors", "report", "table"},
@@ -31,7 +33,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     },
     "searching": {"errors", "privacy", "refine", "report"},
     "workshop": {"errors", "pipeline", "table", "drafting", "sample"},
-    "sklearn": {"errors", "policy", "pipeline", "table", "prepare"},
+    "sklearn": {"errors", "policy", "pipeline", "table", "prepare", "trees"},
     "front": {
         "errors", "policy", "pipeline", "workshop", "privacy", "report", "table", "refine",
     },

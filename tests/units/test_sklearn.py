@@ -31,7 +31,7 @@ import reticent
 import reticent.sklearn
 from reticent import InputError, Policy, Unsatisfiable
 from reticent.sample import make, policy
-from reticent.sklearn import Masker
+from reticent.sklearn import Masker, TreeClassifier
 
 ROWS = 600
 KNOWN = ["Age", "Sex", "Marital"]
@@ -523,3 +523,13 @@ def test_without_scikit_learn_the_extra_is_named(monkeypatch: pytest.MonkeyPatch
     assert spec.loader is not None
     with pytest.raises(ImportError, match=r'pip install "reticent\[sklearn\]"'):
         spec.loader.exec_module(importlib.util.module_from_spec(spec))
+
+
+# --- the tree ------------------------------------------------------------------------------------
+
+
+@parametrize_with_checks(  # type: ignore[misc,untyped-decorator,unused-ignore]
+    [TreeClassifier(), TreeClassifier(splits="binary", criterion="gain", confidence=None)]
+)
+def test_scikit_learns_checks_of_the_tree(estimator: Any, check: Any) -> None:
+    check(estimator)

@@ -23,18 +23,11 @@ threads may share the groups of a step between them.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from reticent.compiling import compiled
+
 _BLOCK = 512  # rows whose columns are counted together: they stay in the first-level cache
-
-
-def compiled(function):
-    """Compile a loop on first use, and keep the result where this machine lets us."""
-    try:
-        return numba.njit(cache=True, nogil=True)(function)
-    except RuntimeError:  # neither the package nor the user's home can be written to
-        return numba.njit(nogil=True)(function)
 
 
 @compiled

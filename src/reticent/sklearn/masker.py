@@ -18,29 +18,21 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pyarrow as pa
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
+from sklearn.utils._set_output import _get_output_config
+from sklearn.utils.validation import check_is_fitted
 
 from reticent.errors import InputError
 from reticent.pipeline import release
 from reticent.policy import Policy
-from reticent.table.files import frame_kind, to_frame
+from reticent.sklearn.frames import arrow_of, cells_of, checked, kind_of
+from reticent.table.files import to_frame
 from reticent.table.recode import Recoding
 from reticent.table.schema import encode, trimmed, without_missing
 
-try:
-    from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
-    from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
-    from sklearn.utils._set_output import _get_output_config
-    from sklearn.utils.validation import check_is_fitted, validate_data
-except ImportError as error:
-    raise ImportError(
-        "reticent.sklearn needs scikit-learn 1.6 or newer:  "
-        'pip install "reticent[sklearn]"  installs it.'
-    ) from error
-
 if TYPE_CHECKING:
     from reticent.prepare import Prepared
-
-__all__ = ["Masker"]
 
 
 class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -85,15 +77,15 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the cuts of a release of X, and have it recounted by the verifier."""
-        X = self._checked(X, reset=True)
+        X = checked(self, X, reset=True)
         names = self._names()
-        cells = [_cells(X, position, name) for position, name in enumerate(names)]
+        cells = [cells_of(X, position, name) for position, name in enumerate(names)]
         classes = _classes(y)
         policy = _fitted_to(_policy(self.policy, self.k, self.over, names), names, classes)
         if policy.class_ is not None and policy.class_ not in names:
             check_consistent_length(X, classes)
             names = [*names, policy.class_]
-            cells.append(_arrow(classes, policy.class_))
+            cells.append(arrow_of(classes, policy.class_))
         found = release(pa.table(cells, names=names), policy)
         self.policy_ = policy
         self.recodings_ = {
@@ -115,14 +107,14 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
         number out of range) is shown as the marker, or as the root of its taxonomy.
         """
         check_is_fitted(self, "recodings_")
-        X = self._checked(X, reset=False)
+        X = checked(self, X, reset=False)
         names = self._names()
         labels = {
-            (position := names.index(name)): self._labels(recoding, _cells(X, position, name))
+            (position := names.index(name)): self._labels(recoding, cells_of(X, position, name))
             for name, recoding in self.recodings_.items()
         }
         asked = _get_output_config("transform", self)["dense"]
-        kind = _kind(X) if asked == "default" else asked
+        kind = kind_of(X) if asked == "default" else asked
         return _assembled(X, names, self._released(), labels, kind)
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> Any:
@@ -137,14 +129,6 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
         tags.input_tags.allow_nan = True
         tags.transformer_tags.preserves_dtype = []
         return tags
-
-    def _checked(self, X: Any, *, reset: bool) -> Any:
-        """X as a data frame or a two-dimensional array that fits what was seen before."""
-        if _kind(X) != "numpy":
-            return validate_data(self, X, reset=reset, skip_check_array=True)
-        # Without a type of its own, NumPy would read a list of numbers and texts as texts.
-        kind = None if hasattr(X, "dtype") else object
-        return validate_data(self, X, reset=reset, dtype=kind, ensure_all_finite=False)
 
     def _names(self) -> list[str]:
         names: list[str] = super().get_feature_names_out().tolist()
@@ -246,41 +230,12 @@ def _open_to_strangers(recoding: Recoding, prepared: Prepared) -> Recoding:
 # --- frames and arrays ---------------------------------------------------------------------------
 
 
-def _kind(X: Any) -> str:
-    """Which kind of table X is; whatever is no data frame becomes a NumPy array."""
-    kind = frame_kind(X)
-    whole = hasattr(X, "shape")  # a lazy frame has none
-    return kind if kind in ("pandas", "polars", "pyarrow") and whole else "numpy"
-
-
-def _cells(X: Any, position: int, name: str) -> pa.Array | pa.ChunkedArray:
-    """One column as Arrow."""
-    kind = _kind(X)
-    if kind == "pyarrow":
-        return X.column(position)
-    if kind == "polars":
-        return X.to_series(position).to_arrow()
-    return _arrow(X.iloc[:, position] if kind == "pandas" else X[:, position], name)
-
-
-def _arrow(cells: Any, name: str) -> pa.Array:
-    """A pandas or NumPy column as Arrow, NaN as missing."""
-    try:
-        return pa.array(cells, from_pandas=True)
-    except (pa.ArrowException, OverflowError):
-        # The library's text quotes a cell, so it stays behind.
-        raise InputError(
-            "its cells are of several types, or of one that cannot be masked",
-            where=f'column "{name}"', do="make all of them text, all numbers or all times.",
-        ) from None  # fmt: skip
-
-
 def _assembled(
     X: Any, names: list[str], released: list[int], labels: Mapping[int, pa.Array], kind: str
 ) -> Any:
     """The released columns of X, masked ones as their labels, as a table of this kind."""
-    if kind != _kind(X):
-        cells = [labels[j] if j in labels else _cells(X, j, names[j]) for j in released]
+    if kind != kind_of(X):
+        cells = [labels[j] if j in labels else cells_of(X, j, names[j]) for j in released]
         return to_frame(pa.table(cells, names=[names[j] for j in released]), None, kind)
     if kind == "pandas":
         frame = X.iloc[:, released].copy()

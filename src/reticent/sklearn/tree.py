@@ -1,0 +1,124 @@
+"""The tree of `reticent.trees` as a scikit-learn classifier."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import assert_all_finite
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from reticent.errors import InputError
+from reticent.sklearn.frames import cells_of, checked, kind_of
+from reticent.table.schema import Column, encode
+from reticent.trees.learner import Rules, train
+from reticent.trees.tree import Feature
+
+
+class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A decision tree in the manner of C4.5 that takes tables as they are.
+
+    Columns of numbers split at thresholds; all others by value (`splits="multiway"`) or one value
+    against the rest (`"binary"`). No encoding is needed, and missing values are welcome: they go
+    the way of the majority. A node with fewer than `min_rows` records is a leaf. `confidence` is
+    that of the error estimate for pruning; None leaves every branch.
+
+    Fitted: `tree_` (with `text()` and `plain()`), `classes_`, `n_features_in_` and, if X has text
+    for column names, `feature_names_in_`; other columns are named x0, x1, ….
+
+    >>> X = [[23, "Cook"], [27, "Cook"], [41, "Clerk"], [48, "Clerk"]]
+    >>> model = TreeClassifier().fit(X, ["n", "n", "y", "y"])
+    >>> print(model.tree_.text())
+    x0 ≤ 27: n (2)
+    x0 > 27: y (2)
+    >>> model.predict([[35, "Judge"]]).tolist()
+    ['y']
+    """
+
+    def __init__(
+        self,
+        *,
+        splits: Any = "multiway",
+        criterion: Any = "gain ratio",
+        min_rows: int = 2,
+        max_depth: int | None = None,
+        confidence: float | None = 0.25,
+    ) -> None:
+        self.splits = splits
+        self.criterion = criterion
+        self.min_rows = min_rows
+        self.max_depth = max_depth
+        self.confidence = confidence
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Grow and prune a tree that tells y from the columns of X."""
+        rules = Rules(self.splits, self.criterion, self.min_rows, self.max_depth, self.confidence)
+        if y is None:
+            raise ValueError("requires y to be passed, but the target y is None")
+        X = checked(self, X, reset=True, ensure_all_finite="allow-nan")
+        y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")
+        check_classification_targets(y)
+        if len(y) != len(X):
+            raise ValueError(f"X has {len(X)} rows and y has {len(y)}")
+        self.classes_, classes = np.unique(y, return_inverse=True)
+        features = [Feature.of(column, number=_is_number(column)) for column in self._columns(X)]
+        self.tree_ = train(features, classes, [str(label) for label in self.classes_], rules)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """The class of each row."""
+        columns, rows = self._coded(X)
+        return self.classes_[self.tree_.predict(columns, rows)]
+
+    def predict_proba(self, X: Any) -> Any:
+        """The share of each class among the training rows that went the same way."""
+        columns, rows = self._coded(X)
+        return self.tree_.chances(columns, rows)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def _coded(self, X: Any) -> tuple[list[Any], int]:
+        check_is_fitted(self, "tree_")
+        X = checked(self, X, reset=False, ensure_all_finite="allow-nan")
+        features = self.tree_.features
+        columns = self._columns(X)
+        for feature, column in zip(features, columns, strict=True):
+            if (
+                feature.number
+                and not _is_number(column)
+                and column.values.null_count < len(column.values)
+            ):
+                raise InputError(
+                    "it held numbers in training, and holds none now",
+                    where=f'column "{column.name}"',
+                )
+        codes = [f.code(column) for f, column in zip(features, columns, strict=True)]
+        return codes, len(X)
+
+    def _columns(self, X: Any) -> list[Column]:
+        names = getattr(self, "feature_names_in_", None)
+        width = X.num_columns if kind_of(X) == "pyarrow" else X.shape[1]
+        return [
+            encode(str(name), cells_of(X, position, str(name)))
+            for position, name in enumerate(names if names is not None else _numbered(width))
+        ]
+
+
+def _numbered(width: int) -> list[str]:
+    return [f"x{position}" for position in range(width)]
+
+
+def _is_number(column: Column) -> bool:
+    """Text stays text, even if all of it is digits: whoever has numbers gives numbers."""
+    kind = column.values.type
+    texts = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_null(kind)
+    return not texts and not pa.types.is_boolean(kind)

@@ -1,0 +1,208 @@
+"""The inner loops of the tree learner: counting values by class, judging splits, dividing rows.
+
+`judge` sees counts alone, so it serves whoever can count: rows of one table here (`best`).
+
+    orders    orders[j]: the rows by rising code of column j; a node owns the run low, …, high - 1
+              of every column's order, and inside it the rows stay sorted
+    codes     codes[j, row]: the value of a row in column j; -1 is missing
+    kinds     kinds[j]: how column j splits: AT_MOST, EQUALS or EACH
+    classes   the class of each row
+    weights   how many records a row stands for
+    counts    counts[v, c]: records of class c with the v-th value that occurs in the node
+    ns        ns[x] = x · log2 x for small x; larger ones are computed
+"""
+
+# The subscripted loops below read like their compiled form; typing NumPy scalars would not.
+# mypy: disable-error-code="no-untyped-def, untyped-decorator, no-untyped-call"
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from reticent.compiling import compiled
+
+AT_MOST, EQUALS, EACH = 0, 1, 2  # numbers up to one of them; one value against the rest; by value
+
+NO_GAIN = 1e-12  # bits; less is rounding
+
+
+@compiled
+def _n_log_n(x, ns):
+    return ns[x] if x < len(ns) else x * math.log2(x)
+
+
+@compiled
+def judge(counts, missing, kind, by_ratio, ns):
+    """The best split of one column: its score, its position, and the branch of missing values.
+
+    Missing values follow the branch with more known records, the first of equals; the score is
+    that of the resulting partition: information gain in bits, or its ratio to the information of
+    the partition itself. A score of 0 says that no split gains anything.
+    """
+    values, classes = counts.shape
+    known = np.zeros(classes, np.int64)
+    for v in range(values):
+        for c in range(classes):
+            known[c] += counts[v, c]
+    rows = 0
+    rows_known = 0
+    impure = 0.0
+    for c in range(classes):
+        rows += known[c] + missing[c]
+        rows_known += known[c]
+        impure -= _n_log_n(known[c] + missing[c], ns)
+    impure += _n_log_n(rows, ns)
+
+    if kind == EACH:
+        if values < 2:
+            return 0.0, 0, 0
+        most = -1
+        default = 0
+        for v in range(values):
+            size = counts[v].sum()
+            if size > most:
+                most = size
+                default = v
+        left_impure = 0.0
+        parts = 0.0
+        for v in range(values):
+            size = 0
+            for c in range(classes):
+                n = counts[v, c] + (missing[c] if v == default else 0)
+                size += n
+                left_impure -= _n_log_n(n, ns)
+            parts += _n_log_n(size, ns)
+        left_impure += parts
+        return _score(impure - left_impure, _n_log_n(rows, ns) - parts, rows, by_ratio), 0, default
+
+    best = 0.0
+    at = 0
+    default = 0
+    inside = np.zeros(classes, np.int64)
+    size_inside = 0
+    for v in range(values - 1 if kind == AT_MOST else values):
+        if kind == EQUALS:
+            inside[:] = 0
+            size_inside = 0
+        for c in range(classes):
+            inside[c] += counts[v, c]
+            size_inside += counts[v, c]
+        if size_inside == rows_known:
+            continue  # nothing on the other side
+        first = 2 * size_inside >= rows_known
+        size = 0
+        left = 0.0
+        for c in range(classes):
+            here = inside[c] + (missing[c] if first else 0)
+            size += here
+            left -= _n_log_n(here, ns) + _n_log_n(known[c] + missing[c] - here, ns)
+        parts = _n_log_n(size, ns) + _n_log_n(rows - size, ns)
+        score = _score(impure - left - parts, _n_log_n(rows, ns) - parts, rows, by_ratio)
+        if score > best + 1e-9 * abs(best):
+            best = score
+            at = v
+            default = 0 if first else 1
+    return best, at, default
+
+
+@compiled
+def _score(gained, split, rows, by_ratio):
+    """Gain per record, or gain ratio, from both totals over all records."""
+    if gained / rows < NO_GAIN:
+        return 0.0
+    return gained / split if by_ratio else gained / rows
+
+
+@compiled
+def best(orders, codes, kinds, classes, weights, low, high, by_ratio, counts, values, ns):
+    """The best split of a node: score, column, code, default branch; the first of equal columns.
+
+    `counts` and `values` are scratch with a line for every row of the table.
+    """
+    missing = np.zeros(counts.shape[1], np.int64)
+    top = 0.0
+    column = -1
+    code = 0
+    default = 0
+    for j in range(len(orders)):
+        missing[:] = 0
+        found = 0
+        last = -1
+        for i in range(low, high):
+            row = orders[j, i]
+            value = codes[j, row]
+            if value < 0:
+                missing[classes[row]] += weights[row]
+                continue
+            if value != last:
+                counts[found] = 0
+                values[found] = value
+                last = value
+                found += 1
+            counts[found - 1, classes[row]] += weights[row]
+        if found < 2:
+            continue
+        score, at, other = judge(counts[:found], missing, kinds[j], by_ratio, ns)
+        if score > top + 1e-9 * abs(top):
+            top = score
+            column = j
+            code = values[at]
+            default = other
+    return top, column, code, default
+
+
+@compiled
+def count_classes(order, classes, weights, low, high, count):
+    """Records by class in a node."""
+    found = np.zeros(count, np.int64)
+    for i in range(low, high):
+        found[classes[order[i]]] += weights[order[i]]
+    return found
+
+
+@compiled
+def divide(orders, codes, kinds, low, high, column, code, default, branch, scratch):
+    """Move the rows of each branch together in every order; returns where each branch ends.
+
+    Values of a column split by EACH come in rising order, so its order already is the branches'.
+    `branch` and `scratch` hold one number a row of the table.
+    """
+    kind = kinds[column]
+    branches = 2
+    if kind == EACH:
+        branches = 0
+        last = -1
+        for i in range(low, high):
+            row = orders[column, i]
+            value = codes[column, row]
+            if value >= 0 and value != last:
+                last = value
+                branches += 1
+            branch[row] = default if value < 0 else branches - 1
+    else:
+        for i in range(low, high):
+            row = orders[column, i]
+            value = codes[column, row]
+            if value < 0:
+                branch[row] = default
+            elif kind == AT_MOST:
+                branch[row] = 0 if value <= code else 1
+            else:
+                branch[row] = 0 if value == code else 1
+    ends = np.zeros(branches + 1, np.int64)
+    for i in range(low, high):
+        ends[branch[orders[column, i]] + 1] += 1
+    ends[0] = low
+    for b in range(branches):
+        ends[b + 1] += ends[b]
+    place = np.empty(branches, np.int64)
+    for j in range(len(orders)):
+        place[:] = ends[:-1]
+        for i in range(low, high):
+            row = orders[j, i]
+            scratch[place[branch[row]]] = row
+            place[branch[row]] += 1
+        orders[j, low:high] = scratch[low:high]
+    return ends

@@ -1,0 +1,206 @@
+"""A decision tree in the manner of C4.5, grown from counts of values by class.
+
+Split where the class is told best, until a node holds one class, too few records or nothing to
+gain; then cut back what will not pay on records to come (`reticent.trees.prune`).
+
+Source: Xu 2008, chapter 3; Quinlan, C4.5 (1993).
+
+`grow` asks three questions of a `Source`: how many records of each class it holds, which split of
+it is best, and what its branches hold. Rows of one table answer them here (`rows_of`); tables that
+join, or that lie with several owners, can answer as well, since all three need only counts.
+
+Cost: every level of the tree reads each row once a column, for counting and for moving it.
+
+Where we differ from C4.5:
+
+1. Gain ratio is taken over all splits that gain anything, not only over those of average gain.
+2. A threshold is a value that occurs, and pays no charge for having been chosen among many.
+3. Missing and unseen values follow the branch with more known records, instead of all in shares.
+4. Ties are pinned: columns as given, then values rising; a later split must beat the best by more
+   than a billionth of it. A leaf's tie goes to the class sorted first (test_tree_twin).
+5. Pruning raises no subtrees (test_tree_twin).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.errors import InputError
+from reticent.trees import kernels
+from reticent.trees.prune import prune
+from reticent.trees.tree import Feature, Node, Split, Tree
+
+Counts = NDArray[np.int64]
+_REMEMBERED = 1 << 20  # x · log2 x is looked up below, computed above
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How a tree is grown and cut back."""
+
+    splits: Literal["multiway", "binary"] = "multiway"  # texts by value, or one against the rest
+    criterion: Literal["gain ratio", "gain"] = "gain ratio"
+    min_rows: int = 2  # a node with fewer records is a leaf
+    max_depth: int | None = None
+    confidence: float | None = 0.25  # of the error estimate for pruning; None leaves all branches
+
+    def __post_init__(self) -> None:
+        allowed = {"splits": ("multiway", "binary"), "criterion": ("gain ratio", "gain")}
+        for name, words in allowed.items():
+            if getattr(self, name) not in words:
+                raise InputError(f"{name} must be one of {', '.join(words)}", where="tree")
+        if self.confidence is not None and not 0 < self.confidence <= 1:
+            raise InputError("confidence must be above 0 and at most 1", where="tree")
+
+
+class Source(Protocol):
+    """Records that a tree is grown from, wherever they are."""
+
+    def classes(self) -> Counts:
+        """How many records of each class there are."""
+
+    def best(self, rules: Rules) -> Split | None:
+        """The split that tells most about the class; None if none tells anything."""
+
+    def divide(self, split: Split) -> Sequence[Source]:
+        """The records of each branch; the source itself is used up."""
+
+
+def train(
+    features: Sequence[Feature],
+    classes: NDArray[Any],
+    labels: Sequence[str],
+    rules: Rules | None = None,
+    weights: NDArray[Any] | None = None,
+) -> Tree:
+    """Grow and prune a tree that tells the class of a row from its features.
+
+    `classes[row]` is an index into `labels`, which are in order; a row stands for `weights[row]`
+    records, if given.
+
+    >>> age = Feature("age", np.array([0, 1, 2, 2]), (23, 41, 58), number=True)
+    >>> tree = train([age], np.array([0, 0, 1, 1]), ["no", "yes"])
+    >>> print(tree.text())
+    age ≤ 41: no (2)
+    age > 41: yes (2)
+    """
+    rules = rules or Rules()
+    root = grow(rows_of(features, classes, len(labels), rules, weights), rules)
+    if rules.confidence is not None:
+        prune(root, rules.confidence)
+    # What is kept, pickled and deployed is the tree, not the rows it was grown from.
+    known = tuple(replace(feature, codes=feature.codes[:0]) for feature in features)
+    return Tree(known, tuple(labels), root)
+
+
+def grow(source: Source, rules: Rules) -> Node:
+    """Split until nothing is left to tell; deep trees are why this is a loop."""
+    root = Node(source.classes())
+    waiting = [(root, source, 0)]
+    while waiting:
+        node, records, depth = waiting.pop()
+        pure = np.count_nonzero(node.counts) < 2
+        if pure or node.counts.sum() < rules.min_rows or depth == rules.max_depth:
+            continue
+        split = records.best(rules)
+        if split is None:
+            continue
+        node.split = split
+        for branch in records.divide(split):
+            child = Node(branch.classes())
+            node.branches.append(child)
+            waiting.append((child, branch, depth + 1))
+    return root
+
+
+def rows_of(
+    features: Sequence[Feature],
+    classes: NDArray[Any],
+    class_count: int,
+    rules: Rules,
+    weights: NDArray[Any] | None = None,
+) -> Source:
+    """The rows of one table as a source."""
+    n = len(classes)
+    codes = np.empty((len(features), n), np.int32)
+    orders = np.empty((len(features), n), np.int32)
+    for j, feature in enumerate(features):
+        codes[j] = feature.codes
+        orders[j] = np.argsort(codes[j], kind="stable")
+    by_text = kernels.EACH if rules.splits == "multiway" else kernels.EQUALS
+    x = np.arange(1, min(_REMEMBERED, int(n if weights is None else weights.sum()) + 1))
+    table = _Rows(
+        orders,
+        codes,
+        np.array([kernels.AT_MOST if f.number else by_text for f in features], np.int64),
+        classes.astype(np.int64),
+        np.ones(n, np.int64) if weights is None else weights.astype(np.int64),
+        np.concatenate([[0.0], x * np.log2(x)]),
+        np.empty((n, class_count), np.int64),
+        np.empty(n, np.int64),
+        np.empty(n, np.int64),
+        np.empty(n, np.int32),
+    )
+    return _Part(table, 0, n)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """A table and the scratch that its nodes share; see `kernels` for the arrays."""
+
+    orders: NDArray[np.int32]
+    codes: NDArray[np.int32]
+    kinds: NDArray[np.int64]
+    classes: NDArray[np.int64]
+    weights: NDArray[np.int64]
+    ns: NDArray[np.float64]
+    counts: NDArray[np.int64]
+    values: NDArray[np.int64]
+    branch: NDArray[np.int64]
+    scratch: NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The rows of one node."""
+
+    table: _Rows
+    low: int
+    high: int
+
+    def classes(self) -> Counts:
+        t = self.table
+        if not len(t.orders):
+            count = t.counts.shape[1]
+            return np.bincount(t.classes, t.weights, minlength=count).astype(np.int64)
+        found: Counts = kernels.count_classes(
+            t.orders[0], t.classes, t.weights, self.low, self.high, t.counts.shape[1]
+        )
+        return found
+
+    def best(self, rules: Rules) -> Split | None:
+        t = self.table
+        _, column, code, default = kernels.best(
+            t.orders, t.codes, t.kinds, t.classes, t.weights, self.low, self.high,
+            rules.criterion == "gain ratio", t.counts, t.values, t.ns,
+        )  # fmt: skip
+        if column < 0:
+            return None
+        if t.kinds[column] != kernels.EACH:
+            return Split(column, (code,), default)
+        present = t.codes[column, t.orders[column, self.low : self.high]]
+        return Split(column, tuple(np.unique(present[present >= 0]).tolist()), default)
+
+    def divide(self, split: Split) -> Sequence[_Part]:
+        t = self.table
+        ends = kernels.divide(
+            t.orders, t.codes, t.kinds, self.low, self.high,
+            split.column, split.codes[0], split.default, t.branch, t.scratch,
+        ).tolist()  # fmt: skip
+        return [_Part(t, low, high) for low, high in pairwise(ends)]

@@ -1,0 +1,57 @@
+"""Cutting a tree back to what should pay on records to come: C4.5's pessimistic estimate.
+
+A leaf with e errors among n records is expected to err more often on new ones: as often as the
+upper end of a confidence interval around e / n. A subtree whose leaves together promise no fewer
+errors than a single leaf in its place becomes that leaf.
+"""
+
+from __future__ import annotations
+
+import math
+
+from reticent.trees.tree import Node
+
+# The standard normal's upper quantiles as C4.5 tables them; between two, a straight line.
+_LEVELS = (0.0, 0.001, 0.005, 0.01, 0.05, 0.10, 0.20, 0.40, 1.00)
+_QUANTILES = (4.0, 3.09, 2.58, 2.33, 1.65, 1.28, 0.84, 0.25, 0.00)
+
+
+def prune(root: Node, confidence: float = 0.25) -> None:
+    """Replace, from the leaves up, every subtree that promises no fewer errors than a leaf."""
+    promised: dict[int, float] = {}  # errors to come, by id of the nodes not yet accounted for
+    for node in reversed(root.walk()):
+        alone = expected_errors(int(node.counts.sum()), node.errors, confidence)
+        below = sum(promised.pop(id(branch)) for branch in node.branches)
+        # Equal estimates may differ in their last digits.
+        if not node.branches or alone <= below * (1 + 1e-12):
+            node.split, node.branches = None, []
+            below = alone
+        promised[id(node)] = below
+
+
+def expected_errors(records: int, errors: int, confidence: float = 0.25) -> float:
+    """The errors to expect of a leaf on as many new records, pessimistically.
+
+    >>> round(expected_errors(6, 0), 3), round(expected_errors(16, 1), 3)
+    (1.238, 2.507)
+    """
+    if errors == 0:
+        return records * (1 - math.exp(math.log(confidence) / records)) if records else 0.0
+    seen = errors + 0.5
+    if seen >= records:
+        return errors + 0.67 * (records - errors)
+    z2 = quantile(confidence) ** 2
+    spread = math.sqrt(z2 * (seen * (1 - seen / records) + z2 / 4))
+    return records * (seen + z2 / 2 + spread) / (records + z2)
+
+
+def quantile(confidence: float) -> float:
+    """How many standard deviations the estimate lies above what was seen.
+
+    >>> round(quantile(0.25), 4)
+    0.6925
+    """
+    at = next(i for i, level in enumerate(_LEVELS) if confidence <= level) or 1
+    low, high = _LEVELS[at - 1 : at + 1]
+    share = (confidence - low) / (high - low)
+    return _QUANTILES[at - 1] + share * (_QUANTILES[at] - _QUANTILES[at - 1])
