@@ -32,10 +32,16 @@ MAY_IMPORT: dict[str, set[str]] = {
         "searching",
     },
     "searching": {"errors", "privacy", "refine", "report"},
+    "evidence": {"errors", "policy", "prepare", "privacy", "table", "trees"},
+    "evaluating": {
+        "errors", "evidence", "folder", "pipeline", "policy", "prepare", "privacy", "searching",
+        "table",
+    },
     "workshop": {"errors", "pipeline", "table", "drafting", "sample"},
     "sklearn": {"errors", "policy", "pipeline", "table", "prepare", "trees"},
     "front": {
-        "errors", "policy", "pipeline", "workshop", "privacy", "report", "table", "refine",
+        "errors", "policy", "pipeline", "workshop", "evaluating", "privacy", "report", "table",
+        "refine",
     },
 }  # fmt: skip
 

@@ -23,6 +23,7 @@ NAMES = [
     "__version__",
     "apply",
     "draft",
+    "evaluate",
     "release",
     "risk",
     "verify",

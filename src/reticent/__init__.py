@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from reticent.errors import InputError as InputError
     from reticent.errors import ReticentError as ReticentError
     from reticent.errors import Unsatisfiable as Unsatisfiable
+    from reticent.evaluating import evaluate as evaluate
     from reticent.pipeline import Release as Release
     from reticent.pipeline import Watch as Watch
     from reticent.pipeline import apply as apply
@@ -45,6 +46,7 @@ _HOME = {
     "Watch": "reticent.pipeline",
     "apply": "reticent.pipeline",
     "draft": "reticent.workshop",
+    "evaluate": "reticent.evaluating",
     "release": "reticent.pipeline",
     "risk": "reticent.pipeline",
     "verify": "reticent.pipeline",

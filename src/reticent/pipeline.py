@@ -139,7 +139,7 @@ def release(
     with _beside() as beside:
         with clock.stage("read"):
             coming = beside.submit(_parse, data, reading)  # needs the interpreter least,
-            policy = _policy(policy)  # and loading the engine needs it most
+            policy = policy_of(policy)  # and loading the engine needs it most
             outputs = [Path(path) for path in (output, trace) if path is not None]
             refuse_inputs(outputs, inputs(data, policy))
             _load_engine()
@@ -197,7 +197,8 @@ def _beside() -> Iterator[ThreadPoolExecutor]:
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _policy(policy: Policy | Mapping[str, Any] | str | Path) -> Policy:
+def policy_of(policy: Policy | Mapping[str, Any] | str | Path) -> Policy:
+    """A policy, wherever it comes from."""
     from reticent.policy import Policy
 
     if isinstance(policy, Mapping):
@@ -416,7 +417,7 @@ def verify(data: Any, policy: Policy | str | Path, *, reading: Reading | None = 
     from reticent.table import files
     from reticent.table.schema import trimmed
 
-    policy = _policy(policy)
+    policy = policy_of(policy)
     place = Path(data) if isinstance(data, str | Path) else None
     taxonomies = folder.taxonomies_for(policy, place)
     altered = list(folder.altered(place)) if place else []
@@ -455,7 +456,7 @@ def risk(data: Any, policy: Policy | str | Path, *, reading: Reading | None = No
     """Measure every promise on an unmasked table."""
     from reticent.prepare import prepare
 
-    policy = _policy(policy)
+    policy = policy_of(policy)
     table, _ = read(data, reading)
     prepared = prepare(table, policy, reading)
     return Risk(prepared, exposures(prepared, worst=20))
@@ -507,7 +508,7 @@ def check(policy_path: str | Path, data: Any = None, *, reading: Reading | None 
     from reticent.policy import PolicyError
 
     try:
-        policy = _policy(policy_path)
+        policy = policy_of(policy_path)
     except PolicyError as error:
         if data is None or error.rest is None:
             raise

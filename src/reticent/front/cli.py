@@ -197,7 +197,7 @@ def _trace(say: Say, error: BaseException) -> None:
 
 
 @contextmanager
-def _watching(say: Say) -> Iterator[Watch]:
+def _watching(say: Say, *, stoppable: bool = True) -> Iterator[Watch]:
     """Progress on a terminal, and Ctrl-C: once to stop and write, twice to stop at once."""
     from reticent.pipeline import Watch
 
@@ -235,7 +235,7 @@ def _watching(say: Say) -> Iterator[Watch]:
             stage,
             step,
             stop=lambda: bool(state["stop"]),
-            started=lambda: state.update(started=True),
+            started=lambda: state.update(started=stoppable),
         )
     finally:
         signal.signal(signal.SIGINT, before)
@@ -250,6 +250,11 @@ _STAGES = {
     "mask": "masking",
     "write": "writing",
     "verify": "recounting every promise on what was written",
+    "learn": "masking as learnt on the training records alone",
+    "tree": "growing decision trees",
+    "bayes": "training naive Bayes",
+    "boosting": "training gradient boosting",
+    "regression": "training logistic regression",
 }
 
 
@@ -349,6 +354,42 @@ def apply(
         "The promise covers the released table alone, not these rows: verify them if it must.",
         done,
     )
+
+
+@command(app, "evaluate")
+def evaluate(
+    say: Say,
+    reading: Any,
+    original: Annotated[str, typer.Argument(metavar="ORIGINAL", help="The table as it was.")],
+    released: Annotated[str, typer.Argument(metavar="RELEASE", help="A released file or folder.")],
+    policy: PolicyPath,
+    folds: Annotated[
+        int | None, typer.Option(min=2, help="Test on each of so many parts in turn.")
+    ] = None,
+    test: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Test on the rows of another table.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Which third, or which folds.")] = 1,
+    classifiers: Annotated[
+        str | None, typer.Option(metavar="tree,…", help="Of tree, bayes, boosting, regression.")
+    ] = None,
+    population: Annotated[
+        str | None, typer.Option(metavar="FILE", help="A register for the journalist's view.")
+    ] = None,
+) -> None:
+    """Measure what a release costs and what it stops."""
+    _NotNeeded.let_in()
+    from reticent import evaluating
+    from reticent.front import render
+
+    chosen = [name.strip() for name in classifiers.split(",")] if classifiers else None
+    with _watching(say, stoppable=False) as watch:
+        found = evaluating.evaluate(
+            original, released, policy, test=test, folds=folds, seed=seed, classifiers=chosen,
+            population=population, reading=reading, watch=watch,
+        )  # fmt: skip
+    say.note(*(f"Warning: {warning}" for warning in found.warnings))
+    say.result(render.evaluation(found), found.summary())
 
 
 @command(app, "init")
@@ -487,6 +528,12 @@ class _NotNeeded:
     """
 
     modules = ("pandas", "scipy.linalg")
+
+    @classmethod
+    def let_in(cls) -> None:
+        """Make them importable again, for what does need them: scikit-learn."""
+        if cls in sys.meta_path:
+            sys.meta_path.remove(cls)
 
     @classmethod
     def find_spec(cls, name: str, path: Any = None, target: Any = None) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from reticent.privacy.promises import Anonymity, Promise
 
 if TYPE_CHECKING:
+    from reticent.evaluating import Evaluation
     from reticent.pipeline import Release, Risk
     from reticent.privacy.verify import Proof
 
@@ -109,6 +110,100 @@ def risk(found: Risk) -> str:
                 f"{exposure.breaking:,} inferences are above {promise.at_most} ({above})."
             )
     return "\n".join(lines)
+
+
+def evaluation(found: Evaluation) -> str:
+    """What a release costs and what it stops, on one screen."""
+    lines = [f"{found.rows:,} records, compared with their release.", ""]
+    lines += [*_errors(found.classification), *_losses(found.loss), *_attacks(found.attack)]
+    return "\n".join(lines).rstrip()
+
+
+_VIEWS = {
+    "BE": "unmodified",
+    "AE": "released",
+    "SE": "released",
+    "learnt_on_training": "mask learnt on training only",
+    "UE": "masked columns left out",
+    "RE": "sensitive columns left out",
+}
+
+
+def _errors(found: Mapping[str, Any] | None) -> Iterator[str]:
+    if found is None:
+        return
+    if "reason" in found:
+        yield f"Classification of {found['class']}: not measured, {found['reason']}.\n"
+        return
+    how = f"on {found['tested']:,} records that training did not see"
+    if found["rounds"] > 1:
+        how += f", in {found['rounds']} folds"
+    errors = found["classifiers"]
+    first = next(iter(errors.values()))
+    views = [view for view in _VIEWS if view in first and not (view == "SE" and "AE" in first)]
+    rows = [
+        [f"{_VIEWS[view]} ({view})" if view.isupper() else _VIEWS[view]]
+        + [_percent(each.get(view)) for each in errors.values()]
+        for view in views
+    ]
+    rows.append(["always the largest class", *[_percent(found["majority"])] * len(errors)])
+    yield f"How often {found['class']} is told wrong, {how}:"
+    yield table(["", *errors], rows) + "\n"
+
+
+def _losses(found: Mapping[str, Any]) -> Iterator[str]:
+    apart = found["discernibility"]
+    yield (
+        f"Distortion per record: {found['distortion']:.3f}; {found['hidden']:,} of "
+        f"{found['entries']:,} masked entries show nothing at all."
+    )
+    yield f"Discernibility: {apart['before']:,} before, {apart['after']:,} after.\n"
+
+
+def _attacks(found: Mapping[str, Any]) -> Iterator[str]:
+    for record in found["linkage"]:
+        yield f"Who knows {', '.join(record['over'])}:"
+        rows = [
+            [name, *(_one_in(name, record[side][key]) for side in ("before", "after"))]
+            for name, key in _LINKAGE.items()
+        ]
+        yield table(["", "before", "after"], rows) + "\n"
+    for record in found["inference"]:
+        yield f"How sure of {', '.join(record['sensitive'])} from {', '.join(record['over'])}:"
+        rows = [
+            ["largest confidence", *(_cell(Fraction(record[s]["largest"])) for s in _SIDES)],
+            ["mean confidence", *(_percent(record[s]["mean"]) for s in _SIDES)],
+        ]
+        yield table(["", "before", "after"], rows) + "\n"
+    for record in found["prediction"]:
+        yield (
+            f"A tree that guesses {record['sensitive']} from {', '.join(record['over'])} is right "
+            f"for {_percent(record['before'])} before and {_percent(record['after'])} after; "
+            f"always guessing the commonest value, for {_percent(record['base'])}."
+        )
+
+
+_SIDES = ("before", "after")
+_LINKAGE = {
+    "groups": "groups",
+    "smallest group": "smallest",
+    "mean group": "mean_group",
+    "alone in their group": "unique",
+    "prosecutor, at worst": "prosecutor",
+    "prosecutor, re-identified": "prosecutor_mean",
+    "journalist, at worst": "journalist",
+    "journalist, re-identified": "journalist_mean",
+}
+
+
+def _one_in(name: str, value: float) -> str:
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:,.1f}" if name == "mean group" else _percent(value)
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{share:.1%}" if share >= 0.001 or not share else "<0.1%"
 
 
 def proof(found: Proof) -> str:

@@ -6,8 +6,9 @@ rows of the same kind, and can be kept as JSON beside a release.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from reticent.errors import InputError, Problem, listed
-from reticent.table.schema import Column, recode, scale_of, shortest
+from reticent.table.encode import MISSING, Domain
+from reticent.table.schema import Column, Scale, recode, scale_of, shortest
+from reticent.table.taxonomy import Taxonomy
+
+_INTERVAL = re.compile(r"\[(?P<low>[^,]+),(?P<high>[^,]+)(?P<end>[\])])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +137,59 @@ class Recoding:
             plain["decimal"],
             plain["date_format"],
         )
+
+
+def read_off(
+    domain: Domain,
+    shown: Collection[str],
+    *,
+    taxonomy: Taxonomy | None = None,
+    decimal: str = ".",
+    date_format: str | None = None,
+) -> Recoding:
+    """How a column must have been recoded, from the labels that its release shows.
+
+    A missing cell is shown as the empty label. Where labels leave a value no place, the recoding
+    shows it as None or calls it unforeseen: the release is none of this table then.
+    """
+    missing = MISSING if MISSING in shown else domain.marker
+    if taxonomy is not None:
+        labels: dict[str, str] = {}
+        for row in taxonomy.rows():
+            label = next((label for label in row if label in shown), None)
+            labels |= {} if label is None else {shortest(row[0]): label, row[0]: label}
+        root = taxonomy.labels[0]
+        missing = MISSING if MISSING in shown else root
+        return Recoding(domain.name, domain.mask, labels, (), "text", missing, None)
+    if domain.scale is None:
+        disclosed = {value: value for value in domain.leaves if value and value in shown}
+        return Recoding(domain.name, domain.mask, disclosed, (), "text", missing, domain.marker)
+    intervals = [
+        _interval(label, domain.scale) for label in shown if label not in (MISSING, domain.marker)
+    ]
+    found = sorted((i for i in intervals if i is not None), key=lambda interval: interval.low)
+    return Recoding(
+        domain.name, domain.mask, {}, tuple(found), domain.scale.kind, missing, domain.marker,
+        decimal, date_format,
+    )  # fmt: skip
+
+
+def _interval(label: str, scale: Scale) -> Interval | None:
+    """An interval from its label, such as ``[20,35)``; None if it is none of this scale."""
+    match = _INTERVAL.fullmatch(label)
+    if match is None:
+        return None
+    try:
+        low, high = (_end(match[end], scale) for end in ("low", "high"))
+    except ValueError:
+        return None
+    return Interval(low, high, match["end"] == "]", label)
+
+
+def _end(text: str, scale: Scale) -> Any:
+    if scale.kind != "number":
+        return scale.read(text)
+    return int(text) if text.lstrip("-").isdigit() else float(text)
 
 
 def _places(points: NDArray[Any], lows: Sequence[Any]) -> Any:

@@ -1,0 +1,177 @@
+"""The flow of `evaluate`: what a release costs and what it stops, measured beside the original."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reticent import folder, pipeline
+from reticent.errors import InputError, Unsatisfiable
+from reticent.evidence import classify
+from reticent.evidence.aligned import Masked, aligned, for_classifiers
+from reticent.evidence.attack import attacks
+from reticent.evidence.loss import losses
+from reticent.evidence.study import Round, Sides, divided, errors, majority
+from reticent.pipeline import Watch
+from reticent.prepare import Prepared, prepare
+from reticent.searching import search
+from reticent.table.files import Reading
+from reticent.table.schema import Table
+
+if TYPE_CHECKING:
+    from reticent.policy import Policy
+    from reticent.privacy.verify import Proof
+
+_FEWEST = 3  # records: of fewer, no third can be kept apart for testing
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What a release costs and what it stops."""
+
+    rows: int
+    proof: Proof = field(repr=False)
+    classification: Mapping[str, Any] | None  # None if the policy names no class
+    loss: Mapping[str, Any]
+    attack: Mapping[str, Any]
+    warnings: tuple[str, ...] = ()
+
+    def summary(self) -> dict[str, Any]:
+        """What ``evaluate --json`` prints."""
+        return {
+            "rows": self.rows,
+            "verified": self.proof.holds,
+            "classification": self.classification,
+            "loss": self.loss,
+            "attack": self.attack,
+            "warnings": list(self.warnings),
+        }
+
+
+def evaluate(
+    original: Any,
+    released: Any,
+    policy: Policy | Mapping[str, Any] | str | Path,
+    *,
+    test: Any = None,
+    folds: int | None = None,
+    seed: int = 1,
+    classifiers: Sequence[str] | None = None,
+    population: Any = None,
+    reading: Reading | None = None,
+    watch: Watch | None = None,
+) -> Evaluation:
+    """Measure what a release costs and what it stops.
+
+    Errors are measured on a third of the records, drawn at random by `seed`; on each of `folds`
+    parts in turn; or on the records of `test`, which are masked as `released` shows. `population`
+    is a register that the journalist of the attack view looks into; without one, the original is.
+    """
+    watch = watch or Watch()
+    _refuse_odd(folds, test)
+    used = classify.chosen(classifiers)
+    watch.stage("read")
+    prepared = prepare(pipeline.read(original, reading)[0], pipeline.policy_of(policy), reading)
+    place = Path(released) if isinstance(released, str | Path) else None
+    watch.stage("verify")
+    proof = pipeline.verify(released, prepared.policy)
+    table, _ = pipeline.read(folder.published(place) if place else released)
+    masked = aligned(prepared, table)
+    register = None
+    if population is not None:
+        register = masked.further(pipeline.read(population, reading)[0], masked.columns)
+    watch.stage("learn")
+    rounds = _rounds(masked, test, folds, seed, reading)
+    return Evaluation(
+        prepared.table.rows,
+        proof,
+        _classification(prepared, rounds, used, seed, watch),
+        losses(masked),
+        attacks(masked, register, rounds),
+        tuple(_warnings(proof, used, classifiers)),
+    )
+
+
+def _refuse_odd(folds: int | None, test: Any) -> None:
+    if folds is not None and test is not None:
+        raise InputError("give either folds or a test table, not both", where="evaluate")
+    if folds is not None and folds < 2:
+        raise InputError("there must be at least 2 folds", where="evaluate")
+
+
+def _warnings(proof: Proof, used: Sequence[str], asked: Sequence[str] | None) -> Sequence[str]:
+    found = []
+    if not proof.holds:
+        found.append("the release does not keep every promise: see  reticent verify.")
+    if not asked and len(used) < len(classify.CLASSIFIERS):
+        others = [name for name in classify.CLASSIFIERS if name not in used]
+        found.append(
+            f"left out {', '.join(others)}: they need scikit-learn, which  "
+            'pip install "reticent[sklearn]"  installs.'
+        )
+    return found
+
+
+def _rounds(
+    masked: Masked, test: Any, folds: int | None, seed: int, reading: Reading | None
+) -> list[Round]:
+    """The training and test tables: one pair, or one a fold."""
+    prepared = masked.prepared
+    if test is not None:
+        return [_given(masked, pipeline.read(test, reading)[0])]
+    rows = prepared.table.rows
+    if folds is not None and folds > rows:
+        raise InputError(f"there are only {rows} records for {folds} folds", where="evaluate")
+    if rows < _FEWEST:
+        return []
+    return [
+        replace(divided(masked, part), fresh=_learnt_on(prepared, ~part))
+        for part in classify.splits(rows, folds=folds, seed=seed)
+    ]
+
+
+def _given(masked: Masked, test: Table) -> Round:
+    """A round whose test records come from another table: the mask never saw them."""
+    prepared = masked.prepared
+    test = masked.further(test, prepared.roles.released)
+    if prepared.roles.class_ is not None:
+        goal = test.columns[prepared.roles.class_]
+        test = test if goal.missing is None else test.take(goal.codes != goal.missing)
+    shown = for_classifiers(test, masked.recodings)
+    return Round((prepared.cleaned, test), (masked.view(), shown))
+
+
+def _learnt_on(prepared: Prepared, part: Any) -> Sides | None:
+    """Both parts masked as a release of the training part alone would; None if there is none."""
+    try:
+        known = prepare(prepared.table.take(part), prepared.policy, prepared.reading)
+        recodings = search(known, Watch(), max_steps=None, deadline=None).recodings
+    except (Unsatisfiable, InputError):  # too few records for the promise, or a value is gone
+        return None
+    shown = for_classifiers(prepared.cleaned, recodings)
+    return shown.take(part), shown.take(~part)
+
+
+def _classification(
+    prepared: Prepared, rounds: Sequence[Round], used: Sequence[str], seed: int, watch: Watch
+) -> dict[str, Any] | None:
+    target = prepared.roles.class_
+    if target is None:
+        return None
+    if not rounds:
+        return {"class": target, "reason": f"fewer than {_FEWEST} records"}
+    found = {}
+    for name in used:
+        watch.stage(name)
+        found[name] = errors(prepared, rounds, name, seed=seed)
+    return {
+        "class": target,
+        "train": rounds[0].plain[0].rows,
+        "tested": sum(part.plain[1].rows for part in rounds),
+        "rounds": len(rounds),
+        "seed": seed,
+        "majority": majority(rounds, target),
+        "classifiers": found,
+    }

@@ -1,0 +1,114 @@
+"""A table beside itself as a release shows it, row by row.
+
+Released rows are sorted, so no row of a release can be told to be a row of the original. But labels
+can be read off a release, and masking the original with them gives the released rows in the
+original's order: then the same records can be measured masked and unmasked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from reticent.errors import InputError, quoted
+from reticent.evidence.classify import as_numbers
+from reticent.prepare import Prepared
+from reticent.table.collapse import distinct
+from reticent.table.recode import Recoding, read_off
+from reticent.table.schema import Column, Table, trimmed, without_missing
+
+
+@dataclass(frozen=True, slots=True)
+class Masked:
+    """A prepared table and its masked columns, row by row."""
+
+    prepared: Prepared
+    recodings: Mapping[str, Recoding]
+    columns: Mapping[str, Column]
+
+    @classmethod
+    def of(cls, prepared: Prepared, recodings: Mapping[str, Recoding]) -> Masked:
+        """Mask a prepared table."""
+        return cls(prepared, recodings, recoded(prepared.cleaned, recodings))
+
+    def view(self) -> Table:
+        """The table for classifiers: masked columns as shown, intervals as their middles."""
+        return for_classifiers(self.prepared.cleaned, self.recodings)
+
+    def further(self, table: Table, needed: Iterable[str]) -> Table:
+        """Further records, cleaned as the original was."""
+        lacking = [name for name in needed if name not in table.columns]
+        if lacking or not table.rows:
+            raise InputError(
+                f"it lacks {quoted(lacking)}" if lacking else "the table has no rows",
+                where=table.name,
+            )
+        policy = self.prepared.policy
+        columns = table.columns
+        if policy.trim:
+            columns = {name: trimmed(column) for name, column in columns.items()}
+        columns = {n: without_missing(c, policy.missing_values) for n, c in columns.items()}
+        return replace(table, columns=columns)
+
+
+def recoded(table: Table, recodings: Mapping[str, Recoding]) -> dict[str, Column]:
+    """The masked columns of a table."""
+    return {name: recoding.apply(table.columns[name])[0] for name, recoding in recodings.items()}
+
+
+def for_classifiers(table: Table, recodings: Mapping[str, Recoding]) -> Table:
+    """A table with its masked columns as shown, intervals as their middles."""
+    masked = recoded(table, recodings)
+    masked = {name: as_numbers(column, recodings[name]) for name, column in masked.items()}
+    return replace(table, columns={**table.columns, **masked})
+
+
+def aligned(prepared: Prepared, released: Table) -> Masked:
+    """The original masked as its release shows; refused if that does not give the released rows."""
+    shown = {}
+    for name in prepared.roles.masked:
+        column = released.columns[name]
+        shown[name] = without_missing(trimmed(column) if prepared.policy.trim else column)
+    recodings = {
+        domain.name: read_off(
+            domain,
+            {text or "" for text in shown[domain.name].texts()},
+            taxonomy=prepared.taxonomies.get(domain.name),
+            decimal=prepared.reading.decimal,
+            date_format=prepared.reading.date_format,
+        )
+        for domain in prepared.domains
+    }
+    try:
+        masked = Masked.of(prepared, recodings)
+    except InputError:  # a value without a place
+        masked = None
+    if masked is None or not same_rows(list(masked.columns.values()), list(shown.values())):
+        raise InputError(
+            "this is no release of that table under that policy: masking the original as it "
+            "shows does not give its rows",
+            where=released.name,
+            do="give the table and the policy that the release was made with.",
+        )
+    return masked
+
+
+def same_rows(first: Sequence[Column], second: Sequence[Column]) -> bool:
+    """Whether two tables of the same columns hold the same rows, in whatever order."""
+    if len(first[0].codes) != len(second[0].codes):
+        return False
+    codes: tuple[list[Any], list[Any]] = ([], [])
+    sizes = []
+    for a, b in zip(first, second, strict=True):
+        at: dict[str | None, int] = {}
+        for column, coded in ((a, codes[0]), (b, codes[1])):
+            to = np.array([at.setdefault(text, len(at)) for text in column.texts()], np.int64)
+            coded.append(to[column.codes])
+        sizes.append(len(at))
+    one, other = (distinct(coded, sizes) for coded in codes)
+    return np.array_equal(one.counts, other.counts) and all(
+        np.array_equal(a, b) for a, b in zip(one.columns, other.columns, strict=True)
+    )

@@ -1,0 +1,194 @@
+"""What an attacker can do with a table: find a person in it, and learn what was to stay private.
+
+**Linkage.** Somebody who knows a person's quasi-identifiers finds the group of records that fit
+and picks one. The *prosecutor* knows that the person is in the table, so the chance is one in the
+size of the group; over all records it comes to groups / records. The *journalist* looks into a
+register of the population instead and can tell less: one in the number of people there who fit.
+
+**Inference.** Nobody need be found: if most of a group share a sensitive value, all of them are
+suspected of it. The *largest confidence* is the worst such share; the *mean* is how often somebody
+is right who takes everybody to have the likeliest sensitive value of their group, where values
+that are not sensitive are never guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from reticent.evidence.aligned import Masked, recoded
+from reticent.evidence.study import Round, majority, mistakes
+from reticent.privacy.promises import Anonymity, Confidence, Promise
+from reticent.table.collapse import Codes, distinct
+from reticent.table.schema import Column, Table, recode
+
+
+def attacks(masked: Masked, register: Table | None, rounds: Sequence[Round]) -> dict[str, Any]:
+    """All of it, before and after masking, for what each promise assumes to be known."""
+    policy = masked.prepared.policy
+    known = {frozenset(promise.over): promise for promise in reversed(policy.promises)}
+    known |= {frozenset(promise.over): promise for promise in reversed(policy.anonymity)}
+    return {
+        "linkage": [_linked(masked, promise, register) for promise in reversed(known.values())],
+        "inference": [_inferred(masked, promise) for promise in policy.confidence],
+        "prediction": _predicted(masked, rounds),
+    }
+
+
+def _linked(masked: Masked, promise: Promise, register: Table | None) -> dict[str, Any]:
+    plain = masked.prepared.cleaned.columns
+    names = list(promise.over)
+    found: dict[str, Any] = {"over": names}
+    persons = None
+    if isinstance(promise, Anonymity) and promise.of:
+        persons = masked.prepared.of_marks(promise)
+        found["of"] = list(promise.of)
+    for side, own in (("before", plain), ("after", masked.columns)):
+        people = None
+        if register is not None:
+            cells = recoded(register, masked.recodings) if side == "after" else register.columns
+            people = [cells[name] for name in names]
+        found[side] = asdict(linkage([own[name] for name in names], people, persons))
+    return found
+
+
+def _inferred(masked: Masked, promise: Confidence) -> dict[str, Any]:
+    marks = masked.prepared.sensitive_marks(promise)
+    found: dict[str, Any] = {"over": list(promise.over), "sensitive": list(promise.sensitive)}
+    for side, own in (("before", masked.prepared.cleaned.columns), ("after", masked.columns)):
+        measured = inference([own[name] for name in promise.over], marks)
+        found[side] = {"largest": str(measured.largest), "mean": measured.mean}
+    return found
+
+
+def _predicted(masked: Masked, rounds: Sequence[Round]) -> list[dict[str, Any]]:
+    """How often a tree tells each sensitive column from the quasi-identifiers."""
+    prepared = masked.prepared
+    known: dict[str, set[str]] = {}
+    for promise in prepared.policy.confidence:
+        for name in promise.sensitive:
+            known.setdefault(name, set()).update(promise.over)
+    whole = sum(part.plain[1].rows for part in rounds)
+    found = []
+    for sensitive, over in known.items() if whole else ():
+        columns = [name for name in prepared.cleaned.columns if name in over]
+        record: dict[str, Any] = {"sensitive": sensitive, "over": columns}
+        record["base"] = round(1 - majority(rounds, sensitive), 6)
+        for side in ("before", "after"):
+            sides = [part.plain if side == "before" else part.masked for part in rounds]
+            wrong = sum(mistakes(prepared, both, columns, sensitive) for both in sides)
+            record[side] = round(1 - wrong / whole, 6)
+        found.append(record)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Linkage:
+    """How easily records are linked to people; groups are counted in people where they are known."""
+
+    groups: int
+    smallest: int
+    mean_group: float
+    unique: float  # share of records whose person is alone in the group
+    prosecutor: float  # largest chance to pick the right record
+    prosecutor_mean: float  # share of records re-identified
+    journalist: float
+    journalist_mean: float
+
+
+def linkage(
+    known: Sequence[Column],
+    register: Sequence[Column] | None = None,
+    persons: tuple[Codes, int] | None = None,
+) -> Linkage:
+    """Link by some columns.
+
+    `register` holds the same columns for the whole population, a line a person; without one, the
+    table itself is all there is to look into. `persons` are the people that records are about, as
+    1, 2, … (0 is nobody known), where one may have several.
+    """
+    group_of, records = _groups(known)
+    sizes = records if persons is None else _persons(group_of, len(records), persons)
+    there = sizes if register is None else _fitting(known, register, group_of, sizes)
+    rows = len(group_of)
+    return Linkage(
+        len(sizes),
+        int(sizes.min()),
+        float(sizes.mean()),
+        float(records[sizes == 1].sum() / rows),
+        float(1 / sizes.min()),
+        float((records / sizes).sum() / rows),
+        float(1 / there.min()),
+        float((records / there).sum() / rows),
+    )
+
+
+def _persons(
+    group_of: NDArray[np.int64], groups: int, persons: tuple[Codes, int]
+) -> NDArray[np.int64]:
+    """How many people each group has; records of nobody known count as one more together."""
+    found = distinct([group_of, persons[0]], [groups, persons[1] + 1])
+    return np.bincount(found.columns[0], minlength=groups)
+
+
+def _groups(columns: Sequence[Column]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The group of each record, and how many records each group has."""
+    number = np.zeros(len(columns[0].codes), np.int64)
+    for column in columns:
+        number = number * len(column.values) + column.codes
+        number = np.unique(number, return_inverse=True)[1].astype(np.int64)
+    return number, np.bincount(number)
+
+
+def _fitting(
+    known: Sequence[Column],
+    register: Sequence[Column],
+    group_of: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """How many people of a register fit each group; never fewer than its own."""
+    rows = len(group_of)
+    both, counts = _groups([_joined(a, b) for a, b in zip(known, register, strict=True)])
+    fitting = np.bincount(both[rows:], minlength=len(counts))
+    found = np.zeros(len(sizes), np.int64)
+    found[group_of] = fitting[both[:rows]]
+    return np.maximum(found, sizes)
+
+
+def _joined(first: Column, second: Column) -> Column:
+    """The cells of two columns below each other."""
+    texts = [*first.texts(), *second.texts()]
+    at = {text: code for code, text in enumerate(dict.fromkeys(texts))}
+    to = np.array([at[text] for text in texts])
+    codes = np.concatenate([to[first.codes], to[len(first.values) :][second.codes]])
+    whole = Column(first.name, codes.astype(np.uint32), pa.array(list(at), pa.large_string()))
+    return recode(whole, range(len(at)), whole.values)
+
+
+@dataclass(frozen=True, slots=True)
+class Inference:
+    """How surely sensitive values are inferred."""
+
+    largest: Fraction
+    mean: float
+
+
+def inference(known: Sequence[Column], sensitive: Sequence[tuple[Codes, int]]) -> Inference:
+    """Infer from some columns; for each sensitive column its values as 1, 2, …, 0 for others."""
+    group_of, sizes = _groups(known)
+    largest = Fraction(0)
+    likeliest = np.zeros(len(sizes), np.int64)
+    for marks, count in sensitive:
+        found = distinct([group_of, marks], [len(sizes), count + 1])
+        group, mark = found.columns
+        told = mark > 0
+        np.maximum.at(likeliest, group[told], found.counts[told])
+    for part, whole in {*zip(likeliest.tolist(), sizes.tolist(), strict=True)}:
+        largest = max(largest, Fraction(part, whole))
+    return Inference(largest, float(likeliest.sum() / sizes.sum()))

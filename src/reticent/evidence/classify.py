@@ -1,0 +1,197 @@
+"""Classifiers that tell how well a class can still be told from data masked or not.
+
+    BE   error on unmodified data
+    AE   error on the release (SE, where it limits inferences and not groups)
+    UE   error without the masked columns: what masking them completely would cost
+    RE   error without the sensitive columns: what leaving those out would cost instead
+
+A masked column keeps what it shows: a taxonomy's labels and suppressed values are categories, an
+interval counts as its middle. Every classifier is used as it comes, so figures compare data, not
+tuning; `tree` is our own, the others are scikit-learn's.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from reticent.errors import InputError
+from reticent.table.recode import Recoding
+from reticent.table.schema import Column, Table
+from reticent.trees.learner import train
+from reticent.trees.tree import Feature
+
+Rows = NDArray[np.bool_]  # which rows of a table
+_BINS = 20  # for naive Bayes, which counts: so many intervals of about equal records
+_MOST_CATEGORIES = 254  # that gradient boosting can tell apart; beyond, codes count as numbers
+
+
+@dataclass(frozen=True, slots=True)
+class Coded:
+    """Training and test records of one view of a table, all in small integers."""
+
+    features: tuple[Feature, ...]  # with the training records
+    test: tuple[NDArray[np.int64], ...]  # the test records in the features' codes
+    classes: NDArray[np.int64]
+    test_classes: NDArray[np.int64]  # -1 for a class that training knows nothing of
+    labels: tuple[str, ...]
+    seed: int
+
+
+def coded(
+    train: Table, test: Table, columns: Sequence[str], target: str, *, seed: int, **format: Any
+) -> Coded:
+    """Code some columns and the class of a training and a test table."""
+    features = tuple(Feature.of(train.columns[name], **format) for name in columns)
+    goal = Feature.of(train.columns[target], number=False)
+    return Coded(
+        features,
+        tuple(
+            feature.code(test.columns[feature.name], **(format if feature.number else {}))
+            for feature in features
+        ),
+        goal.codes,
+        goal.code(test.columns[target]),
+        tuple(goal.values),
+        seed,
+    )
+
+
+def predictions(classifier: str, data: Coded) -> NDArray[np.int64]:
+    """The class that a classifier gives each test record."""
+    if len(data.labels) < 2 or not data.features:
+        guess = int(np.bincount(data.classes).argmax())
+        return np.full(len(data.test_classes), guess)
+    return CLASSIFIERS[classifier](data)
+
+
+def _tree(data: Coded) -> NDArray[np.int64]:
+    grown = train(data.features, data.classes, data.labels)
+    return grown.predict(data.test, len(data.test_classes))
+
+
+def _bayes(data: Coded) -> NDArray[np.int64]:
+    from sklearn.naive_bayes import CategoricalNB
+
+    pairs = [_counted(f, test) for f, test in zip(data.features, data.test, strict=True)]
+    known = np.column_stack([known for known, _ in pairs])
+    asked = np.column_stack([asked for _, asked in pairs])
+    most = np.maximum(known.max(axis=0), asked.max(axis=0)) + 1
+    return _fitted(CategoricalNB(min_categories=most), known, asked, data)
+
+
+def _counted(feature: Feature, test: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Codes to count, missing as 0; long scales in intervals of about equal training records."""
+    known = np.asarray(feature.codes) + 1
+    if not feature.number or len(feature.values) <= _BINS:
+        return known, np.minimum(test, len(feature.values) - 1) + 1
+    present = known[known > 0]
+    edges = np.unique(np.quantile(present, np.arange(1, _BINS) / _BINS, method="lower"))
+    return tuple(  # type: ignore[return-value]
+        np.where(codes > 0, np.searchsorted(edges, codes) + 1, 0) for codes in (known, test + 1)
+    )
+
+
+def _boosting(data: Coded) -> NDArray[np.int64]:
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    pairs = zip(data.features, data.test, strict=True)
+    columns = [_measured(feature, test) for feature, test in pairs]
+    named = [not f.number and len(f.values) <= _MOST_CATEGORIES for f in data.features]
+    model = HistGradientBoostingClassifier(categorical_features=named, random_state=data.seed)
+    known, asked = (np.column_stack(side) for side in zip(*columns, strict=True))
+    return _fitted(model, known, asked, data)
+
+
+def _regression(data: Coded) -> NDArray[np.int64]:
+    from scipy import sparse
+    from sklearn.linear_model import LogisticRegression
+
+    blocks = [_weighed(f, test) for f, test in zip(data.features, data.test, strict=True)]
+    known, asked = (sparse.hstack(side).tocsr() for side in zip(*blocks, strict=True))
+    return _fitted(LogisticRegression(max_iter=200), known, asked, data)
+
+
+def _weighed(feature: Feature, test: NDArray[Any]) -> tuple[Any, Any]:
+    """A number as it deviates from the mean, 0 if missing; a category as one column a value."""
+    from scipy import sparse
+
+    if feature.number:
+        known, asked = _measured(feature, test)
+        mean, spread = np.nanmean(known), np.nanstd(known) or 1.0
+        return tuple(
+            sparse.csr_matrix(np.nan_to_num((side - mean) / spread)[:, None])
+            for side in (known, asked)
+        )
+    unit = sparse.vstack(
+        [sparse.eye(len(feature.values)), sparse.csr_matrix((1, len(feature.values)))]
+    )
+    return unit.tocsr()[feature.codes], unit.tocsr()[test]  # -1 is the empty last line
+
+
+def _measured(feature: Feature, test: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Both sides as floats: numbers as they are, categories as codes, missing as NaN."""
+    values = np.array(feature.values if feature.number else range(len(feature.values)), float)
+    values = np.append(values, np.nan)
+    # A test number lies between two training numbers; to the classifier it is the higher one.
+    return values[feature.codes], values[np.where(test < 0, -1, np.minimum(test, len(values) - 2))]
+
+
+def _fitted(model: Any, known: Any, asked: Any, data: Coded) -> NDArray[np.int64]:
+    with warnings.catch_warnings():  # of a regression that is good enough, if not converged
+        warnings.simplefilter("ignore")
+        found: NDArray[np.int64] = model.fit(known, data.classes).predict(asked)
+    return found
+
+
+CLASSIFIERS: Mapping[str, Callable[[Coded], NDArray[np.int64]]] = {
+    "tree": _tree,
+    "bayes": _bayes,
+    "boosting": _boosting,
+    "regression": _regression,
+}
+
+
+def chosen(names: Sequence[str] | None) -> tuple[str, ...]:
+    """The classifiers to use: those named, or all that are installed here."""
+    import importlib.util
+
+    here = tuple(CLASSIFIERS) if importlib.util.find_spec("sklearn") else ("tree",)
+    unknown = [name for name in names or () if name not in CLASSIFIERS]
+    if unknown:
+        raise InputError(
+            f"there is no classifier {unknown[0]}", do=f"choose among {', '.join(CLASSIFIERS)}."
+        )
+    if any(name not in here for name in names or ()):
+        raise InputError(
+            "this classifier needs scikit-learn",
+            do='pip install "reticent[sklearn]"  installs it; tree works without.',
+        )
+    return tuple(dict.fromkeys(names)) if names else here
+
+
+def as_numbers(column: Column, recoding: Recoding) -> Column:
+    """A masked column for classifiers: intervals as their middles; all others as they are."""
+    if not recoding.intervals:
+        return column
+    middle = {i.label: (i.low + i.high) / 2 for i in recoding.intervals}
+    values = [None if text is None else middle.get(text) for text in column.texts()]
+    distinct = list(dict.fromkeys(values))
+    codes = np.array([distinct.index(value) for value in values], column.codes.dtype)
+    return Column(column.name, codes[column.codes], pa.array(distinct, pa.float64()))
+
+
+def splits(rows: int, *, folds: int | None, seed: int) -> Iterator[Rows]:
+    """The test records of each round: a third of all at random, or each fold in turn."""
+    order = np.random.default_rng(seed).permutation(rows)
+    parts = np.array_split(order, folds) if folds else [order[: rows // 3]]
+    for part in parts:
+        test = np.zeros(rows, dtype=bool)
+        test[part] = True
+        yield test

@@ -1,0 +1,152 @@
+"""Errors over rounds of training and test records, on every view of a table.
+
+`reticent.evidence.classify` names the errors and makes the classifiers; here they are put to work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.evidence import classify
+from reticent.evidence.aligned import Masked
+from reticent.prepare import Prepared
+from reticent.privacy.promises import columns_of
+from reticent.table.recode import Recoding
+from reticent.table.schema import Table
+
+Sides = tuple[Table, Table]  # for training, and for testing
+_QUICK = 30_000  # records that the utility in a release's own report is measured on
+_FEWEST = 100  # with fewer, an error says nothing, and might tell of a person
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One training and one test table, unmasked and masked."""
+
+    plain: Sides
+    masked: Sides
+    fresh: Sides | None = None  # masked as learnt on the training part alone
+
+
+def divided(masked: Masked, test: NDArray[np.bool_]) -> Round:
+    """A round with some rows of a table for testing and the others for training."""
+    plain, shown = masked.prepared.cleaned, masked.view()
+    return Round((plain.take(~test), plain.take(test)), (shown.take(~test), shown.take(test)))
+
+
+def errors(
+    prepared: Prepared, rounds: Sequence[Round], classifier: str, *, seed: int = 1
+) -> dict[str, float]:
+    """The share of test records that a classifier gets wrong on each view: BE, AE and so on."""
+    target = prepared.roles.class_
+    assert target is not None
+    tested = sum(part.plain[1].rows for part in rounds)
+    rates = {
+        view: sum(mistakes(prepared, sides, columns, target, classifier, seed) for sides in chosen)
+        / tested
+        for view, chosen, columns in _views(prepared, rounds)
+    }
+    return {name: round(value, 6) for name, value in _named(prepared, rates)}
+
+
+def mistakes(
+    prepared: Prepared,
+    sides: Sides,
+    columns: Sequence[str],
+    target: str,
+    classifier: str = "tree",
+    seed: int = 1,
+) -> int:
+    """How many test records a classifier puts into a wrong class."""
+    reading = prepared.reading
+    data = classify.coded(
+        *sides, columns, target, seed=seed,
+        decimal=reading.decimal, date_format=reading.date_format,
+    )  # fmt: skip
+    return int((classify.predictions(classifier, data) != data.test_classes).sum())
+
+
+def _views(
+    prepared: Prepared, rounds: Sequence[Round]
+) -> Iterator[tuple[str, list[Sides], list[str]]]:
+    """What to train on: which tables, and which of their columns."""
+    roles, policy = prepared.roles, prepared.policy
+    every = [name for name in roles.released if name != roles.class_]
+    plain = [part.plain for part in rounds]
+    yield "BE", plain, every
+    yield "masked", [part.masked for part in rounds], every
+    yield "UE", plain, [name for name in every if name not in roles.masked]
+    if policy.confidence:
+        _, sensitive, _ = columns_of(policy.confidence)
+        yield "RE", plain, [name for name in every if name not in sensitive]
+    fresh = [part.fresh for part in rounds if part.fresh is not None]
+    if len(fresh) == len(rounds):
+        yield "learnt_on_training", fresh, every
+
+
+def _named(prepared: Prepared, rates: Mapping[str, float]) -> Iterator[tuple[str, float]]:
+    """Errors by their names, then what they differ by."""
+    names = ["AE"] if prepared.policy.anonymity else []
+    names += ["SE"] if prepared.policy.confidence else []
+    yield "BE", rates["BE"]
+    for name in names:
+        yield name, rates["masked"]
+    for name in ("UE", "RE", "learnt_on_training"):
+        if name in rates:
+            yield name, rates[name]
+    for name in names:
+        yield f"{name}-BE", rates["masked"] - rates["BE"]
+    yield f"UE-{names[0]}", rates["UE"] - rates["masked"]
+    if "RE" in rates:
+        yield "RE-SE", rates["RE"] - rates["masked"]
+
+
+def majority(rounds: Sequence[Round], target: str) -> float:
+    """The error of always guessing the class that is largest in training."""
+    wrong = 0
+    for train, test in (part.plain for part in rounds):
+        column, asked = train.columns[target], test.columns[target]
+        texts = column.texts()
+        counts = np.bincount(column.codes)
+        largest = [text for text, n in zip(texts, counts, strict=True) if n == counts.max()]
+        guess = min(largest, key=str)
+        right = [code for code, text in enumerate(asked.texts()) if text == guess]
+        wrong += int((~np.isin(asked.codes, right)).sum())
+    return round(wrong / sum(part.plain[1].rows for part in rounds), 6)
+
+
+def utility(prepared: Prepared, recodings: Mapping[str, Recoding]) -> dict[str, Any] | None:
+    """What a release's own report says of its use: our tree's errors, on a sample if need be."""
+    if prepared.roles.class_ is None:
+        return None
+    if prepared.table.rows < _FEWEST:
+        return {"reason": f"with fewer than {_FEWEST} records, an error would say little."}
+    prepared = _sampled(prepared)
+    test = next(classify.splits(prepared.table.rows, folds=None, seed=1))
+    part = divided(Masked.of(prepared, recodings), test)
+    found = errors(prepared, [part], "tree")
+    return {
+        "classifier": "decision tree",
+        "BE": found["BE"],
+        "AE": found.get("AE", found.get("SE")),
+        "UE": found["UE"],
+        "majority": majority([part], prepared.roles.class_ or ""),
+        "train": int((~test).sum()),
+        "test": int(test.sum()),
+        "how": "A decision tree learns from two thirds of the records, drawn at random, and is "
+        "asked for the class of the others.",
+    }
+
+
+def _sampled(prepared: Prepared) -> Prepared:
+    rows = prepared.table.rows
+    if rows <= _QUICK:
+        return prepared
+    part = np.zeros(rows, dtype=bool)
+    part[np.random.default_rng(1).choice(rows, _QUICK, replace=False)] = True
+    return replace(prepared, table=prepared.table.take(part), cleaned=prepared.cleaned.take(part))
