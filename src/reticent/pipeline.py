@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from reticent.privacy.risk import Exposure
     from reticent.privacy.verify import Proof
     from reticent.refine.engine import Step
+    from reticent.refine.limits import Limits
     from reticent.table.files import Parsed, Reading
     from reticent.table.output import Sheet
     from reticent.table.recode import Recoding
@@ -62,8 +63,10 @@ class Release:
     implied: Mapping[int, int]
     stopped_early: bool
     seconds: dict[str, float]
+    limits: Limits = field(repr=False)  # why nothing more was revealed
     table: Any = field(default=None, repr=False)  # the released rows, in the kind that came in
     output: str | None = None
+    utility: Mapping[str, Any] | None = field(default=None, kw_only=True, repr=False)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -162,6 +165,7 @@ def release(
         masked = partial(
             Release, prepared, sheet, found.steps, found.recodings, before.result(),
             implied=found.implied, stopped_early=found.stopped_early, seconds=clock.seconds,
+            limits=found.limits,
         )  # fmt: skip
     publishing = _Publishing(prepared, sheet, hidden, found.values, clock)
     with ExitStack() as both:  # output and trace appear together, or neither does

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -226,12 +227,31 @@ class Policy(Record):
     @property
     def text(self) -> str:
         """The policy as TOML: the file it came from, or what was set in code."""
-        if self._text is not None:
-            return self._text
+        return self.canonical() if self._text is None else self._text
+
+    def canonical(self) -> str:
+        """The policy as TOML without what the file says besides: its comments may hold anything.
+
+        Reading it back gives an equal policy, up to a utility that is a function.
+
+        >>> print(Policy(anonymity=[{"over": ["Job", "Zip code"], "k": 4}], keep="*").canonical())
+        keep = ["*"]
+        <BLANKLINE>
+        [[anonymity]]
+        over = ["Job", "Zip code"]
+        k = 4
+        <BLANKLINE>
+        """
         plain = self.model_dump(mode="python", by_alias=True, exclude_defaults=True)
         if callable(self.goal.utility):
             del plain["goal"]["utility"]
-        return "".join(f"{key} = {_toml(value)}\n" for key, value in plain.items())
+        attributes, goal = plain.pop("attributes", {}), plain.pop("goal", {})
+        lists = {kind: plain.pop(kind, ()) for kind in ("anonymity", "confidence")}
+        parts = [_toml_lines(plain)] if plain else []
+        parts += [f"[attributes.{_toml_key(n)}]\n{_toml_lines(a)}" for n, a in attributes.items()]
+        parts += [f"[[{kind}]]\n{_toml_lines(one)}" for kind, all_ in lists.items() for one in all_]
+        parts += [f"[goal]\n{_toml_lines(goal)}"] if goal else []
+        return "\n".join(parts)
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> Policy:
@@ -443,16 +463,27 @@ class Roles:
     released: tuple[str, ...]  # in table order
 
 
+def _toml_lines(table: Mapping[str, Any]) -> str:
+    return "".join(f"{_toml_key(key)} = {_toml(value)}\n" for key, value in table.items())
+
+
+def _toml_key(key: str) -> str:
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else toml_text(key)
+
+
 def _toml(value: Any) -> str:
     """A value as inline TOML."""
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{_toml(str(k))} = {_toml(v)}" for k, v in value.items()) + " }"
+        inside = ", ".join(f"{_toml_key(str(k))} = {_toml(v)}" for k, v in value.items())
+        return f"{{ {inside} }}" if inside else "{}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(_toml, value)) + "]"
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, bool | int | float):
         return json.dumps(value)
+    if isinstance(value, Decimal):  # a number in an inline taxonomy
+        return str(value).lower()
     return toml_text(str(value))
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from reticent.pipeline import Watch
     from reticent.prepare import Prepared
     from reticent.refine.engine import Step
+    from reticent.refine.limits import Limits
     from reticent.table.recode import Recoding
 
 
@@ -28,17 +29,21 @@ class Found:
     implied: Mapping[int, int]
     stopped_early: bool
     values: Mapping[int, int | Fraction]  # what the engine makes of each promise it kept
+    limits: Limits  # why it went no further
 
 
 def search(
     prepared: Prepared, watch: Watch, *, max_steps: int | None, deadline: float | None
 ) -> Found:
     """Search as far as the watch lets it, and keep what a release needs."""
+    from reticent.refine.limits import Limits
+
     engine = Search(prepared)
     stopped = engine.run(watch, max_steps=max_steps, deadline=deadline)
     kept = [i for i in range(len(prepared.policy.promises)) if i not in engine.implied]
     values = {i: measure.value for i, measure in zip(kept, engine.measures, strict=True)}
-    return Found(tuple(engine.steps), engine.recodings(), engine.implied, stopped, values)
+    limits = Limits(engine.cuts, engine.measures)
+    return Found(tuple(engine.steps), engine.recodings(), engine.implied, stopped, values, limits)
 
 
 class Search:

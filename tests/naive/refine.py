@@ -57,10 +57,11 @@ class Infeasible(Exception):
 
 @dataclass(frozen=True)
 class Result:
-    """The steps in the form of the trace, and what each record shows at the end."""
+    """The steps in the form of the trace, what each record shows, and what was ruled out when."""
 
     steps: list[dict[str, Any]]
     labels: list[Labels]
+    stopped: dict[tuple[str, str], dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -295,6 +296,7 @@ def refine(
         return float(sum(losses) / len(losses))
 
     steps: list[dict[str, Any]] = []
+    stopped: dict[tuple[str, str], dict[str, Any]] = {}
     while True:
         best: tuple[dict[str, Any], State, list[int | Fraction]] | None = None
         for attr in masked:
@@ -309,7 +311,14 @@ def refine(
                     state_then = {**state, attr.name: [*parts[:at], *into, *parts[at + 1 :]]}
                     labels_then = mask(rows, state_then)
                     then = [measure(t, rows, labels_then) for t in search]
-                    if not all(holds(t, v) for t, v in zip(search, then, strict=True)):
+                    broken = {i: v for i, v in enumerate(then) if not holds(search[i], v)}
+                    if broken:
+                        why = {
+                            "after": len(steps),
+                            "broken": broken,
+                            "into": [p.label for p in into],
+                        }
+                        stopped.setdefault((attr.name, value), why)
                         continue  # not valid
                     if target is not None:
                         worth = gain(rows, attr, part, into, target)
@@ -334,7 +343,7 @@ def refine(
                         }
                         best = step, state_then, then
         if best is None:
-            return Result(steps, labels)
+            return Result(steps, labels, stopped)
         step, state, now = best
         steps.append(step)
         labels = mask(rows, state)

@@ -7,7 +7,7 @@ import pytest
 
 from naive.cases import Case, random_case
 from naive.product import case_policy, table_of
-from naive.refine import Anon, Attr, Infeasible, refine
+from naive.refine import Anon, Attr, Infeasible, Result, refine
 from reticent import Release, Unsatisfiable, release
 
 
@@ -42,9 +42,20 @@ def compare(case: Case) -> int:
         wanted = [str(v) if isinstance(v, Fraction) else v for v in theirs["templates"]]
         assert measured == wanted, (ours, theirs)
     assert len(steps) == len(expected.steps)
+    compare_stops(found, expected)
     shown = found.table.select([a.name for a in case.attrs]).to_pylist()
     assert [{k: v or "" for k, v in row.items()} for row in shown] == expected.labels
     return len(steps)
+
+
+def compare_stops(found: Release, expected: Result) -> None:
+    """Both rule out the same refinements, after the same step, for the same reason."""
+    assert {
+        (stop.attribute, stop.value): {
+            "after": stop.after, "broken": dict(stop.broken), "into": list(stop.into),
+        }
+        for stop in found.limits.stops()
+    } == expected.stopped  # fmt: skip
 
 
 @pytest.mark.parametrize("seed", range(0, 300, 20))

@@ -605,6 +605,82 @@ def test_any_names_can_be_written_down(names: list[str], marker: str) -> None:
     assert Policy.parse(policy.text).model_dump() == policy.model_dump()
 
 
+# --- written down again --------------------------------------------------------------------------
+
+NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=5)
+LABELS = st.one_of(NAMES, st.integers(-99, 99), st.decimals(-9, 9, places=2))
+TREES = st.recursive(
+    st.one_of(st.just({}), st.lists(LABELS, max_size=3)),
+    lambda below: st.dictionaries(NAMES, below, min_size=1, max_size=3),
+    max_leaves=6,
+)
+BOUNDS = st.one_of(
+    st.lists(st.integers() | st.floats(allow_nan=False, allow_infinity=False), min_size=2),
+    st.lists(st.dates(), min_size=2),
+    st.lists(st.datetimes(), min_size=2),
+).map(lambda bounds: sorted(set(bounds)))
+BOUNDS = BOUNDS.filter(lambda bounds: len(bounds) > 1)
+ATTRIBUTES = st.one_of(
+    st.just({"mask": "suppress"}),
+    st.just({"mask": "discretize"}),
+    BOUNDS.map(lambda bounds: {"mask": "discretize", "intervals": bounds}),
+    BOUNDS.map(lambda bounds: {"mask": "discretize", "range": [bounds[0], bounds[-1]]}),
+    NAMES.map(lambda name: {"mask": "generalize", "taxonomy": name}),
+    st.dictionaries(NAMES, TREES, min_size=1, max_size=1).map(
+        lambda tree: {"mask": "generalize", "taxonomy": tree}
+    ),
+)
+COLUMNS = st.lists(NAMES, min_size=1, max_size=3)
+VALUES = st.just("*") | COLUMNS
+
+
+@st.composite
+def policies(draw: st.DrawFn) -> Policy:
+    """Any policy that is well formed; whether it makes sense is no matter for writing it down."""
+    over = st.fixed_dictionaries(
+        {"over": COLUMNS, "k": st.integers(1, 10**20)}, optional={"of": COLUMNS}
+    )
+    sure = st.fixed_dictionaries(
+        {
+            "over": COLUMNS,
+            "sensitive": st.dictionaries(NAMES, VALUES, min_size=1, max_size=2),
+            "at_most": st.fractions(0, 1),
+        },
+        optional={"allow_absent": st.booleans()},
+    )
+    parts = {
+        "class_": st.none() | NAMES,
+        "drop": st.lists(NAMES, max_size=2),
+        "keep": VALUES,
+        "missing": st.sampled_from(["value", "drop", "error"]),
+        "missing_values": st.lists(NAMES, max_size=2),
+        "trim": st.booleans(),
+        "marker": NAMES,
+        "order": st.sampled_from(["sorted", "input"]),
+        "attributes": st.dictionaries(NAMES, ATTRIBUTES, max_size=3),
+        "anonymity": st.lists(over, max_size=2),
+        "confidence": st.lists(sure, max_size=2),
+        "goal": st.sampled_from([{}, {"utility": "distortion"}, {"score": "paper"}]),
+    }
+    return Policy.from_data(draw(st.fixed_dictionaries({}, optional=parts)))
+
+
+@given(policies())
+def test_a_policy_written_down_reads_back_equal(policy: Policy) -> None:
+    text = policy.canonical()
+    data = tomllib.loads(text, parse_float=Decimal)
+    again = Policy.from_data(data)
+    assert again.model_dump() == policy.model_dump()
+    assert again.canonical() == text
+
+
+def test_a_policy_written_down_has_no_comments() -> None:
+    policy = Policy.parse(FULL.replace("\n[", "  # my own words\n[", 1))
+    assert "my own words" in policy.text
+    assert "my own words" not in policy.canonical()
+    assert Policy.parse(policy.canonical()).model_dump() == policy.model_dump()
+
+
 def test_a_utility_may_be_a_function() -> None:
     def own(*given: Any) -> float:
         return 1.0

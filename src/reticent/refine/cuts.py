@@ -50,6 +50,9 @@ class Cuts:
         self.lows: NDArray[np.int64] = np.zeros(slots, dtype=np.int64)
         self.highs: NDArray[np.int64] = np.zeros(slots, dtype=np.int64)
         self.bottoms: NDArray[np.bool_] = np.zeros(slots, dtype=bool)
+        # stopped[s]: after how many reveals a promise ruled the candidate s out; -1: none did.
+        self.stopped: NDArray[np.int64] = np.full(slots, -1, dtype=np.int64)
+        self.reveals = 0
         self.shown: dict[int, Node] = {}  # slot → the tree value shown there
         for attribute, domain in enumerate(self.domains):
             first, bottom = self.span(attribute)
@@ -100,8 +103,14 @@ class Cuts:
                 first, bottom = self.span(attribute)
                 self.live[bottom] = self.live[first:bottom].any()
 
+    def stop(self, slots: NDArray[np.int64]) -> None:
+        """Drop candidates that would break a promise, and note when that came out."""
+        self.stopped[slots] = self.reveals
+        self.drop(slots)
+
     def reveal(self, slot: int) -> Reveal:
         """Refine the candidate at `slot`."""
+        self.reveals += 1
         attribute = self.attribute_of(slot)
         first, bottom = self.span(attribute)
         domain = self.domains[attribute]

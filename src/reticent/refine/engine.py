@@ -120,7 +120,7 @@ def candidates(cuts: Cuts, measures: Sequence[Measure]) -> NDArray[np.int64]:
     for measure in measures:
         valid &= measure.valid(slots)
     if not valid.all():
-        cuts.drop(slots[~valid])
+        cuts.stop(slots[~valid])
     return slots[valid]
 
 

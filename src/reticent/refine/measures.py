@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from typing import Any, Protocol
@@ -33,6 +34,20 @@ from reticent.table.collapse import Codes, Distinct, distinct, fit_one_word
 Slots = NDArray[np.int64]
 _UNSEEN = np.iinfo(np.int64).max
 TWO_THREADS = 50_000  # rows in a step from which on a second thread pays
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What some candidates would make of one promise."""
+
+    breaks: NDArray[np.bool_]
+    over: NDArray[np.int64]  # the value; of a confidence, its numerator
+    under: NDArray[np.int64] | None = None
+
+    def value(self, i: int) -> int | Fraction:
+        """What the candidate at position `i` would leave of it."""
+        over = int(self.over[i])
+        return over if self.under is None else Fraction(over, int(self.under[i]))
 
 
 class Measure(Protocol):
@@ -53,6 +68,9 @@ class Measure(Protocol):
 
     def loss(self, slots: Slots) -> NDArray[np.float64]:
         """How much each candidate would take away from it; never negative."""
+
+    def forecast(self, slots: Slots) -> Forecast:
+        """What candidates would make of it; of those ruled out, as it was when they were."""
 
     def begin(self) -> None:
         """Look at every candidate for the first time."""
@@ -174,6 +192,10 @@ class SmallestGroup:
         """A(X) - A_v(X)."""
         return np.maximum(self.value - self.smallest[slots], 0).astype(np.float64)
 
+    def forecast(self, slots: Slots) -> Forecast:
+        """A_v(X), exact wherever it is too small."""
+        return Forecast(~self.valid(slots), self.smallest[slots])
+
     def begin(self) -> None:
         """Count the parts of every candidate."""
         self._scan(split=False)
@@ -267,6 +289,10 @@ class LargestConfidence:
     def loss(self, slots: Slots) -> NDArray[np.float64]:
         """C_v(X) - C(X)."""
         return np.maximum(self.over[slots] / self.under[slots] - float(self.value), 0.0)
+
+    def forecast(self, slots: Slots) -> Forecast:
+        """C_v(X), exact wherever it is too large."""
+        return Forecast(~self.valid(slots), self.over[slots], self.under[slots])
 
     def begin(self) -> None:
         """Count the parts of every candidate."""

@@ -1,0 +1,104 @@
+"""Why the search went no further: what each value that stayed masked would have broken.
+
+A candidate that would break a promise is dropped for good, and from then on nobody counts it. So
+what the measures knew of it last is what ruled it out, and the search only notes when. This record
+therefore costs one number a slot; labels are made when somebody asks for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.refine.cuts import Cuts
+from reticent.refine.measures import Measure
+from reticent.table.encode import Node
+
+Fate = Literal["revealed", "stopped", "idle", "open"]
+FATES: tuple[Fate, ...] = get_args(Fate)
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """A refinement that was not made, and why."""
+
+    attribute: str
+    value: str
+    into: tuple[str, ...]
+    after: int  # how many steps had been made when it was ruled out
+    broken: tuple[tuple[int, int | Fraction], ...]  # which measures, and their value after it
+
+
+class Limits:
+    """What became of every value that some column still shows, or still hides.
+
+    - revealed: as fine as it gets;
+    - stopped: refining it would have broken a promise;
+    - idle: there is nothing to learn from refining it;
+    - open: it could still be refined, had the search not been stopped.
+    """
+
+    def __init__(self, cuts: Cuts, measures: Sequence[Measure]) -> None:
+        self.cuts = cuts
+        self.slots = np.flatnonzero(cuts.stopped >= 0)  # in tie order
+        self.forecasts = [measure.forecast(self.slots) for measure in measures]
+
+    def __len__(self) -> int:
+        return len(self.slots)
+
+    def stops(self, attribute: int | None = None) -> Iterator[Stop]:
+        """What was ruled out, of one column or of all, in tie order."""
+        first, last = (0, self.cuts.none) if attribute is None else self.cuts.span(attribute)
+        for i in range(*np.searchsorted(self.slots, [first, last]).tolist()):
+            yield self._stop(i)
+
+    def _stop(self, i: int) -> Stop:
+        slot = int(self.slots[i])
+        domain = self.cuts.domains[self.cuts.attribute_of(slot)]
+        label = self.label(slot)
+        node = self.cuts.shown.get(slot)
+        into = (label, domain.marker) if node is None else (part.label for part in node.children)
+        broken = ((m, f.value(i)) for m, f in enumerate(self.forecasts) if f.breaks[i])
+        after = int(self.cuts.stopped[slot])
+        return Stop(domain.name, label, tuple(into), after, tuple(broken))
+
+    def label(self, slot: int) -> str:
+        """The value that goes by a slot."""
+        node = self.cuts.shown.get(slot)
+        if node is not None:
+            return node.label
+        attribute = self.cuts.attribute_of(slot)
+        return self.cuts.domains[attribute].leaves[slot - int(self.cuts.offset[attribute])]
+
+    def fates(self, attribute: int) -> dict[Fate, NDArray[np.int64]]:
+        """The values of one column by what became of them."""
+        cuts = self.cuts
+        if cuts.domains[attribute].root is None:
+            slots = np.arange(*cuts.span(attribute))
+            fine = cuts.current[slots] == slots
+        else:
+            shown = self._shown[attribute]
+            slots = np.array([slot for slot, _ in shown], dtype=np.int64)
+            fine = np.array([_as_fine_as_it_gets(node) for _, node in shown], dtype=bool)
+        # The first that is true decides, so a value ruled out is not taken for an idle one.
+        states = [fine, cuts.stopped[slots] >= 0, ~cuts.live[slots], cuts.live[slots]]
+        fate = np.argmax(states, axis=0)
+        return {name: slots[fate == i] for i, name in enumerate(FATES)}
+
+    @cached_property
+    def _shown(self) -> list[list[tuple[int, Node]]]:
+        found: list[list[tuple[int, Node]]] = [[] for _ in self.cuts.domains]
+        for slot, node in sorted(self.cuts.shown.items(), key=lambda pair: pair[0]):
+            found[self.cuts.attribute_of(slot)].append((slot, node))
+        return found
+
+
+def _as_fine_as_it_gets(node: Node) -> bool:
+    """Whether a tree value has no parts; an interval of one point can have none."""
+    return not node.children and (not node.learnt or node.high - node.low < 2)
