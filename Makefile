@@ -1,6 +1,6 @@
 # One face for every job. A machine needs Python 3.11+, pip and make; all else lands in .venv.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all lint types check bench docs clean
+.PHONY: help setup demo test test-all lint types check bench figures docs clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -39,6 +39,9 @@ check: lint types test-all  ## exactly what CI runs
 
 bench: .venv/ready  ## speed and memory beside the floor of reading and writing the file
 	@$(BIN)/python benchmarks/release_speed.py
+
+figures: .venv/ready  ## the papers' experiments beside the papers' numbers; needs their data sets
+	@$(BIN)/python benchmarks/figures/every.py
 
 docs: .venv/ready  ## rewrite the pages that are made from the commands' own help
 	@$(BIN)/python docs/reference/make_commands.py

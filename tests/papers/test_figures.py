@@ -1,0 +1,59 @@
+"""The experiments of `benchmarks/figures`: one of them end to end, small, and what they share."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+import charts
+import credit_anonymity
+import every
+import experiment
+from datasets import ADULT, NoData, crx
+from several_templates import requirements
+
+
+def test_chart_is_an_image_with_a_title() -> None:
+    series = [charts.Series("A & B", [(20, 14.5), (1000, 17.0)]), charts.Series("flat", [(20, 3)])]
+    image = ElementTree.fromstring(charts.lines("error < all", "k", "%", series, x_log=True))
+    title = image.find("{http://www.w3.org/2000/svg}title")
+    assert title is not None
+    assert title.text == "error < all"
+
+
+def test_random_templates_are_those_of_last_time() -> None:
+    drawn = requirements(ADULT)
+    assert drawn == requirements(ADULT)
+    assert len(drawn) == 30
+    for templates in drawn:
+        assert len({len(template) for template in templates}) == 1
+        assert len(set(templates)) == len(templates) <= 7
+
+
+def test_closing_table_has_a_line_a_claim() -> None:
+    closing = every.table([experiment.Claim("what", "< 2", "at most 1.5", True)])
+    assert "| what | < 2 | at most 1.5 | yes |" in closing
+
+
+@pytest.mark.data
+def test_credit_screening_end_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    try:
+        crx()
+    except NoData as missing:
+        pytest.skip(str(missing))
+    monkeypatch.setattr(experiment, "RESULTS", tmp_path)
+    # In this process: starting others would take longer than the work.
+    monkeypatch.setattr(credit_anonymity, "each", lambda work, jobs: [*map(work, jobs)])
+    monkeypatch.setitem(credit_anonymity.KS, "CRX", (100, 300))
+    found = credit_anonymity.measure("CRX", "tree", experiment.Kept("credit"))
+    for be, be_mean, ae, ae_mean, ue, ue_mean in found.values():
+        assert ae - be < 4  # the paper's bound
+        assert ae_mean - be_mean < 4
+        assert ue - ae > 10
+        assert ue_mean - ae_mean > 10
+    with (tmp_path / "credit-crx.csv").open(encoding="utf-8") as file:
+        assert len(list(csv.DictReader(file))) == 6
+    ElementTree.parse(tmp_path / "credit-crx.svg")
