@@ -24,7 +24,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "trees": {"compiling", "errors", "table"},
     "prepare": {"errors", "policy", "table", "privacy"},
     "report": {"errors", "privacy"},
-    "folder": {"errors", "report", "table"},
+    "pages": {"privacy", "report"},
+    "folder": {"errors", "report", "table", "pages"},
     "drafting": {"errors", "table"},
     "sample": {"errors", "table"},
     "pipeline": {
