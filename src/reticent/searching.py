@@ -60,6 +60,8 @@ def search_together(
     """
     waiting = list(_starts(prepared, policies, watch))
     while waiting:
+        if watch.stop():
+            raise Stopped("stopped between two searches")
         engine, riders = waiting.pop()
         if isinstance(engine, Unsatisfiable):
             yield riders[0].position, engine

@@ -12,6 +12,7 @@ import math
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import resources
 from itertools import pairwise
 from typing import Any, Literal
 
@@ -424,6 +425,16 @@ def _legend(series: Sequence[Series], x: float, y: float) -> Iterator[Markup]:
 
 
 # --- the pieces ----------------------------------------------------------------------------------
+
+
+def standalone(chart: Markup) -> str:
+    """A chart as a file of its own: it takes its styles along."""
+    style = (resources.files("reticent.pages") / "style.css").read_text(encoding="utf-8")
+    colours = style[: style.index("* { box-sizing")].replace(":root", "svg")
+    looks = "\n".join(line for line in style.splitlines() if line.startswith(".chart "))
+    ground = "svg { background: var(--paper); }"
+    head, rest = str(chart).split(">", 1)
+    return f"{head}><style>{colours}{looks}\n{ground}</style>{rest}\n"
 
 
 def _image(title: str, desc: str, height: float, parts: Sequence[Markup]) -> Markup:

@@ -40,12 +40,12 @@ _ROLES = {
 
 def public(release: Release) -> str:
     """The report that may be published."""
-    return _page("public.html", _shared(release) | _public(release))
+    return page("public.html", _shared(release) | _public(release))
 
 
 def private(release: Release) -> str:
     """The report for the owner: the riskiest groups, every step, and why it went no further."""
-    return _page("private.html", _shared(release) | _private(release))
+    return page("private.html", _shared(release) | _private(release))
 
 
 @cache
@@ -69,7 +69,8 @@ def _finalized(value: Any) -> Any:
     return charts.printable(value) if is_text else value
 
 
-def _page(template: str, facts: Mapping[str, Any]) -> str:
+def page(template: str, facts: Mapping[str, Any]) -> str:
+    """A template filled with facts; it may ask for nothing that is not there."""
     return _environment().get_template(template).render(facts)
 
 
