@@ -71,7 +71,7 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(
-        " " if sign in "\t\n\r" else "\ufffd" if unicodedata.category(sign) in _UNFIT else sign
+        "\ufffd" if unicodedata.category(sign) in _UNFIT and sign not in "\t\n" else sign
         for sign in text
     )
 

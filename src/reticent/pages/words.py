@@ -67,9 +67,9 @@ def promised(promise: Promise) -> str:
 def _inferred(column: str, values: str | Sequence[str]) -> str:
     if isinstance(values, str):
         return f"of anybody’s {column}"
-    named = joined((f"“{value}”" for value in values[:_NAMED]), "or")
+    named = [f"“{value}”" for value in values[:_NAMED]]
     more = len(values) - _NAMED
-    return f"that {column} is {named}" + (f" or one of {more} more" if more > 0 else "")
+    return f"that {column} is {joined([*named, *([f'one of {more} more'] * (more > 0))], 'or')}"
 
 
 def found(promise: Promise, value: int | Fraction | None, groups: int) -> str:
