@@ -386,6 +386,36 @@ def test_what_cannot_be_counted_is_said() -> None:
     assert words.measured(Fraction(1, 7)) == "14.29 % (1/7)"
 
 
+def luminance(colour: str) -> float:
+    digits = colour.lstrip("#")
+    digits = "".join(2 * d for d in digits) if len(digits) == 3 else digits
+    parts = [int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4)]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted(map(luminance, (one, other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_colours_can_be_told_apart() -> None:
+    """Charts too, whose text browsers' checkers do not look at: light, dark and on paper."""
+    css = (ROOT / "src/reticent/pages/style.css").read_text(encoding="utf-8")
+    palettes = [
+        dict(re.findall(r"--([\w-]+): (#\w+);", block)) for block in css.split(":root {")[1:]
+    ]
+    assert len(palettes) == 3
+    for colours in palettes:
+        for ground in ("paper", "sheet", "faint"):
+            for text in ("ink", "quiet", "accent"):
+                assert contrast(colours[text], colours[ground]) >= 4.5, (text, ground, colours)
+        for ground in ("accent", "accent-2"):
+            assert contrast(colours["on-accent"], colours[ground]) >= 4.5
+        for shape in ("accent", "accent-2", "plain"):
+            assert contrast(colours[shape], colours["paper"]) >= 3
+
+
 @pytest.mark.slow
 def test_the_wheel_holds_the_templates(tmp_path: Path) -> None:
     done = subprocess.run(
