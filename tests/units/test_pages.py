@@ -127,7 +127,7 @@ def test_the_private_page_says_why(patients: Release) -> None:
         "Before masking, 7 records stood in groups too small.",
         "Lawyer F 1",
         "promise 2: a group of 10 would be left, and 11 are asked for",
-        "Nothing to learn from Non_Technical, Professional",
+        "Nothing to learn from Non_Technical",
         "Promise 1 ruled out nothing.",
     ):
         assert sentence in page.text, sentence
@@ -155,6 +155,8 @@ def test_the_policy_on_the_page_checks_the_release(tmp_path: Path) -> None:
         assert hidden not in text
     again = Policy.parse(written)
     assert reticent.verify(tmp_path / "out", again).holds
+    (tmp_path / "out/public/report.html").write_text(text + " ", encoding="utf-8")
+    assert not reticent.verify(tmp_path / "out", again).holds  # the manifest knows the page, too
 
 
 def test_options_that_mattered_are_told(tmp_path: Path) -> None:
@@ -360,7 +362,7 @@ def test_row_order_does_not_show(tmp_path: Path) -> None:
         (
             "anonymity",
             {"over": ["A", "B"], "k": 1000, "of": ["Id"]},
-            "Whoever is known by A and B is one of at least 1,000 Id.",
+            "Knowing A and B leaves at least 1,000 different Id.",
         ),
         (
             "confidence",
@@ -370,7 +372,7 @@ def test_row_order_does_not_show(tmp_path: Path) -> None:
         (
             "confidence",
             {"over": ["A"], "sensitive": {"S": "*", "T": ["t"]}, "at_most": "1/3"},
-            "Nobody who knows A can be more than 33.33 % sure of anybody’s S or that T is “t”.",
+            "Nobody who knows A can be more than 33.33 % (1/3) sure of anybody’s S or that T is “t”.",
         ),
     ],
 )
