@@ -67,6 +67,8 @@ class Release:
     limits: Limits = field(repr=False)  # why nothing more was revealed
     table: Any = field(default=None, repr=False)  # the released rows, in the kind that came in
     output: str | None = None
+    # How well a classifier learns from it: errors by name (see `pages.public`), or the reason why
+    # that was not measured.
     utility: Mapping[str, Any] | None = field(default=None, kw_only=True, repr=False)
 
     @property

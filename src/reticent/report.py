@@ -41,7 +41,8 @@ def about(promise: Promise) -> dict[str, Any]:
 
 def lines(records: Iterable[Mapping[str, Any]]) -> str:
     """JSON, one record a line."""
-    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+    encode = json.JSONEncoder(ensure_ascii=False).encode  # one for all: there may be many
+    return "".join(encode(record) + "\n" for record in records)
 
 
 def infeasible(promise: Promise, value: int | Fraction) -> Problem:

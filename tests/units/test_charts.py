@@ -188,5 +188,5 @@ def test_the_same_data_give_the_same_bytes() -> None:
 
 
 def test_printable_leaves_what_can_be_printed() -> None:
-    assert printable("a\tb\u202e日本") == "a b\u202e日本"
+    assert printable("a\tb\n\u202e日本") == "a\tb\n\u202e日本"
     assert printable("\ud800\x07") == "\ufffd\ufffd"

@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, Literal
 
 from markupsafe import Markup
@@ -72,7 +72,7 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(
-        " " if sign in "\t\n\r" else "\ufffd" if unicodedata.category(sign) in _UNFIT else sign
+        "\ufffd" if unicodedata.category(sign) in _UNFIT and sign not in "\t\n" else sign
         for sign in text
     )
 
@@ -102,6 +102,7 @@ def cut_tree(
     `tree` is nested tables and ends at the cut; what lies below it is nobody's business here.
     """
     rows = list(_flattened(tree, records))
+    rows += [Row("", records[""], 1)] if "" in records else []
     shown = sum(row.kind == "shown" for row in rows)
     opened = len(rows) - shown
     desc = f"{shown} values are shown" + (f", below {opened} that were opened." if opened else ".")
@@ -305,7 +306,7 @@ def lines(
             ends.append((places[-1][1], i, one.name))
         if len(places) <= 24 and not one.dashed:
             parts += [_marker(i, x, y) for x, y in places]
-    parts += _named(ends, right + 8)
+    parts += _named(ends, right + 8, bottom)
     parts.append(_text(0, 14, title, WIDTH, cls="strong"))
     parts.append(_text(0, 38, y_label, WIDTH, cls="quiet"))
     parts.append(_text(right, bottom + 36, x_label, right, anchor="end", cls="quiet"))
@@ -405,12 +406,13 @@ def _marker(i: int, x: float, y: float) -> Markup:
     return _tag("path", cls=f"marker line{i % 4}", d=shapes[i % 4])
 
 
-def _named(ends: Sequence[tuple[float, int, str]], x: float) -> Iterator[Markup]:
+def _named(ends: Sequence[tuple[float, int, str]], x: float, bottom: float) -> Iterator[Markup]:
     """The lines' names beside their ends, pushed apart where they would overlap."""
-    last = -math.inf
-    for y, i, name in sorted(ends):
-        last = max(y, last + 15)
-        yield _text(x, last + 4, name, WIDTH - x - 2, cls=f"name line{i % 4}")
+    ends = sorted(ends)
+    places = list(accumulate((y for y, _, _ in ends), lambda last, y: max(y, last + 15)))
+    up = max(places[-1] - bottom, 0)  # the axis has its numbers there
+    for y, (_, i, name) in zip(places, ends, strict=True):
+        yield _text(x, max(y - up, 0) + 4, name, WIDTH - x - 2, cls=f"name line{i % 4}")
 
 
 def _legend(series: Sequence[Series], x: float, y: float) -> Iterator[Markup]:

@@ -14,7 +14,7 @@ from fractions import Fraction
 from functools import cache
 from itertools import accumulate, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -39,7 +39,13 @@ _ROLES = {
 
 
 def public(release: Release) -> str:
-    """The report that may be published."""
+    """The report that may be published.
+
+    `release.utility` may hold the errors of a classifier that learnt from the table as it was
+    (``BE``), from the release (``AE``) and without the masked columns (``UE``), that of always
+    guessing the largest class (``majority``), and ``classifier``, ``train``, ``test`` and ``how``;
+    or a ``reason``.
+    """
     return page("public.html", _shared(release) | _public(release))
 
 
@@ -119,7 +125,8 @@ def _command(release: Release) -> str:
 
 
 def _public(release: Release) -> dict[str, Any]:
-    masked = [_masked(release, domain.name) for domain in release.prepared.domains]
+    cuts = release.cuts
+    masked = [_masked(release, d.name, cuts[d.name]) for d in release.prepared.domains]
     said = {column["name"]: column["says"] for column in masked}
     return {
         "columns": [
@@ -157,10 +164,10 @@ def _policy(release: Release) -> str:
     return policy.model_copy(update={"attributes": attributes}).canonical()
 
 
-def _masked(release: Release, name: str) -> dict[str, Any]:
+def _masked(release: Release, name: str, cut: Sequence[str]) -> dict[str, Any]:
     """How one masked column is shown, in words, as a chart and as a table."""
     records = release.sheet.tally(name)
-    labels = {label: records.get(label, 0) for label in release.cuts[name]}
+    labels = {label: records[label] for label in cut}
     recoding, marker = release.recodings[name], release.prepared.policy.marker
     title = f"What {name} shows"
     rows = [
@@ -193,16 +200,16 @@ def _shown(mask: str, label: str, marker: str) -> Any:
 
 def _shown_in_words(mask: str, labels: Mapping[str, int], marker: str, rows: int) -> str:
     hidden = labels.get(marker, 0) if mask != "generalize" else 0
-    shown = len(labels) - (hidden > 0)
+    missing = labels.get("", 0)
+    shown = len(labels) - (hidden > 0) - (missing > 0)
     what = {"generalize": "term", "discretize": "interval", "suppress": "value"}[mask]
-    if not shown:
+    if hidden == rows:
         return f"Hidden for every record: each shows “{marker}”."
-    if shown == 1 and not hidden and mask != "suppress":
+    if max(labels.values()) == rows:
         return f"Every record shows the same {what}, so this column tells nobody from another."
-    said = f"Shown as {'one' if shown == 1 else f'{shown:,}'} {what}{'s' if shown > 1 else ''}"
-    if not hidden:
-        return said + "."
-    return f"{said}; {hidden:,} of {rows:,} records show “{marker}” instead."
+    said = f"Shown as {'one' if shown == 1 else f'{shown:,}'} {what}{'s' if shown != 1 else ''}"
+    said += f"; {hidden:,} of {rows:,} records show “{marker}” instead" if hidden else ""
+    return said + (f"; {missing:,} of {rows:,} records have none." if missing else ".")
 
 
 _TRAINED_ON = {
@@ -258,7 +265,7 @@ def _private(release: Release) -> dict[str, Any]:
         "trace": [
             {
                 "made": step,
-                "into": _few(step.into),
+                "into": _first(step.into, _MOST_PARTS),
                 "values": [words.brief(value) for value in step.values[:_MOST_CHARTS]],
             }
             for step in release.steps[:MOST]
@@ -276,11 +283,15 @@ def _private(release: Release) -> dict[str, Any]:
     }
 
 
-def _few(labels: Sequence[str], count: int | None = None) -> str:
-    """The first of some labels; `count` says how many there are, where these are not all."""
-    named = [label or "(missing)" for label in labels[:_MOST_PARTS]]
-    more = (len(labels) if count is None else count) - len(named)
-    return ", ".join(named) + (f" and {more:,} more" if more else "")
+class _First(NamedTuple):
+    """The first labels of a list, and how many more there are."""
+
+    labels: Sequence[str]
+    more: int
+
+
+def _first(labels: Sequence[str], most: int) -> _First:
+    return _First(labels[:most], max(len(labels) - most, 0))
 
 
 def _ways(release: Release, searched: Sequence[int]) -> list[Markup]:
@@ -328,7 +339,7 @@ def _ends(release: Release, searched: Sequence[int]) -> list[dict[str, Any]]:
         stops = [
             {
                 "value": stop.value,
-                "into": _few(stop.into),
+                "into": _first(stop.into, _MOST_PARTS),
                 "after": stop.after,
                 "why": [
                     words.would_break(promises[searched[m]], searched[m] + 1, value)
@@ -338,7 +349,6 @@ def _ends(release: Release, searched: Sequence[int]) -> list[dict[str, Any]]:
             for stop in islice(limits.stops(attribute), most)
         ]
         left -= len(stops)
-        idle = [limits.label(slot) for slot in fates["idle"][:_MOST_PARTS].tolist()]
         found.append(
             {
                 "name": domain.name,
@@ -346,7 +356,10 @@ def _ends(release: Release, searched: Sequence[int]) -> list[dict[str, Any]]:
                 "counts": {fate: len(slots) for fate, slots in fates.items()},
                 "stops": stops,
                 "more": len(fates["stopped"]) - len(stops),
-                "idle": _few(idle, len(fates["idle"])),
+                "idle": _First(
+                    [limits.label(slot) for slot in fates["idle"][:_MOST_PARTS].tolist()],
+                    max(len(fates["idle"]) - _MOST_PARTS, 0),
+                ),
             }
         )
     return found

@@ -55,9 +55,9 @@ def promised(promise: Promise) -> str:
     over = joined(promise.over)
     if isinstance(promise, Confidence):
         what = joined((_inferred(c, v) for c, v in promise.sensitive.items()), "or")
-        return f"Nobody who knows {over} can be more than {percent(promise.at_most)} sure {what}."
+        return f"Nobody who knows {over} can be more than {measured(promise.at_most)} sure {what}."
     if promise.of:
-        return f"Whoever is known by {over} is one of at least {promise.k:,} {joined(promise.of)}."
+        return f"Knowing {over} leaves at least {promise.k:,} different {joined(promise.of)}."
     if promise.k == 1:
         return f"Groups of equal {over} may be of any size."
     others = "1 other" if promise.k == 2 else f"{promise.k - 1:,} others"
@@ -67,9 +67,9 @@ def promised(promise: Promise) -> str:
 def _inferred(column: str, values: str | Sequence[str]) -> str:
     if isinstance(values, str):
         return f"of anybody’s {column}"
-    named = joined((f"“{value}”" for value in values[:_NAMED]), "or")
+    named = [f"“{value}”" for value in values[:_NAMED]]
     more = len(values) - _NAMED
-    return f"that {column} is {named}" + (f" or one of {more} more" if more > 0 else "")
+    return f"that {column} is {joined([*named, *([f'one of {more} more'] * (more > 0))], 'or')}"
 
 
 def found(promise: Promise, value: int | Fraction | None, groups: int) -> str:
@@ -79,9 +79,10 @@ def found(promise: Promise, value: int | Fraction | None, groups: int) -> str:
     if isinstance(value, Fraction):
         return (
             f"In the released rows, {groups:,} groups can be told apart; nowhere is anybody more "
-            f"than {percent(value)} sure."
+            f"than {measured(value)} sure."
         )
-    counted = joined(promise.of) if isinstance(promise, Anonymity) and promise.of else "records"
+    of = promise.of if isinstance(promise, Anonymity) else ()
+    counted = f"different {joined(of)}" if of else "records"
     return (
         f"In the released rows, {groups:,} groups can be told apart; the smallest holds "
         f"{value:,} {counted}."
