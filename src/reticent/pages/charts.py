@@ -22,6 +22,7 @@ WIDTH = 560  # pixels of every chart; pages may scale it down
 MOST_ROWS = 60
 _MOST_POINTS = 300  # of a line; beyond that nobody sees a difference
 _SIZE = 13  # pixels of text
+_BOLD = 1.15  # how much wider bold text is
 _TINY, _HUGE = 1e-100, 1e100  # beyond, floats run out before a chart does
 
 
@@ -136,7 +137,7 @@ def outline(title: str, desc: str, rows: Sequence[Row], *, most: int = MOST_ROWS
     deepest = max((row.depth for row in drawn), default=0)
     indent = min(18.0, 120 / max(deepest, 1))
     largest = max((row.records or 0 for row in rows), default=0) or 1
-    left, right = 284, WIDTH - 64
+    left, right = 276, WIDTH - 84
     parts: list[Markup] = []
     path: list[float] = []  # where the labels above the one drawn stand
     for i, row in enumerate(drawn):
@@ -151,7 +152,7 @@ def outline(title: str, desc: str, rows: Sequence[Row], *, most: int = MOST_ROWS
         if row.records is not None:
             length = max((right - left) * row.records / largest, 1.5 if row.records else 0)
             parts.append(_box(left, y - 6, length, 12, cls=f"bar {row.kind}", rx=2))
-            parts.append(_text(WIDTH - 2, y + 4.5, number(row.records), 62, anchor="end"))
+            parts.append(_text(WIDTH - 2, y + 4.5, number(row.records), 120, anchor="end"))
     height = 14 + len(drawn) * step
     if len(rows) > len(drawn):
         parts.append(_text(8, height + 4, f"… and {number(len(rows) - len(drawn))} more", WIDTH))
@@ -291,8 +292,8 @@ def lines(
     if not points:
         empty = _text(WIDTH / 2, 40, "nothing to draw", WIDTH, anchor="middle", cls="quiet")
         return _image(title, "There is nothing to draw.", 80, [empty])
-    names = max(_wide(s.name) for s in series)
-    left, right, top, bottom = 58.0, WIDTH - min(names, 130) - 16, 56.0, 236.0
+    names = max(_BOLD * _wide(s.name) for s in series)
+    left, right, top, bottom = 58.0, WIDTH - min(names, 200) - 16, 56.0, 236.0
     across = _Axis([x for x, _ in points], left, right, log=x_log)
     upward = _Axis([*(y for _, y in points), *([] if y_log else [0.0])], bottom, top, log=y_log)
     parts = [*_grid(across, upward)]
@@ -310,9 +311,9 @@ def lines(
     parts.append(_text(0, 14, title, WIDTH, cls="strong"))
     parts.append(_text(0, 38, y_label, WIDTH, cls="quiet"))
     parts.append(_text(right, bottom + 36, x_label, right, anchor="end", cls="quiet"))
-    parts += _legend(series, 8, bottom + 56)
+    legend, height = _legend(series, bottom + 58)
     said = [_described(one, some) for one, some in kept if some]
-    return _image(title, " ".join(said), bottom + 66, parts)
+    return _image(title, " ".join(said), height, [*parts, *legend])
 
 
 def _described(series: Series, points: Sequence[tuple[float, float]]) -> str:
@@ -412,18 +413,23 @@ def _named(ends: Sequence[tuple[float, int, str]], x: float, bottom: float) -> I
     places = list(accumulate((y for y, _, _ in ends), lambda last, y: max(y, last + 15)))
     up = max(places[-1] - bottom, 0)  # the axis has its numbers there
     for y, (_, i, name) in zip(places, ends, strict=True):
-        yield _text(x, max(y - up, 0) + 4, name, WIDTH - x - 2, cls=f"name line{i % 4}")
+        room = (WIDTH - x) / _BOLD
+        yield _text(x, max(y - up, 0) + 4, name, room, cls=f"name line{i % 4}")
 
 
-def _legend(series: Sequence[Series], x: float, y: float) -> Iterator[Markup]:
+def _legend(series: Sequence[Series], y: float) -> tuple[list[Markup], float]:
+    """The lines' names with a sample of each, in as many rows as they need; and where that ends."""
+    parts, x = [], 8.0
     for i, one in enumerate(series):
+        room = min(_wide(one.name) + 4, WIDTH / 2)
+        if x > 8 and x + 28 + room > WIDTH:
+            x, y = 8.0, y + 20
         style = f"line{i % 4}" + (" dashed" if one.dashed else "")
-        yield _tag("path", cls=f"line {style}", d=f"M{_n(x)} {_n(y - 4)}h22")
-        if not one.dashed:
-            yield _marker(i, x + 11, y - 4)
-        room = min(_wide(one.name) + 4, 200)
-        yield _text(x + 28, y, one.name, room, cls="quiet")
+        parts.append(_tag("path", cls=f"line {style}", d=f"M{_n(x)} {_n(y - 4)}h22"))
+        parts += [] if one.dashed else [_marker(i, x + 11, y - 4)]
+        parts.append(_text(x + 28, y, one.name, room, cls="quiet"))
         x += 28 + room + 18
+    return parts, y + 10
 
 
 # --- the pieces ----------------------------------------------------------------------------------
