@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from reticent.errors import InputError
 from reticent.table.recode import Recoding
-from reticent.table.schema import Column, Table
+from reticent.table.schema import Column, Table, kind_of
 from reticent.trees.learner import train
 from reticent.trees.tree import Feature
 
@@ -49,19 +49,27 @@ def coded(
     train: Table, test: Table, columns: Sequence[str], target: str, *, seed: int, **format: Any
 ) -> Coded:
     """Code some columns and the class of a training and a test table."""
-    features = tuple(Feature.of(train.columns[name], **format) for name in columns)
+    pairs = [(train.columns[name], test.columns[name]) for name in columns]
+    features = tuple(
+        Feature.of(known, number=_are_numbers(known, asked, format), **format)
+        for known, asked in pairs
+    )
     goal = Feature.of(train.columns[target], number=False)
     return Coded(
         features,
-        tuple(
-            feature.code(test.columns[feature.name], **(format if feature.number else {}))
-            for feature in features
-        ),
+        tuple(f.code(asked, **format) for f, (_, asked) in zip(features, pairs, strict=True)),
         goal.codes,
         goal.code(test.columns[target]),
         tuple(goal.values),
         seed,
     )
+
+
+def _are_numbers(known: Column, asked: Column, format: Mapping[str, Any]) -> bool:
+    """Whether both parts of a column hold numbers or times; one odd cell makes all of it text."""
+    present = [c for c in (known, asked) if c.values.null_count < len(c.values)]
+    kinds = {kind_of(column, **format) for column in present}
+    return len(kinds) == 1 and not kinds & {"text", "boolean"}
 
 
 def predictions(classifier: str, data: Coded) -> NDArray[np.int64]:
