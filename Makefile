@@ -1,12 +1,12 @@
 # One face for every job. A machine needs Python 3.11+, pip and make; all else lands in .venv.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all lint types check bench figures docs clean
+.PHONY: help setup demo test test-all browser-tools lint types check bench figures docs clean
 
 PYTHON ?= python3
 BIN := .venv/bin
 
 help:      ## show this list
-	@awk 'BEGIN{FS=":.*## "} /^[a-z-]+:.*## /{printf "  make %-10s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN{FS=":.*## "} /^[a-z-]+:.*## /{printf "  make %-13s %s\n",$$1,$$2}' $(MAKEFILE_LIST)
 
 setup: .venv/ready  ## make .venv and install everything for development
 
@@ -28,6 +28,9 @@ test: .venv/ready  ## fast tests and doctests
 
 test-all: .venv/ready  ## every test: slow ones, real data and processes too
 	@$(BIN)/python -m pytest -q -n 2 -m ""
+
+browser-tools: .venv/ready  ## fetch what tests of report pages need besides Chromium (npm)
+	@npm install --silent --no-save --no-audit --no-fund --prefix .venv/browser axe-core@4
 
 lint: .venv/ready  ## style
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .

@@ -47,9 +47,12 @@ def main() -> None:
     run("release", str(people / "census.csv"), "--policy", str(policy), "-o", str(out))
     print("\nAnybody can check the published table, without the original:")
     run("verify", str(out), "--policy", str(policy))
+    print("\nWhat did it cost, and what can somebody still do with it?")
+    run("evaluate", str(people / "census.csv"), str(out), "--policy", str(policy))
     columns = ["Age", "Sex", "Education", "Marital", "Occupation", "Zip", "Hours", "Income"]
     side_by_side(people / "census.csv", out / "public/data.csv", columns)
     print(f"\nEverything is in {HERE}/: publish {out}/public, keep {out}/private to yourself.")
+    print(f"Look at {out}/public/report.html, and at {out}/private/report.html for the reasons.")
 
 
 if __name__ == "__main__":

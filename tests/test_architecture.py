@@ -24,15 +24,20 @@ MAY_IMPORT: dict[str, set[str]] = {
     "trees": {"compiling", "errors", "table"},
     "prepare": {"errors", "policy", "table", "privacy"},
     "report": {"errors", "privacy"},
-    "folder": {"errors", "report", "table"},
+    "pages": {"privacy", "report"},
+    "folder": {"errors", "report", "table", "pages"},
     "drafting": {"errors", "table"},
     "sample": {"errors", "table"},
     "pipeline": {
         "errors", "policy", "table", "privacy", "refine", "prepare", "report", "folder",
-        "searching",
+        "searching", "evidence",
     },
     "searching": {"errors", "privacy", "refine", "report"},
     "evidence": {"errors", "policy", "prepare", "privacy", "table", "trees"},
+    "sweeping": {
+        "errors", "evidence", "folder", "pages", "pipeline", "policy", "prepare", "privacy",
+        "searching", "table",
+    },
     "evaluating": {
         "errors", "evidence", "folder", "pipeline", "policy", "prepare", "privacy", "searching",
         "table",
@@ -40,8 +45,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "workshop": {"errors", "pipeline", "table", "drafting", "sample"},
     "sklearn": {"errors", "policy", "pipeline", "table", "prepare", "trees"},
     "front": {
-        "errors", "policy", "pipeline", "workshop", "evaluating", "privacy", "report", "table",
-        "refine",
+        "errors", "policy", "pipeline", "workshop", "evaluating", "sweeping", "privacy",
+        "report", "table", "refine",
     },
 }  # fmt: skip
 

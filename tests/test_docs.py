@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from reticent import Policy, __version__
+from reticent import Policy, __version__, release
 from reticent.front.cli import app
 from reticent.workshop import make_sample
 
@@ -38,6 +38,20 @@ def test_first_screen_of_the_readme_is_real_output(
             [RETICENT, *shlex.split(words)], capture_output=True, text=True, check=True
         )
         assert done.stdout.strip() == expected.strip()
+
+
+def test_the_evaluation_in_the_readme_is_real_output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "demo").mkdir()
+    make_sample("census", 20000, 1, output="demo/people")
+    release("demo/people/census.csv", "demo/people/policy.toml", output="demo/release")
+    [shown] = [block for block in blocks(README, "console") if "reticent evaluate" in block]
+    command, _, expected = shown.partition("\n")
+    words = shlex.split(command.removeprefix("$ reticent "))
+    done = subprocess.run([RETICENT, *words], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == expected.strip()
 
 
 def test_three_steps_of_the_readme_work_on_a_table_of_patients(

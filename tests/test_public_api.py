@@ -26,6 +26,7 @@ NAMES = [
     "evaluate",
     "release",
     "risk",
+    "sweep",
     "verify",
 ]
 HEAVY = ["numpy", "pyarrow", "numba", "duckdb", "pydantic", "pandas", "polars", "sklearn", "typer"]

@@ -146,6 +146,48 @@ def test_what_is_masked_away_stays_masked_away() -> None:
     assert not marks(said + public_text("out")) & {row[1] for row in rows()}
 
 
+def test_public_pages_end_where_the_cut_ends() -> None:
+    """What stands below a cut may be somebody's value, though the policy names it."""
+    run(*RELEASE, "-o", "out", "--max-steps", "0")
+    towns = {row[2] for row in rows()}
+    assert towns <= may_be_told()
+    assert not marks(public_text("out")) & towns
+    report = Path("out/private/report.html").read_text(encoding="utf-8")
+    assert marks(report) & {row[1] for row in rows()}  # the owner's page does name groups
+
+
+def test_public_pages_tell_no_comment_and_no_place() -> None:
+    """Whoever made the release wrote notes into the policy, and named files as they liked."""
+    text = Path("policy.toml").read_text(encoding="utf-8")
+    place = Path(f"{WORD}folder")
+    place.mkdir()
+    Path("data.csv").rename(place / f"{WORD}people.csv")
+    commented = text.replace("\n", f"  # ask {WORD}note about this\n", 1)
+    (place / f"{WORD}policy.toml").write_text(commented, encoding="utf-8")
+    run(
+        "release", str(place / f"{WORD}people.csv"), "-p", str(place / f"{WORD}policy.toml"),
+        "-o", f"{WORD}out",
+    )  # fmt: skip
+    said = marks(public_text(f"{WORD}out"))
+    assert not {m for m in said if re.search("folder|people|note|policy|out", m)}
+    private = Path(f"{WORD}out/private/policy.toml").read_text(encoding="utf-8")
+    assert f"{WORD}note" in private
+
+
+def test_public_pages_tell_no_taxonomy_file_and_no_folder() -> None:
+    Path(f"{WORD}deep").mkdir()
+    tree = Path(f"{WORD}deep/town.json")
+    tree.write_text(json.dumps(labels()), encoding="utf-8")
+    attributes = dict(policy().attributes)
+    attributes["Town"] = attributes["Town"].model_copy(update={"taxonomy": str(tree.resolve())})
+    Path("policy.toml").write_text(policy(attributes=attributes).text, encoding="utf-8")
+    run(*RELEASE, "-o", "out", "--max-steps", "0")
+    page = Path("out/public/report.html").read_text(encoding="utf-8")
+    assert "town.json" in page
+    assert f"{WORD}deep" not in page
+    assert not marks(page) & {row[2] for row in rows()}
+
+
 def test_release_of_a_typed_file_tells_only_what_it_released() -> None:
     said = run(*RELEASE, "-o", "out.parquet", "--trace", "trace.jsonl", "--json")
     shown = {str(cell) for row in pq.read_table("out.parquet").to_pylist() for cell in row.values()}

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from reticent.pipeline import risk as risk
     from reticent.pipeline import verify as verify
     from reticent.policy import Policy as Policy
+    from reticent.sweeping import sweep as sweep
     from reticent.table.files import Reading as Reading
     from reticent.workshop import draft as draft
 
@@ -49,6 +50,7 @@ _HOME = {
     "evaluate": "reticent.evaluating",
     "release": "reticent.pipeline",
     "risk": "reticent.pipeline",
+    "sweep": "reticent.sweeping",
     "verify": "reticent.pipeline",
 }
 __all__ = ["__version__", *_HOME]

@@ -1,7 +1,8 @@
 """A release folder: what may be published on one side, what stays with its owner on the other.
 
-public/    data.<format>   report.json   manifest.json
-private/   policy.toml   recoding.json   trace.jsonl   risk.json   input.json
+public/    data.<format>   report.html   report.json   manifest.json
+private/   report.html   policy.toml   recoding.json   trace.jsonl   stopped.jsonl   risk.json
+           input.json
 """
 
 from __future__ import annotations
@@ -46,13 +47,18 @@ def lay_out(folder: Path) -> Path:
 
 def describe(release: Release, folder: Path, data: Any, suffix: str) -> None:
     """Write everything that stands beside the data."""
+    from reticent import pages
+
     public, private = folder / "public", folder / "private"
+    (public / "report.html").write_text(pages.public(release), encoding="utf-8")
     _write_json(public / "report.json", report.public(release))
     _write_json(public / "manifest.json", _manifest(release, public, suffix))
     policy = release.prepared.policy
     (private / "policy.toml").write_text(policy.text, encoding="utf-8")
     _keep_taxonomies(policy, private)
     _write_json(private / "recoding.json", _recoding(release))
+    (private / "report.html").write_text(pages.private(release), encoding="utf-8")
+    (private / "stopped.jsonl").write_text(report.lines(report.stopped(release)), encoding="utf-8")
     (private / "trace.jsonl").write_text(report.lines(release.trace()), encoding="utf-8")
     _write_json(private / "risk.json", report.riskiest(release))
     _write_json(private / "input.json", _input(release, data))
@@ -81,11 +87,11 @@ def _manifest(release: Release, public: Path, suffix: str) -> dict[str, Any]:
     masks = {domain.name: domain.mask for domain in prepared.domains}
     columns = []
     for name in prepared.roles.released:
-        column = {"name": name, "role": _role(name, release)}
+        column = {"name": name, "role": report.role(release, name)}
         if name in masks:
             column["mask"] = masks[name]
         columns.append(column)
-    files = [public / f"data{suffix}", public / "report.json"]
+    files = [public / name for name in (f"data{suffix}", "report.html", "report.json")]
     return {
         "format": _FORMAT,
         "made_by": f"reticent {__version__}",
@@ -93,7 +99,7 @@ def _manifest(release: Release, public: Path, suffix: str) -> dict[str, Any]:
         "marker": prepared.policy.marker,
         "columns": columns,
         "taxonomies": {
-            name: _as_far_as_shown(taxonomy, release.recodings[name])
+            name: report.as_far_as_shown(taxonomy, release.recodings[name])
             for name, taxonomy in prepared.taxonomies.items()
             if name in masks
         },
@@ -101,31 +107,6 @@ def _manifest(release: Release, public: Path, suffix: str) -> dict[str, Any]:
             file.name: {"sha256": digest(file), "bytes": file.stat().st_size} for file in files
         },
     }
-
-
-def _as_far_as_shown(taxonomy: Taxonomy, recoding: Recoding) -> dict[str, Any]:
-    """The taxonomy down to the cut: what lies below it may name values that are hidden."""
-    cut = {taxonomy.node_of[label] for label in recoding.labels.values()}
-    above: set[int] = set()
-    for node in cut:
-        while node not in above and node >= 0:
-            above.add(node)
-            node = taxonomy.parents[node]
-    trees: dict[int, dict[str, Any]] = {}
-    for node in sorted(above):
-        trees[node] = {}
-        if taxonomy.parents[node] >= 0:
-            trees[taxonomy.parents[node]][taxonomy.labels[node]] = trees[node]
-    return {taxonomy.labels[0]: trees[0]}
-
-
-def _role(name: str, release: Release) -> str:
-    roles = release.prepared.roles
-    if name == roles.class_:
-        return "class"
-    if name in roles.masked:
-        return "masked"
-    return "sensitive" if name in roles.sensitive else "keep"
 
 
 def _recoding(release: Release) -> dict[str, Any]:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from reticent.privacy.verify import Proof
     from reticent.refine.engine import Step
     from reticent.refine.limits import Limits
+    from reticent.searching import Found
     from reticent.table.files import Parsed, Reading
     from reticent.table.output import Sheet
     from reticent.table.recode import Recoding
@@ -66,6 +67,8 @@ class Release:
     limits: Limits = field(repr=False)  # why nothing more was revealed
     table: Any = field(default=None, repr=False)  # the released rows, in the kind that came in
     output: str | None = None
+    # How well a classifier learns from it: errors by name (see `pages.public`), or the reason why
+    # that was not measured.
     utility: Mapping[str, Any] | None = field(default=None, kw_only=True, repr=False)
 
     @property
@@ -98,7 +101,7 @@ class Release:
         return report.html(self)
 
 
-class _Clock:
+class Clock:
     """Seconds spent in each stage."""
 
     def __init__(self, watch: Watch) -> None:
@@ -107,6 +110,7 @@ class _Clock:
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
+        """Count what is done inside as one stage."""
         self.watch.stage(name)
         start = time.perf_counter()
         try:
@@ -133,11 +137,11 @@ def release(
     same kind comes back as `table` of the result. With `output` it is written instead: a data file
     by its suffix, or a release folder.
     """
-    from reticent.table.output import refuse_inputs, whole_file, whole_folder, write_text
+    from reticent.table.output import refuse_inputs
 
     begun = time.monotonic()
     watch = watch or Watch()
-    clock = _Clock(watch)
+    clock = Clock(watch)
     _check_outputs(output, trace, force)
     with _beside() as beside:
         with clock.stage("read"):
@@ -160,13 +164,34 @@ def release(
         with clock.stage("refine"):
             deadline = None if time_limit is None else begun + time_limit
             found = search(prepared, watch, max_steps=max_steps, deadline=deadline)
-        with clock.stage("mask"):
-            sheet, hidden = _mask(prepared, found.recodings)
-        masked = partial(
-            Release, prepared, sheet, found.steps, found.recodings, before.result(),
-            implied=found.implied, stopped_early=found.stopped_early, seconds=clock.seconds,
-            limits=found.limits,
-        )  # fmt: skip
+        exposed = before.result()
+    return publish(
+        prepared, found, exposed, data, kind, clock, output=output, force=force, trace=trace
+    )
+
+
+def publish(
+    prepared: Prepared,
+    found: Found,
+    before: tuple[Exposure, ...],
+    data: Any,
+    kind: str,
+    clock: Clock,
+    *,
+    output: str | Path | None = None,
+    force: bool = False,
+    trace: str | Path | None = None,
+) -> Release:
+    """Mask a table as a search found, write it, and let it appear once it is recounted."""
+    from reticent.table.output import whole_file, whole_folder, write_text
+
+    with clock.stage("mask"):
+        sheet, hidden = _mask(prepared, found.recodings)
+    masked = partial(
+        Release, prepared, sheet, found.steps, found.recodings, before,
+        implied=found.implied, stopped_early=found.stopped_early, seconds=clock.seconds,
+        limits=found.limits,
+    )  # fmt: skip
     publishing = _Publishing(prepared, sheet, hidden, found.values, clock)
     with ExitStack() as both:  # output and trace appear together, or neither does
         tracing = whole_file(Path(trace), force=force, private=True) if trace else nullcontext()
@@ -178,11 +203,14 @@ def release(
             result = masked(proof=publishing.write(path, suffix), output=str(output))
         else:
             from reticent import folder
+            from reticent.evidence.study import utility
 
             suffix = folder.format_of(data)
             place = both.enter_context(whole_folder(Path(output), force=force, holds=folder.SIDES))
             proof = publishing.write(folder.lay_out(place) / f"data{suffix}", suffix)
-            result = masked(proof=proof, output=str(output))
+            with clock.stage("judge"):
+                judged = utility(prepared, found.recodings)
+            result = masked(proof=proof, output=str(output), utility=judged)
             folder.describe(result, place, data, suffix)
         if trace_path is not None:
             from reticent import report
@@ -347,7 +375,7 @@ class _Publishing:
     sheet: Sheet
     hidden: Any  # columns that are counted but not published, row by row
     values: Mapping[int, int | Fraction]  # what the engine makes of the promises
-    clock: _Clock
+    clock: Clock
 
     def as_frame(self, data: Any, kind: str) -> dict[str, Any]:
         """The rows as the kind of table that came in, and their proof."""

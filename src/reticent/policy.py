@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
+from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -252,6 +253,24 @@ class Policy(Record):
         parts += [f"[[{kind}]]\n{_toml_lines(one)}" for kind, all_ in lists.items() for one in all_]
         parts += [f"[goal]\n{_toml_lines(goal)}"] if goal else []
         return "\n".join(parts)
+
+    def with_thresholds(self, *, k: int | None = None, at_most: Fraction | None = None) -> Policy:
+        """The same policy with other thresholds: k of every anonymity, at_most of every confidence.
+
+        >>> policy = Policy(anonymity=[{"over": ["Job"], "k": 4}])
+        >>> policy.with_thresholds(k=7).promises[0].text
+        'every combination of Job is shared by at least 7 records'
+        """
+        changed: dict[str, Any] = {}
+        if k is not None:
+            changed["anonymity"] = tuple(p.model_copy(update={"k": k}) for p in self.anonymity)
+        if at_most is not None:
+            changed["confidence"] = tuple(
+                p.model_copy(update={"at_most": at_most}) for p in self.confidence
+            )
+        policy = self.model_copy(update=changed)
+        policy._text = None
+        return policy
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> Policy:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from reticent.privacy.verify import Proof
     from reticent.table.output import Sheet
     from reticent.table.recode import Recoding
+    from reticent.table.taxonomy import Taxonomy
 
 
 def plain(value: int | Fraction | None) -> int | str | None:
@@ -40,7 +41,8 @@ def about(promise: Promise) -> dict[str, Any]:
 
 def lines(records: Iterable[Mapping[str, Any]]) -> str:
     """JSON, one record a line."""
-    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+    encode = json.JSONEncoder(ensure_ascii=False).encode  # one for all: there may be many
+    return "".join(encode(record) + "\n" for record in records)
 
 
 def infeasible(promise: Promise, value: int | Fraction) -> Problem:
@@ -113,6 +115,32 @@ def attributes(release: Release) -> dict[str, Any]:
     }
 
 
+def role(release: Release, name: str) -> str:
+    """What a released column is for."""
+    roles = release.prepared.roles
+    if name == roles.class_:
+        return "class"
+    if name in roles.masked:
+        return "masked"
+    return "sensitive" if name in roles.sensitive else "keep"
+
+
+def as_far_as_shown(taxonomy: Taxonomy, recoding: Recoding | None) -> dict[str, Any]:
+    """The taxonomy down to the cut: what lies below it may name values that are hidden."""
+    cut = {taxonomy.node_of[label] for label in recoding.labels.values()} if recoding else {0}
+    above: set[int] = set()
+    for node in cut:
+        while node not in above and node >= 0:
+            above.add(node)
+            node = taxonomy.parents[node]
+    trees: dict[int, dict[str, Any]] = {}
+    for node in sorted(above):
+        trees[node] = {}
+        if taxonomy.parents[node] >= 0:
+            trees[taxonomy.parents[node]][taxonomy.labels[node]] = trees[node]
+    return {taxonomy.labels[0]: trees[0]}
+
+
 def public(release: Release) -> dict[str, Any]:
     """The report that may be published: nothing in it tells more than the released rows do."""
     return {
@@ -149,6 +177,33 @@ def trace(release: Release) -> Iterator[dict[str, Any]]:
             "score": step.score,
             "templates": templates,
         }
+
+
+def stopped(release: Release) -> Iterator[dict[str, Any]]:
+    """One record for each refinement that a promise ruled out: which, when, and by how much."""
+    asked = [promise.asked for promise in release.prepared.policy.promises]
+    searched = searched_promises(release)
+    for stop in release.limits.stops():
+        yield {
+            "attribute": stop.attribute,
+            "value": stop.value,
+            "into": list(stop.into),
+            "after_step": stop.after,
+            "stopped_by": [
+                {
+                    "template": searched[measure] + 1,
+                    "value": plain(value),
+                    "asked": asked[searched[measure]],
+                }
+                for measure, value in stop.broken
+            ],
+        }
+
+
+def searched_promises(release: Release) -> list[int]:
+    """The promises that the search looked at: those that no other one implies."""
+    count = len(release.prepared.policy.promises)
+    return [position for position in range(count) if position not in release.implied]
 
 
 def risk_summary(risk: Risk) -> dict[str, Any]:

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy, deepcopy
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from reticent import report
-from reticent.errors import Unsatisfiable
+from reticent.errors import Problem, Stopped, Unsatisfiable
 from reticent.privacy.promises import Anonymity
 
 if TYPE_CHECKING:
     from reticent.pipeline import Watch
+    from reticent.policy import Policy
     from reticent.prepare import Prepared
-    from reticent.refine.engine import Step
+    from reticent.privacy.promises import Promise
+    from reticent.refine.engine import Choose, Step
     from reticent.refine.limits import Limits
+    from reticent.refine.measures import Forecast
     from reticent.table.recode import Recoding
 
 
@@ -36,14 +42,120 @@ def search(
     prepared: Prepared, watch: Watch, *, max_steps: int | None, deadline: float | None
 ) -> Found:
     """Search as far as the watch lets it, and keep what a release needs."""
-    from reticent.refine.limits import Limits
-
     engine = Search(prepared)
+    engine.begin(watch)
     stopped = engine.run(watch, max_steps=max_steps, deadline=deadline)
-    kept = [i for i in range(len(prepared.policy.promises)) if i not in engine.implied]
-    values = {i: measure.value for i, measure in zip(kept, engine.measures, strict=True)}
-    limits = Limits(engine.cuts, engine.measures)
-    return Found(tuple(engine.steps), engine.recodings(), engine.implied, stopped, values, limits)
+    return engine.found(stopped_early=stopped)
+
+
+def search_together(
+    prepared: Prepared, policies: Sequence[Policy], watch: Watch
+) -> Iterator[tuple[int, Found | Unsatisfiable]]:
+    """Search under policies that differ in one kind of threshold, the loosest first.
+
+    What a step gains and costs depends on no threshold; a threshold only forbids steps. So all of
+    them go the same way until the loosest takes a step that another may not take or, with that
+    choice gone, would not take. From there the others go on from a copy. Every result is what
+    `search` finds under that policy alone (test_sweep_laws).
+    """
+    waiting = list(_starts(prepared, policies, watch))
+    while waiting:
+        if watch.stop():
+            raise Stopped("stopped between two searches")
+        engine, riders = waiting.pop()
+        if isinstance(engine, Unsatisfiable):
+            yield riders[0].position, engine
+            continue
+        leader, *others = riders
+        riding = _Riding(engine, others)
+        if engine.run(watch, choose=riding.choose):
+            raise Stopped("stopped between two releases")
+        waiting += riding.left
+        waiting += riding.leave_all()
+        yield leader.position, engine.found()
+
+
+def _starts(
+    prepared: Prepared, policies: Sequence[Policy], watch: Watch
+) -> Iterator[tuple[Search | Unsatisfiable, list[_Rider]]]:
+    """Searches to begin with: one for all policies under which the same promises are implied."""
+    together: dict[object, list[_Rider]] = {}
+    for position, policy in enumerate(policies):
+        implied = replace(prepared, policy=policy).implied()
+        promises = [p for i, p in enumerate(policy.promises) if i not in implied]
+        riders = together.setdefault(tuple(sorted(implied.items())), [])
+        riders.append(_Rider(position, policy, promises))
+    for riders in together.values():
+        engine = Search(replace(prepared, policy=riders[0].policy))
+        feasible = []
+        for rider in riders:
+            broken = engine.broken(rider.promises)
+            if broken:
+                yield Unsatisfiable(broken), [rider]
+            else:
+                feasible.append(rider)
+        if feasible:
+            engine.begin(watch)
+            yield engine, feasible
+
+
+@dataclass(slots=True)
+class _Rider:
+    """A policy whose search has gone the same way as a looser one's so far."""
+
+    position: int
+    policy: Policy
+    promises: list[Promise]  # one a measure
+    stops: list[tuple[Any, int, list[Forecast]]] = field(default_factory=list)
+    # candidates that it had to rule out: which, after how many steps, and what they would do
+
+    def allowed(self, engine: Search, slots: Any) -> Any:
+        """Which candidates it may still choose."""
+        valid = np.ones(len(slots), dtype=bool)
+        for measure, promise in zip(engine.measures, self.promises, strict=True):
+            valid &= measure.valid(slots, promise)
+        known = [stopped for stopped, _, _ in self.stops]
+        fresh = slots[~valid & ~np.isin(slots, np.concatenate([[-1], *known]))]
+        if len(fresh):
+            told = [measure.forecast(fresh) for measure in engine.measures]
+            self.stops.append((fresh, engine.cuts.reveals, told))
+        return valid
+
+
+class _Riding:
+    """The choice of a search that others ride along with, until they would choose otherwise."""
+
+    def __init__(self, engine: Search, riders: list[_Rider]) -> None:
+        self.engine = engine
+        self.riders = riders
+        self.left: list[tuple[Search, list[_Rider]]] = []
+
+    def choose(self, slots: Any, scores: Any) -> int:
+        """Choose for the leader; whoever would choose otherwise goes on alone, with a copy."""
+        from reticent.refine.engine import highest_score
+
+        winner = highest_score(slots, scores)
+        leaving: dict[int, list[_Rider]] = {}
+        for rider in self.riders:
+            valid = rider.allowed(self.engine, slots)
+            own = -1  # nothing left to choose
+            if valid.any():
+                own = int(np.flatnonzero(valid)[highest_score(slots[valid], scores[valid])])
+            if own != winner:
+                leaving.setdefault(own, []).append(rider)
+        self._part(list(leaving.values()))
+        return winner
+
+    def leave_all(self) -> list[tuple[Search, list[_Rider]]]:
+        """Copies for those who rode to the end: their stops differ, though their cuts do not."""
+        self.left = []
+        self._part([[rider] for rider in self.riders])
+        return self.left
+
+    def _part(self, groups: list[list[_Rider]]) -> None:
+        for group in groups:
+            self.left.append((self.engine.copy_for(group[0]), group))
+            self.riders = [rider for rider in self.riders if rider not in group]
 
 
 class Search:
@@ -71,14 +183,26 @@ class Search:
         self.goal = Goal(self.cuts, prepared.policy.utility, *(prepared.classes or ()))
         self.steps: list[Step] = []
 
-    def run(self, watch: Watch, *, max_steps: int | None, deadline: float | None) -> bool:
-        """Refine until nothing is left to reveal, or it is time to stop; says which."""
-        from reticent.refine.engine import begin, candidates, refine
+    def begin(self, watch: Watch) -> None:
+        """Look at the most masked table, which must keep every promise."""
+        from reticent.refine.engine import begin
 
         self.refuse_infeasible()
         watch.started()
-        begin(self.cuts, self.measures, self.goal)
-        steps = refine(self.cuts, self.measures, self.goal)
+        self.losses = begin(self.cuts, self.measures, self.goal)
+
+    def run(
+        self,
+        watch: Watch,
+        *,
+        max_steps: int | None = None,
+        deadline: float | None = None,
+        choose: Choose | None = None,
+    ) -> bool:
+        """Refine until nothing is left to reveal, or it is time to stop; says which."""
+        from reticent.refine.engine import candidates, refine
+
+        steps = refine(self.cuts, self.measures, self.goal, self.losses, choose=choose)
         while True:
             late = deadline is not None and time.monotonic() >= deadline
             if watch.stop() or late or len(self.steps) == max_steps:
@@ -89,11 +213,46 @@ class Search:
             self.steps.append(step)
             watch.step(step.number, step.values)
 
+    def copy_for(self, rider: _Rider) -> Search:
+        """The search as it stands, to go on under a stricter policy."""
+        twin = copy(self)
+        twin.prepared = replace(self.prepared, policy=rider.policy)
+        parts = (self.cuts, self.measures, self.goal, self.losses)
+        twin.cuts, twin.measures, twin.goal, twin.losses = deepcopy(parts)
+        twin.steps = list(self.steps)
+        for measure, promise in zip(twin.measures, rider.promises, strict=True):
+            measure.promise = promise
+        for slots, reveals, told in rider.stops:
+            twin.cuts.drop(slots)
+            twin.cuts.stopped[slots] = reveals
+            for measure, forecast in zip(twin.measures, told, strict=True):
+                measure.recall(slots, forecast)
+        rider.stops = []
+        return twin
+
+    def found(self, *, stopped_early: bool = False) -> Found:
+        """What a release needs of the search."""
+        from reticent.refine.limits import Limits
+
+        kept = [i for i in range(len(self.prepared.policy.promises)) if i not in self.implied]
+        values = {i: measure.value for i, measure in zip(kept, self.measures, strict=True)}
+        limits = Limits(self.cuts, self.measures)
+        return Found(
+            tuple(self.steps), self.recodings(), self.implied, stopped_early, values, limits
+        )
+
     def refuse_infeasible(self) -> None:
         """Say which promises even the most masked table breaks."""
-        broken = [m for m in self.measures if not m.holds()]
-        if broken:
-            raise Unsatisfiable(report.infeasible(m.promise, m.value) for m in broken)
+        if broken := self.broken([measure.promise for measure in self.measures]):
+            raise Unsatisfiable(broken)
+
+    def broken(self, promises: Sequence[Promise]) -> list[Problem]:
+        """Which promises, one a measure, the table as shown now breaks."""
+        return [
+            report.infeasible(promise, measure.value)
+            for measure, promise in zip(self.measures, promises, strict=True)
+            if not measure.holds(promise)
+        ]
 
     def recodings(self) -> dict[str, Recoding]:
         """How every masked column is shown, as far as the search came."""

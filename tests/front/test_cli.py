@@ -585,8 +585,14 @@ def test_a_release_that_loses_rows_is_refused(
 
 # --- release: folders ----------------------------------------------------------------------------
 
-PUBLIC = {"public/data.csv", "public/report.json", "public/manifest.json"}
-PRIVATE = {f"private/{n}" for n in ("policy.toml", "recoding.json", "trace.jsonl", "risk.json", "input.json")}  # fmt: skip
+PUBLIC = {f"public/{n}" for n in ("data.csv", "report.html", "report.json", "manifest.json")}
+PRIVATE = {
+    f"private/{n}"
+    for n in (
+        "report.html", "policy.toml", "recoding.json", "trace.jsonl", "stopped.jsonl", "risk.json",
+        "input.json",
+    )
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("place", ["out", "out/"])
@@ -619,7 +625,7 @@ def test_folder_manifest_and_private_side() -> None:
         content = Path("out/public", name).read_bytes()
         assert told["sha256"] == hashlib.sha256(content).hexdigest()
         assert told["bytes"] == len(content)
-    assert {"data.csv", "report.json"} == set(manifest["files"])
+    assert {"data.csv", "report.html", "report.json"} == set(manifest["files"])
     assert Path("out/public/data.csv").read_bytes() == Path("out.csv").read_bytes()
     assert Path("out/private/policy.toml").read_text() == POLICY
     assert Path("out/private/trace.jsonl").read_text() == Path("trace.jsonl").read_text()

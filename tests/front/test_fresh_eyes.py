@@ -126,7 +126,7 @@ def test_whole_numbers_beyond_floats_get_true_labels() -> None:
 def test_search_and_verifier_must_agree_on_the_value(
     work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def wrong(self: SmallestGroup) -> bool:
+    def wrong(self: SmallestGroup, promise: object = None) -> bool:
         self.value = 3  # of 4 rows
         return True
 

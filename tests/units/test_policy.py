@@ -609,7 +609,7 @@ def test_any_names_can_be_written_down(names: list[str], marker: str) -> None:
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=5)
 LABELS = st.one_of(NAMES, st.integers(-99, 99), st.decimals(-9, 9, places=2))
-TREES = st.recursive(
+TREES: st.SearchStrategy[Any] = st.recursive(
     st.one_of(st.just({}), st.lists(LABELS, max_size=3)),
     lambda below: st.dictionaries(NAMES, below, min_size=1, max_size=3),
     max_leaves=6,

@@ -90,7 +90,7 @@ def _predicted(masked: Masked, rounds: Sequence[Round]) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class Linkage:
-    """How easily records are linked to people; groups are counted in people where they are known."""
+    """How easily records are linked to people; groups count people where those are known."""
 
     groups: int
     smallest: int

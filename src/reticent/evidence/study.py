@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -43,14 +43,31 @@ def errors(
     prepared: Prepared, rounds: Sequence[Round], classifier: str, *, seed: int = 1
 ) -> dict[str, float]:
     """The share of test records that a classifier gets wrong on each view: BE, AE and so on."""
+    return named(prepared, rates(prepared, rounds, classifier, seed=seed))
+
+
+def rates(
+    prepared: Prepared,
+    rounds: Sequence[Round],
+    classifier: str,
+    *,
+    seed: int = 1,
+    only: Collection[str] = (),
+) -> dict[str, float]:
+    """Errors by view: BE, masked, UE, RE and learnt_on_training, or only some of them."""
     target = prepared.roles.class_
     assert target is not None
     tested = sum(part.plain[1].rows for part in rounds)
-    rates = {
+    return {
         view: sum(mistakes(prepared, sides, columns, target, classifier, seed) for sides in chosen)
         / tested
         for view, chosen, columns in _views(prepared, rounds)
+        if view in only or not only
     }
+
+
+def named(prepared: Prepared, rates: Mapping[str, float]) -> dict[str, float]:
+    """Errors by their names in the papers, then what they differ by."""
     return {name: round(value, 6) for name, value in _named(prepared, rates)}
 
 
@@ -90,7 +107,6 @@ def _views(
 
 
 def _named(prepared: Prepared, rates: Mapping[str, float]) -> Iterator[tuple[str, float]]:
-    """Errors by their names, then what they differ by."""
     names = ["AE"] if prepared.policy.anonymity else []
     names += ["SE"] if prepared.policy.confidence else []
     yield "BE", rates["BE"]
@@ -125,7 +141,7 @@ def utility(prepared: Prepared, recodings: Mapping[str, Recoding]) -> dict[str, 
     if prepared.roles.class_ is None:
         return None
     if prepared.table.rows < _FEWEST:
-        return {"reason": f"with fewer than {_FEWEST} records, an error would say little."}
+        return {"reason": f"with fewer than {_FEWEST} records, an error would say little"}
     prepared = _sampled(prepared)
     test = next(classify.splits(prepared.table.rows, folds=None, seed=1))
     part = divided(Masked.of(prepared, recodings), test)

@@ -197,7 +197,9 @@ def _trace(say: Say, error: BaseException) -> None:
 
 
 @contextmanager
-def _watching(say: Say, *, stoppable: bool = True) -> Iterator[Watch]:
+def _watching(
+    say: Say, *, stoppable: bool = True, stopping: str = "writing the release so far."
+) -> Iterator[Watch]:
     """Progress on a terminal, and Ctrl-C: once to stop and write, twice to stop at once."""
     from reticent.pipeline import Watch
 
@@ -207,7 +209,7 @@ def _watching(say: Say, *, stoppable: bool = True) -> Iterator[Watch]:
         if state["stop"] or not state["started"]:
             raise KeyboardInterrupt
         state["stop"] = True
-        say.note("Stopping: writing the release so far. Press Ctrl-C again to write nothing.")
+        say.note(f"Stopping: {stopping} Press Ctrl-C again to write nothing.")
 
     before = signal.signal(signal.SIGINT, interrupted)
     shown: Any = None
@@ -248,6 +250,7 @@ _STAGES = {
     "encode": "fitting the policy to the table",
     "refine": "looking for what can be revealed",
     "mask": "masking",
+    "judge": "measuring how useful it is",
     "write": "writing",
     "verify": "recounting every promise on what was written",
     "learn": "masking as learnt on the training records alone",
@@ -382,14 +385,61 @@ def evaluate(
     from reticent import evaluating
     from reticent.front import render
 
-    chosen = [name.strip() for name in classifiers.split(",")] if classifiers else None
     with _watching(say, stoppable=False) as watch:
         found = evaluating.evaluate(
-            original, released, policy, test=test, folds=folds, seed=seed, classifiers=chosen,
+            original, released, policy, test=test, folds=folds, seed=seed,
+            classifiers=_listed(classifiers),
             population=population, reading=reading, watch=watch,
         )  # fmt: skip
     say.note(*(f"Warning: {warning}" for warning in found.warnings))
     say.result(render.evaluation(found), found.summary())
+
+
+@command(app, "sweep")
+def sweep(
+    say: Say,
+    reading: Any,
+    data: Data,
+    policy: PolicyPath,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FOLDER", help="Where to write, or go on.")
+    ],
+    k: Annotated[
+        str | None, typer.Option("--k", metavar="2,5,10,…", help="The smallest groups to try.")
+    ] = None,
+    at_most: Annotated[
+        str | None, typer.Option(metavar="0.2,0.4,…", help="The largest confidences to try.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Which third of the records tests.")] = 1,
+    classifiers: Annotated[
+        str | None, typer.Option(metavar="tree,…", help="Of tree, bayes, boosting, regression.")
+    ] = None,
+) -> None:
+    """Release a table under a range of thresholds, and measure each; goes on if interrupted."""
+    _NotNeeded.let_in()
+    from reticent import sweeping
+    from reticent.front import render
+
+    with _watching(say, stopping="what is done is kept.") as watch:
+        found = sweeping.sweep(
+            data, policy, output=output, k=_whole_numbers(k), at_most=_listed(at_most), seed=seed,
+            classifiers=_listed(classifiers), reading=reading, force=say.force, watch=watch,
+        )  # fmt: skip
+    say.note(*(f"Warning: {warning}" for warning in found.warnings))
+    say.result(render.sweep(found), found.summary())
+
+
+def _listed(text: str | None) -> list[str] | None:
+    return None if text is None else [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _whole_numbers(text: str | None) -> list[int] | None:
+    parts = _listed(text)
+    if parts is None:
+        return None
+    if not all(part.isdecimal() for part in parts):
+        raise InputError("write whole numbers, as in  --k 2,5,10", where="--k")
+    return [int(part) for part in parts]
 
 
 @command(app, "init")

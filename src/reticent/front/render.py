@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from reticent.evaluating import Evaluation
     from reticent.pipeline import Release, Risk
     from reticent.privacy.verify import Proof
+    from reticent.sweeping import Sweep
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
@@ -181,6 +182,38 @@ def _attacks(found: Mapping[str, Any]) -> Iterator[str]:
             f"for {_percent(record['before'])} before and {_percent(record['after'])} after; "
             f"always guessing the commonest value, for {_percent(record['base'])}."
         )
+
+
+def sweep(found: Sweep) -> str:
+    """Every threshold of a sweep, a line each."""
+    errors = list(found.floor.get("errors", {}))
+    rows = []
+    for point in found.points:
+        line = [str(point["threshold"])]
+        if "infeasible" in point:
+            rows.append([*line, "no release", *["-"] * (4 + len(errors))])
+            continue
+        wrong = [point["errors"][name] for name in errors]
+        rows.append(
+            [
+                *line,
+                ", ".join(map(str, point["kept"])),
+                point["steps"],
+                point["groups"],
+                _percent(point["reidentified"]),
+                f"{point['distortion']:.3f}",
+                *(_percent(error.get("AE", error.get("SE"))) for error in wrong),
+            ]
+        )
+    head = [found.threshold, "found", "steps", "groups", "re-identified", "distortion", *errors]
+    lines = [table(head, rows)]
+    for name, plain in found.floor.get("errors", {}).items():
+        told = ", ".join(f"{_percent(rate)} {_VIEWS[view]}" for view, rate in plain.items())
+        lines.append(f"\n{name}, to compare with: {told}.")
+    if found.resumed:
+        lines.append(f"\n{found.resumed} of these had been done before.")
+    lines.append(f"\nWritten to {found.output}; open report.html there.")
+    return "\n".join(lines)
 
 
 _SIDES = ("before", "after")

@@ -59,17 +59,20 @@ class Step:
     values: tuple[int | Fraction, ...]  # each measure's value after the step
 
 
-def begin(cuts: Cuts, measures: Sequence[Measure], goal: Goal) -> None:
+def begin(cuts: Cuts, measures: Sequence[Measure], goal: Goal) -> Losses:
     """Offer the beneficial refinements of the most masked table, and measure each."""
+    losses = Losses(cuts, measures)
     goal.begin()
     for measure in measures:
         measure.begin()
+    return losses
 
 
 def refine(
     cuts: Cuts,
     measures: Sequence[Measure],
     goal: Goal,
+    losses: Losses,
     *,
     choose: Choose | None = None,
 ) -> Iterator[Step]:
@@ -80,8 +83,6 @@ def refine(
     owners. *Who reveals* is `Cuts.reveal`, the only place where a choice becomes visible.
     """
     choose = choose or highest_score
-    losses = _Losses(cuts, measures)
-    number = 0
     while len(slots := candidates(cuts, measures)):
         gains, loss = goal.gains(slots), losses(slots)
         scores = gains / (loss + 1)
@@ -93,9 +94,8 @@ def refine(
         for measure in measures:
             if reveal.attribute in measure.attributes:
                 measure.reveal(reveal)
-        number += 1
         yield Step(
-            number, cuts.domains[reveal.attribute].name, reveal.label, reveal.into,
+            cuts.reveals, cuts.domains[reveal.attribute].name, reveal.label, reveal.into,
             float(gains[winner]), float(loss[winner]), float(scores[winner]),
             tuple(measure.value for measure in measures),
         )  # fmt: skip
@@ -124,7 +124,7 @@ def candidates(cuts: Cuts, measures: Sequence[Measure]) -> NDArray[np.int64]:
     return slots[valid]
 
 
-class _Losses:
+class Losses:
     """PrivLoss: the mean loss over the promises whose `over` holds the candidate's column."""
 
     def __init__(self, cuts: Cuts, measures: Sequence[Measure]) -> None:
@@ -139,6 +139,7 @@ class _Losses:
         self.about = np.array(about, dtype=np.float64)
 
     def __call__(self, slots: NDArray[np.int64]) -> Floats:
+        """The loss of each candidate."""
         total = np.zeros(len(slots))
         for measure, unit in zip(self.measures, self.units, strict=True):
             total += measure.loss(slots) / unit

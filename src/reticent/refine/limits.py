@@ -54,19 +54,26 @@ class Limits:
 
     def stops(self, attribute: int | None = None) -> Iterator[Stop]:
         """What was ruled out, of one column or of all, in tie order."""
-        first, last = (0, self.cuts.none) if attribute is None else self.cuts.span(attribute)
-        for i in range(*np.searchsorted(self.slots, [first, last]).tolist()):
-            yield self._stop(i)
+        if attribute is None:
+            for one in range(len(self.cuts.domains)):
+                yield from self.stops(one)
+            return
+        domain, span = self.cuts.domains[attribute], self.cuts.span(attribute)
+        first, last = np.searchsorted(self.slots, span).tolist()
+        slots = self.slots[first:last]
+        after = self.cuts.stopped[slots].tolist()
+        for i, slot in enumerate(slots.tolist()):
+            node = self.cuts.shown.get(slot)
+            if node is None:
+                label = domain.leaves[slot - span[0]]
+                into: tuple[str, ...] = (label, domain.marker)
+            else:
+                label, into = node.label, tuple(part.label for part in node.children)
+            yield Stop(domain.name, label, into, after[i], self._broken(first + i))
 
-    def _stop(self, i: int) -> Stop:
-        slot = int(self.slots[i])
-        domain = self.cuts.domains[self.cuts.attribute_of(slot)]
-        label = self.label(slot)
-        node = self.cuts.shown.get(slot)
-        into = (label, domain.marker) if node is None else (part.label for part in node.children)
-        broken = ((m, f.value(i)) for m, f in enumerate(self.forecasts) if f.breaks[i])
-        after = int(self.cuts.stopped[slot])
-        return Stop(domain.name, label, tuple(into), after, tuple(broken))
+    def _broken(self, i: int) -> tuple[tuple[int, int | Fraction], ...]:
+        found = enumerate(self.forecasts)
+        return tuple((measure, what.value(i)) for measure, what in found if what.breaks[i])
 
     def label(self, slot: int) -> str:
         """The value that goes by a slot."""

@@ -60,17 +60,20 @@ class Measure(Protocol):
     def value(self) -> int | Fraction:
         """The promise's value on the table as shown now."""
 
-    def holds(self) -> bool:
-        """Whether the table as shown now keeps the promise."""
+    def holds(self, promise: Promise | None = None) -> bool:
+        """Whether the table as shown now keeps it, or the same with another threshold."""
 
-    def valid(self, slots: Slots) -> NDArray[np.bool_]:
-        """Which candidates would keep it."""
+    def valid(self, slots: Slots, promise: Promise | None = None) -> NDArray[np.bool_]:
+        """Which candidates would keep it, or the same promise with another threshold."""
 
     def loss(self, slots: Slots) -> NDArray[np.float64]:
         """How much each candidate would take away from it; never negative."""
 
     def forecast(self, slots: Slots) -> Forecast:
         """What candidates would make of it; of those ruled out, as it was when they were."""
+
+    def recall(self, slots: Slots, forecast: Forecast) -> None:
+        """Go back to an earlier forecast for candidates that nobody counts any more."""
 
     def begin(self) -> None:
         """Look at every candidate for the first time."""
@@ -105,7 +108,6 @@ class Groups:
         for j, (attribute, column) in enumerate(zip(attributes, codes, strict=True)):
             offset = kind(cuts.offset[attribute])
             np.add(column, offset, out=self.rows[:, j], casting="unsafe", dtype=kind)
-        self.words = self.rows.view(np.uint64)
         count = len(self.rows)
         small = count < 2**31
         few = int(found.counts.sum()) < 2**31
@@ -117,6 +119,11 @@ class Groups:
         self.found = 1  # everything is masked: one group
         self.total = count  # rows in them
         self.column = -1  # the column that was refined last
+
+    @property
+    def words(self) -> NDArray[np.uint64]:
+        """The same rows as whole words: a view that a copied search must not copy apart."""
+        return self.rows.view(np.uint64)
 
     def touch(self, slot: int, reveal: Reveal | None = None) -> None:
         """Find the groups that showed a value: before it is refined, or just after its reveal."""
@@ -180,13 +187,17 @@ class SmallestGroup:
         kind = _MarkScratch if of else _Scratch
         self.scratch = (kind(cuts.none + 1), kind(cuts.none + 1))
 
-    def holds(self) -> bool:
+    def holds(self, promise: Promise | None = None) -> bool:
         """Whether the smallest group is large enough now."""
-        return self.value >= self.promise.k
+        asked = promise or self.promise
+        assert isinstance(asked, Anonymity)
+        return self.value >= asked.k
 
-    def valid(self, slots: Slots) -> NDArray[np.bool_]:
+    def valid(self, slots: Slots, promise: Promise | None = None) -> NDArray[np.bool_]:
         """Which candidates leave every group large enough."""
-        return self.smallest[slots] >= self.promise.k
+        asked = promise or self.promise
+        assert isinstance(asked, Anonymity)
+        return self.smallest[slots] >= asked.k
 
     def loss(self, slots: Slots) -> NDArray[np.float64]:
         """A(X) - A_v(X)."""
@@ -195,6 +206,10 @@ class SmallestGroup:
     def forecast(self, slots: Slots) -> Forecast:
         """A_v(X), exact wherever it is too small."""
         return Forecast(~self.valid(slots), self.smallest[slots])
+
+    def recall(self, slots: Slots, forecast: Forecast) -> None:
+        """Set A_v(X) back."""
+        self.smallest[slots] = forecast.over
 
     def begin(self) -> None:
         """Count the parts of every candidate."""
@@ -272,13 +287,17 @@ class LargestConfidence:
         records = int(self.parts[0].weights.sum(dtype=np.int64))
         self.small = records < 2**31
 
-    def holds(self) -> bool:
+    def holds(self, promise: Promise | None = None) -> bool:
         """Whether no confidence is too large now."""
-        return self.value <= self.promise.at_most
+        asked = promise or self.promise
+        assert isinstance(asked, Confidence)
+        return self.value <= asked.at_most
 
-    def valid(self, slots: Slots) -> NDArray[np.bool_]:
+    def valid(self, slots: Slots, promise: Promise | None = None) -> NDArray[np.bool_]:
         """Which candidates leave no confidence too large, decided in integers."""
-        most = self.promise.at_most
+        asked = promise or self.promise
+        assert isinstance(asked, Confidence)
+        most = asked.at_most
         if self.small and most.denominator < 2**31:  # products stay below 2**62
             return np.asarray(
                 self.over[slots] * most.denominator <= self.under[slots] * most.numerator
@@ -293,6 +312,11 @@ class LargestConfidence:
     def forecast(self, slots: Slots) -> Forecast:
         """C_v(X), exact wherever it is too large."""
         return Forecast(~self.valid(slots), self.over[slots], self.under[slots])
+
+    def recall(self, slots: Slots, forecast: Forecast) -> None:
+        """Set C_v(X) back."""
+        assert forecast.under is not None
+        self.over[slots], self.under[slots] = forecast.over, forecast.under
 
     def begin(self) -> None:
         """Count the parts of every candidate."""

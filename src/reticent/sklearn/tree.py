@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from reticent.errors import InputError
-from reticent.sklearn.frames import cells_of, checked, kind_of
+from reticent.sklearn.frames import arrow_of, cells_of, checked, kind_of
 from reticent.table.schema import Column, encode
 from reticent.trees.learner import Rules, train
 from reticent.trees.tree import Feature
@@ -60,11 +60,16 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError("requires y to be passed, but the target y is None")
         X = checked(self, X, reset=True, ensure_all_finite="allow-nan")
         y = column_or_1d(y, warn=True)
-        assert_all_finite(y, input_name="y")
-        check_classification_targets(y)
+        told = np.full(len(y), True)
+        if y.dtype == object:
+            told = np.asarray(arrow_of(y, "y").is_valid())
+        assert_all_finite(y[told], input_name="y")
+        check_classification_targets(y[told])
         if len(y) != len(X):
             raise ValueError(f"X has {len(X)} rows and y has {len(y)}")
-        self.classes_, classes = np.unique(y, return_inverse=True)
+        self.classes_, known = np.unique(y[told], return_inverse=True)
+        classes = np.full(len(y), -1)
+        classes[told] = known
         features = [Feature.of(column, number=_is_number(column)) for column in self._columns(X)]
         self.tree_ = train(features, classes, [str(label) for label in self.classes_], rules)
         return self

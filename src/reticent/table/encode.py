@@ -31,6 +31,10 @@ class Node:
     children: tuple[Node, ...] = ()
     learnt: bool = False  # an interval whose cut point is still to be found
 
+    def __deepcopy__(self, memo: object) -> Node:
+        """Itself: nothing in it changes, and a search that is copied may be large."""
+        return self
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Domain:
@@ -46,6 +50,10 @@ class Domain:
     scale: Scale | None = None  # intervals: the points, and the outer ends
     ends: tuple[Any, Any] | None = None
     bins: tuple[Any, ...] = ()  # the edges of fixed intervals
+
+    def __deepcopy__(self, memo: object) -> Domain:
+        """Itself, as nothing in it changes."""
+        return self
 
     @property
     def holds_missing(self) -> bool:

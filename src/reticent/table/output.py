@@ -60,6 +60,17 @@ class Sheet:
             self.counts,
         )
 
+    def tally(self, name: str) -> dict[str, int]:
+        """How many rows show each value of a column, as printed; what nobody shows is left out."""
+        at = self.names.index(name)
+        cells = texts(self.values[at])
+        counts = np.bincount(self.columns[at], weights=self.counts, minlength=len(cells))
+        found: dict[str, int] = {}
+        for cell, count in zip(cells, counts.astype(np.int64).tolist(), strict=True):
+            if count:
+                found[cell or ""] = found.get(cell or "", 0) + count
+        return found
+
     def arrow(self) -> pa.Table:
         """The rows as an Arrow table that carries nothing but its cells."""
         repeats = np.repeat(np.arange(len(self.counts)), self.counts)

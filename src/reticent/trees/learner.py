@@ -55,6 +55,8 @@ class Rules:
         for name, words in allowed.items():
             if getattr(self, name) not in words:
                 raise InputError(f"{name} must be one of {', '.join(words)}", where="tree")
+        if self.min_rows < 1 or (self.max_depth is not None and self.max_depth < 0):
+            raise InputError("min_rows is at least 1, and max_depth at least 0", where="tree")
         if self.confidence is not None and not 0 < self.confidence <= 1:
             raise InputError("confidence must be above 0 and at most 1", where="tree")
 
@@ -81,8 +83,8 @@ def train(
 ) -> Tree:
     """Grow and prune a tree that tells the class of a row from its features.
 
-    `classes[row]` is an index into `labels`, which are in order; a row stands for `weights[row]`
-    records, if given.
+    `classes[row]` is an index into `labels`, which are in order, or -1 for a row without a class,
+    which is left out; a row stands for `weights[row]` records, if given.
 
     >>> age = Feature("age", np.array([0, 1, 2, 2]), (23, 41, 58), number=True)
     >>> tree = train([age], np.array([0, 0, 1, 1]), ["no", "yes"])
@@ -91,6 +93,10 @@ def train(
     age > 41: yes (2)
     """
     rules = rules or Rules()
+    told = classes >= 0
+    if not told.all():
+        features = [replace(feature, codes=feature.codes[told]) for feature in features]
+        classes, weights = classes[told], None if weights is None else weights[told]
     root = grow(rows_of(features, classes, len(labels), rules, weights), rules)
     if rules.confidence is not None:
         prune(root, rules.confidence)

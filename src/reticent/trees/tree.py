@@ -99,6 +99,13 @@ class Tree:
     classes: tuple[str, ...]
     root: Node
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the nodes as a list, as a deep tree would be one call in another."""
+        nodes = self.root.walk()
+        place = {id(node): number for number, node in enumerate(nodes)}
+        flat = [(n.counts, n.split, [place[id(b)] for b in n.branches]) for n in nodes]
+        return _unpickled, (self.features, self.classes, flat)
+
     @property
     def leaves(self) -> int:
         """How many leaves it has."""
@@ -211,3 +218,10 @@ class Tree:
         if len(values) == 1:
             asked = {"at_most" if feature.number else "equals": values[0]}
         return {"column": feature.name, **asked, "default": node.split.default}
+
+
+def _unpickled(features: Any, classes: Any, flat: Sequence[tuple[Any, Any, list[int]]]) -> Tree:
+    nodes = [Node(counts, split) for counts, split, _ in flat]
+    for node, (_, _, branches) in zip(nodes, flat, strict=True):
+        node.branches = [nodes[number] for number in branches]
+    return Tree(features, classes, nodes[0])

@@ -1,0 +1,503 @@
+"""Charts as inline SVG: pure functions from plain data to markup.
+
+Every chart is an image with a title and a description in words. Colours come from the page's style
+sheet by class, and nothing is told by colour alone: shapes, dashes and labels say it too. Texts
+are cut to the room they have, by an estimate of their width, with the whole text as a tooltip;
+long lists are cut with a note of how much was left out.
+"""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from itertools import accumulate, pairwise
+from typing import Any, Literal
+
+from markupsafe import Markup
+
+WIDTH = 560  # pixels of every chart; pages may scale it down
+MOST_ROWS = 60
+_MOST_POINTS = 300  # of a line; beyond that nobody sees a difference
+_SIZE = 13  # pixels of text
+_BOLD = 1.15  # how much wider bold text is
+_TINY, _HUGE = 1e-100, 1e100  # beyond, floats run out before a chart does
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A value in an outline; `depth` says how far it stands below the first."""
+
+    label: str
+    records: int | None
+    depth: int = 0
+    kind: Literal["shown", "opened", "hidden"] = "shown"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """An interval that a column shows."""
+
+    label: str  # as in "[20,30)"
+    low: float
+    high: float
+    records: int
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """A line of a chart."""
+
+    name: str
+    points: Sequence[tuple[float, float]]
+    dashed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A bar of a chart; the one that matters is drawn in the accent colour."""
+
+    name: str
+    value: float
+    matters: bool = False
+
+
+def printable(text: str) -> str:
+    """A text without what no page can hold: control signs and halves of characters.
+
+    >>> printable("a" + chr(0) + "b"), printable("Grüße")
+    ('a�b', 'Grüße')
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        "\ufffd" if unicodedata.category(sign) in _UNFIT and sign not in "\t\n" else sign
+        for sign in text
+    )
+
+
+_UNFIT = {"Cc", "Cs", "Cn"}
+
+
+def number(value: float) -> str:
+    """A number as people read it.
+
+    >>> number(30162), number(0.1650), number(1234.5), number(0.0000564)
+    ('30,162', '0.165', '1,234.5', '0.0000564')
+    """
+    if not math.isfinite(value) or 0 < abs(value) < 1e-9 or abs(value) >= 1e15:
+        return f"{value:.3g}"
+    if value == int(value):
+        return f"{int(value):,}"
+    digits = max(1, 3 - math.floor(math.log10(abs(value))))
+    return f"{value:,.{digits}f}".rstrip("0").rstrip(".")
+
+
+def cut_tree(
+    title: str, tree: Mapping[str, Any], records: Mapping[str, int], *, most: int = MOST_ROWS
+) -> Markup:
+    """A taxonomy down to the labels that a column shows, with how many records show each.
+
+    `tree` is nested tables and ends at the cut; what lies below it is nobody's business here.
+    """
+    rows = list(_flattened(tree, records))
+    rows += [Row("", records[""], 1)] if "" in records else []
+    shown = sum(row.kind == "shown" for row in rows)
+    opened = len(rows) - shown
+    desc = f"{shown} values are shown" + (f", below {opened} that were opened." if opened else ".")
+    return outline(title, desc, rows, most=most)
+
+
+def _flattened(tree: Mapping[str, Any], records: Mapping[str, int]) -> Iterator[Row]:
+    """The tree in the order it is drawn; nothing recurses, so depth is no limit."""
+    waiting: list[tuple[str, Mapping[str, Any], int]] = [(n, below, 0) for n, below in tree.items()]
+    while waiting:
+        label, below, depth = waiting.pop()
+        yield Row(label, None if below else records.get(label, 0), depth, _kind(below))
+        waiting += [(name, inner, depth + 1) for name, inner in reversed([*below.items()])]
+
+
+def _kind(below: Mapping[str, Any]) -> Literal["opened", "shown"]:
+    return "opened" if below else "shown"
+
+
+def shown_values(title: str, values: Sequence[Row], *, most: int = MOST_ROWS) -> Markup:
+    """The values that a column shows one by one, and how many records hide theirs."""
+    shown = sum(row.kind == "shown" for row in values)
+    hidden = sum(row.records or 0 for row in values if row.kind == "hidden")
+    desc = f"{shown} values are shown; {number(hidden)} records hide theirs."
+    return outline(title, desc, values, most=most)
+
+
+def outline(title: str, desc: str, rows: Sequence[Row], *, most: int = MOST_ROWS) -> Markup:
+    """Labels one below the other, indented by depth, each with a bar of its records."""
+    drawn, step = rows[:most], 24
+    deepest = max((row.depth for row in drawn), default=0)
+    indent = min(18.0, 120 / max(deepest, 1))
+    largest = max((row.records or 0 for row in rows), default=0) or 1
+    left, right = 276, WIDTH - 84
+    parts: list[Markup] = []
+    path: list[float] = []  # where the labels above the one drawn stand
+    for i, row in enumerate(drawn):
+        x, y = 8 + row.depth * indent, 14 + i * step
+        path = [*path[: row.depth], y]
+        if row.depth and len(path) > row.depth:
+            parts.append(
+                _tag("path", cls="rule", d=f"M{_n(x - indent)} {_n(path[-2] + 5)}V{y}H{_n(x - 5)}")
+            )
+        parts.append(_sign(row.kind, x, y))
+        parts.append(_text(x + 12, y + 4.5, row.label or "(missing)", left - x - 24, cls=row.kind))
+        if row.records is not None:
+            length = max((right - left) * row.records / largest, 1.5 if row.records else 0)
+            parts.append(_box(left, y - 6, length, 12, cls=f"bar {row.kind}", rx=2))
+            parts.append(_text(WIDTH - 2, y + 4.5, number(row.records), 120, anchor="end"))
+    height = 14 + len(drawn) * step
+    if len(rows) > len(drawn):
+        parts.append(_text(8, height + 4, f"… and {number(len(rows) - len(drawn))} more", WIDTH))
+        height += step
+    kinds = [kind for kind in _MEANING if any(row.kind == kind for row in drawn)]
+    if kinds == ["shown"]:  # then there is nothing to tell apart
+        return _image(title, desc, height, parts)
+    x = 8.0
+    for kind in kinds:
+        parts.append(_sign(kind, x, height + 6))
+        parts.append(_text(x + 12, height + 10.5, _MEANING[kind], WIDTH, cls="quiet"))
+        x += 36 + _wide(_MEANING[kind])
+    return _image(title, desc, height + 22, parts)
+
+
+_MEANING = {"shown": "shown", "opened": "opened into those below it", "hidden": "hidden"}
+
+
+def _sign(kind: str, x: float, y: float) -> Markup:
+    """Full, hollow or crossed out: to be told apart without colour."""
+    if kind == "hidden":
+        lines = f"M{_n(x - 4)} {_n(y - 4)}h8v8h-8zl8 8m-8 0l8 -8"
+        return _tag("path", cls="sign hidden", d=lines)
+    return _tag("circle", cls=f"sign {kind}", cx=_n(x), cy=_n(y), r="4.5")
+
+
+def interval_bar(title: str, spans: Sequence[Span], *, most: int = MOST_ROWS) -> Markup:
+    """The intervals that a column shows, end to end; to scale unless some would vanish."""
+    drawn = spans[:most]
+    ends, to_scale = _ends(drawn)
+    left, room, top, thick = 6.0, WIDTH - 12.0, 4, 34
+    xs = [left + room * end for end in ends]
+    parts = []
+    for i, span in enumerate(drawn):
+        wide = xs[i + 1] - xs[i]
+        segment = _box(xs[i] + 0.75, top, max(wide - 1.5, 0.5), thick, cls=f"span odd{i % 2}", rx=3)
+        count = number(span.records)
+        parts.append(Markup("<g>{}{}</g>").format(_tooltip(f"{span.label}: {count}"), segment))
+        if _wide(count) + 6 < wide:
+            middle = (xs[i] + xs[i + 1]) / 2
+            parts.append(_text(middle, top + 21.5, count, wide, cls="on", anchor="middle"))
+    parts += _edges(drawn, xs, top + thick)
+    notes = [] if to_scale else ["not to scale"]
+    notes += [f"{number(len(spans) - len(drawn))} more not drawn"] if len(spans) > most else []
+    height = top + thick + 26
+    if notes:
+        parts.append(_text(left, height + 12, "; ".join(notes), room, cls="quiet"))
+        height += 18
+    return _image(title, f"{len(spans)} intervals are shown.", height, parts)
+
+
+def _ends(spans: Sequence[Span]) -> tuple[list[float], bool]:
+    """Where intervals begin and end, as shares of the whole; evenly if one would be a hair."""
+    low, high = (spans[0].low, spans[-1].high) if spans else (0.0, 1.0)
+    whole = high - low
+    if spans and math.isfinite(whole) and whole > 0:
+        ends = [*((span.low - low) / whole for span in spans), 1.0]
+        if min(b - a for a, b in pairwise(ends)) * WIDTH >= 4:
+            return ends, True
+    return [i / max(len(spans), 1) for i in range(len(spans) + 1)], len(spans) < 2
+
+
+def _edges(spans: Sequence[Span], xs: Sequence[float], y: float) -> Iterator[Markup]:
+    """The ends of intervals as far as there is room, the outermost first."""
+    if not spans:
+        return
+    names = [*(_bounds(span)[0] for span in spans), _bounds(spans[-1])[1]]
+    names = [_fit(printable(name), WIDTH / 3) for name in names]
+    order = [0, len(xs) - 1, *range(1, len(xs) - 1)]
+    taken: list[tuple[float, float]] = []
+    for i in order:
+        half = _wide(names[i]) / 2
+        x = min(max(xs[i], half + 2), WIDTH - half - 2)
+        yield _tag("path", cls="rule", d=f"M{_n(xs[i])} {_n(y)}v5")
+        if all(x + half + 8 < a or x - half - 8 > b for a, b in taken):
+            taken.append((x - half, x + half))
+            yield _text(x, y + 18, names[i], WIDTH, anchor="middle")
+
+
+def _bounds(span: Span) -> tuple[str, str]:
+    low, _, high = span.label.strip("[]()").partition(",")
+    return low, high
+
+
+def bars(
+    title: str,
+    x_label: str,
+    rows: Sequence[Bar],
+    *,
+    reference: tuple[str, float] | None = None,
+    share: bool = False,
+) -> Markup:
+    """Horizontal bars, and a dashed line to compare them with; `share` prints percentages."""
+    left, right, top, step = 190, WIDTH - 56, 26 if reference else 6, 30
+    largest = max([bar.value for bar in rows] + [reference[1] if reference else 0.0]) or 1.0
+    parts: list[Markup] = []
+    for i, bar in enumerate(rows):
+        y = top + i * step
+        length = (right - left) * bar.value / largest
+        cls = "bar shown" if bar.matters else "bar plain"
+        parts.append(_text(left - 10, y + 17, bar.name, left - 12, anchor="end", cls=_weight(bar)))
+        parts.append(_box(left, y + 4, max(length, 1), 18, cls=cls, rx=2))
+        said = _share(bar.value) if share else number(bar.value)
+        parts.append(_text(left + length + 7, y + 17, said, 56, cls=_weight(bar)))
+    bottom = top + len(rows) * step
+    parts.append(_tag("path", cls="rule", d=f"M{left} {top - 2}V{bottom + 2}"))
+    if reference:
+        x = left + (right - left) * reference[1] / largest
+        parts.append(_tag("path", cls="reference", d=f"M{_n(x)} {top - 6}V{bottom + 4}"))
+        anchor = "end" if x > WIDTH / 2 else "start"
+        parts.append(_text(x, top - 11, reference[0], WIDTH / 2, anchor=anchor, cls="quiet"))
+    parts.append(_text(left, bottom + 20, x_label, right - left, cls="quiet"))
+    told = [f"{bar.name}: {_share(bar.value) if share else number(bar.value)}" for bar in rows]
+    return _image(title, "; ".join(told) + ".", bottom + 28, parts)
+
+
+def _weight(bar: Bar) -> str:
+    return "strong" if bar.matters else ""
+
+
+def _share(value: float) -> str:
+    return f"{100 * value:.1f} %"
+
+
+def lines(
+    title: str,
+    x_label: str,
+    y_label: str,
+    series: Sequence[Series],
+    *,
+    x_log: bool = False,
+    y_log: bool = False,
+) -> Markup:
+    """Lines over two axes, each named at its end and in a legend."""
+    kept = [(s, _drawable(s.points, x_log=x_log, y_log=y_log)) for s in series]
+    points = [point for _, some in kept for point in some]
+    if not points:
+        empty = _text(WIDTH / 2, 40, "nothing to draw", WIDTH, anchor="middle", cls="quiet")
+        return _image(title, "There is nothing to draw.", 80, [empty])
+    names = max(_BOLD * _wide(s.name) for s in series)
+    left, right, top, bottom = 58.0, WIDTH - min(names, 200) - 16, 56.0, 236.0
+    across = _Axis([x for x, _ in points], left, right, log=x_log)
+    upward = _Axis([*(y for _, y in points), *([] if y_log else [0.0])], bottom, top, log=y_log)
+    parts = [*_grid(across, upward)]
+    ends = []
+    for i, (one, some) in enumerate(kept):
+        style = f"line{i % 4}" + (" dashed" if one.dashed else "")
+        places = [(across(x), upward(y)) for x, y in some]
+        path = "L".join(f"{_n(x)} {_n(y)}" for x, y in places)
+        if places:
+            parts.append(_tag("path", cls=f"line {style}", d=f"M{path}"))
+            ends.append((places[-1][1], i, one.name))
+        if len(places) <= 24 and not one.dashed:
+            parts += [_marker(i, x, y) for x, y in places]
+    parts += _named(ends, right + 8, bottom)
+    parts.append(_text(0, 14, title, WIDTH, cls="strong"))
+    parts.append(_text(0, 38, y_label, WIDTH, cls="quiet"))
+    parts.append(_text(right, bottom + 36, x_label, right, anchor="end", cls="quiet"))
+    legend, height = _legend(series, bottom + 58)
+    said = [_described(one, some) for one, some in kept if some]
+    return _image(title, " ".join(said), height, [*parts, *legend])
+
+
+def _described(series: Series, points: Sequence[tuple[float, float]]) -> str:
+    (x0, y0), (x1, y1) = points[0], points[-1]
+    return f"{series.name}: from {number(y0)} at {number(x0)} to {number(y1)} at {number(x1)}."
+
+
+def _drawable(
+    points: Sequence[tuple[float, float]], *, x_log: bool, y_log: bool
+) -> list[tuple[float, float]]:
+    """The points that can be drawn, thinned where they are too many; the last one stays."""
+
+    def fits(value: float, log: bool) -> bool:
+        return _TINY < value < _HUGE if log else -_HUGE < value < _HUGE  # false for NaN
+
+    fit = [
+        (0.0 if abs(x) < _TINY else float(x), 0.0 if abs(y) < _TINY else float(y))
+        for x, y in points
+        if fits(x, x_log) and fits(y, y_log)
+    ]
+    every = -(-len(fit) // _MOST_POINTS)
+    return fit if every < 2 else [*fit[:-1:every], fit[-1]]
+
+
+class _Axis:
+    """Where a number stands between two ends of a chart."""
+
+    def __init__(self, numbers: Sequence[float], start: float, end: float, *, log: bool) -> None:
+        self.log, self.start, self.end = log, start, end
+        low, high = min(numbers), max(numbers)
+        self.ticks = _decades(low, high) if log else _steps(low, high)
+        self.low, self.high = min(low, self.ticks[0]), max(high, self.ticks[-1])
+
+    def __call__(self, value: float) -> float:
+        a, b, v = (math.log10(n) if self.log else n for n in (self.low, self.high, value))
+        return self.start + (self.end - self.start) * (v - a) / ((b - a) or 1)
+
+
+def _steps(low: float, high: float) -> list[float]:
+    """Round numbers from at most `low` to at least `high`; from 0 unless that is far.
+
+    >>> _steps(0.1, 0.26)
+    [0.0, 0.1, 0.2, 0.3]
+    """
+    if 0 < low < high * 0.7:
+        low = 0.0
+    spread = (high - low) or abs(high) or 1.0
+    unit = 10.0 ** math.floor(math.log10(spread))
+    step = next(unit * by for by in (0.2, 0.5, 1, 2) if spread / (unit * by) <= 5)
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    return [round(i * step, 12) for i in range(first, max(last, first + 1) + 1)]
+
+
+def _decades(low: float, high: float) -> list[float]:
+    """Powers of ten, and between them if there are few.
+
+    >>> _decades(3, 900)
+    [1.0, 10.0, 100.0, 1000.0]
+    """
+    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
+    every = max(1, -(-(last - first) // 6))
+    if last - first > 2:
+        return [10.0**e for e in range(first, last + every, every)]
+    between = [by * 10.0**e for e in range(first, last + 1) for by in (1, 2, 5)]
+    start = max((n for n in between if n <= low), default=10.0**first)
+    end = min(n for n in between if n >= high)
+    return [n for n in between if start <= n <= end]
+
+
+def _grid(across: _Axis, upward: _Axis) -> Iterator[Markup]:
+    bottom = upward.start
+    for tick in upward.ticks:
+        y = upward(tick)
+        yield _tag("path", cls="grid", d=f"M{_n(across.start)} {_n(y)}H{_n(across.end)}")
+        yield _text(across.start - 7, y + 4, number(tick), 60, anchor="end", cls="tick")
+    for tick in across.ticks:
+        x = across(tick)
+        yield _tag("path", cls="rule", d=f"M{_n(x)} {_n(bottom)}v4")
+        yield _text(x, bottom + 18, number(tick), 60, anchor="middle", cls="tick")
+    yield _tag("path", cls="rule", d=f"M{_n(across.start)} {_n(bottom)}H{_n(across.end)}")
+
+
+def _marker(i: int, x: float, y: float) -> Markup:
+    """A dot, square, diamond or triangle: each line has its own."""
+    shapes = (
+        f"M{_n(x - 3)} {_n(y)}a3 3 0 1 0 6 0a3 3 0 1 0 -6 0",
+        f"M{_n(x - 3)} {_n(y - 3)}h6v6h-6z",
+        f"M{_n(x)} {_n(y - 4)}l4 4l-4 4l-4 -4z",
+        f"M{_n(x)} {_n(y - 4)}l4 7h-8z",
+    )
+    return _tag("path", cls=f"marker line{i % 4}", d=shapes[i % 4])
+
+
+def _named(ends: Sequence[tuple[float, int, str]], x: float, bottom: float) -> Iterator[Markup]:
+    """The lines' names beside their ends, pushed apart where they would overlap."""
+    ends = sorted(ends)
+    places = list(accumulate((y for y, _, _ in ends), lambda last, y: max(y, last + 15)))
+    up = max(places[-1] - bottom, 0)  # the axis has its numbers there
+    for y, (_, i, name) in zip(places, ends, strict=True):
+        room = (WIDTH - x) / _BOLD
+        yield _text(x, max(y - up, 0) + 4, name, room, cls=f"name line{i % 4}")
+
+
+def _legend(series: Sequence[Series], y: float) -> tuple[list[Markup], float]:
+    """The lines' names with a sample of each, in as many rows as they need; and where that ends."""
+    parts, x = [], 8.0
+    for i, one in enumerate(series):
+        room = min(_wide(one.name) + 4, WIDTH / 2)
+        if x > 8 and x + 28 + room > WIDTH:
+            x, y = 8.0, y + 20
+        style = f"line{i % 4}" + (" dashed" if one.dashed else "")
+        parts.append(_tag("path", cls=f"line {style}", d=f"M{_n(x)} {_n(y - 4)}h22"))
+        parts += [] if one.dashed else [_marker(i, x + 11, y - 4)]
+        parts.append(_text(x + 28, y, one.name, room, cls="quiet"))
+        x += 28 + room + 18
+    return parts, y + 10
+
+
+# --- the pieces ----------------------------------------------------------------------------------
+
+
+def standalone(chart: Markup) -> str:
+    """A chart as a file of its own: it takes its styles along."""
+    style = (resources.files("reticent.pages") / "style.css").read_text(encoding="utf-8")
+    colours = style[: style.index("* { box-sizing")].replace(":root", "svg")
+    looks = "\n".join(line for line in style.splitlines() if line.startswith(".chart "))
+    ground = "svg { background: var(--paper); }"
+    head, rest = str(chart).split(">", 1)
+    return f"{head}><style>{colours}{looks}\n{ground}</style>{rest}\n"
+
+
+def _image(title: str, desc: str, height: float, parts: Sequence[Markup]) -> Markup:
+    return Markup(
+        '<svg class="chart" role="img" xmlns="http://www.w3.org/2000/svg" '
+        'viewBox="0 0 {} {}" width="{}" height="{}"><title>{}</title><desc>{}</desc>{}</svg>'
+    ).format(
+        WIDTH, _n(height), WIDTH, _n(height), printable(title), printable(desc),
+        Markup("").join(parts),
+    )  # fmt: skip
+
+
+def _tag(name: str, *, cls: str, **values: str) -> Markup:
+    attributes = Markup("").join(Markup(' {}="{}"').format(k, v) for k, v in values.items())
+    return Markup('<{} class="{}"{}/>').format(name, cls, attributes)
+
+
+def _box(x: float, y: float, wide: float, high: float, *, cls: str, rx: float) -> Markup:
+    return _tag("rect", cls=cls, x=_n(x), y=_n(y), width=_n(wide), height=_n(high), rx=_n(rx))
+
+
+def _text(
+    x: float, y: float, text: str, room: float, *, cls: str = "", anchor: str = "start"
+) -> Markup:
+    """A line of text, cut to the room it has; the whole of it is its tooltip."""
+    text = printable(text)
+    short = _fit(text, room)
+    tooltip = Markup("") if short == text else _tooltip(text)
+    return Markup('<text class="{}" x="{}" y="{}" text-anchor="{}">{}{}</text>').format(
+        cls, _n(x), _n(y), anchor, tooltip, short
+    )
+
+
+def _tooltip(text: str) -> Markup:
+    return Markup("<title>{}</title>").format(printable(text[:500]))
+
+
+def _n(value: float) -> str:
+    """A coordinate, to a tenth of a pixel: enough for the eye, and the same bytes everywhere.
+
+    >>> _n(12.0), _n(0.123)
+    ('12', '0.1')
+    """
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def _wide(text: str) -> float:
+    """About how many pixels a text takes."""
+    return sum(_SIZE if unicodedata.east_asian_width(s) in "WF" else _SIZE * 0.55 for s in text)
+
+
+def _fit(text: str, room: float) -> str:
+    if _wide(text[: WIDTH // 4]) <= room and len(text) <= WIDTH // 4:
+        return text
+    kept = text[: WIDTH // 4]
+    while kept and _wide(kept) > room - _SIZE:
+        kept = kept[:-1]
+    return kept.rstrip() + "…"
