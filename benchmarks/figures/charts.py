@@ -39,7 +39,7 @@ def lines(
     for tick in y_ticks:
         parts.append(_line(LEFT, up(tick), RIGHT, up(tick), "#dddddd"))
         parts.append(_text(LEFT - 6, up(tick) + 4, f"{tick:g}", anchor="end"))
-    for tick in x_ticks:
+    for tick in (tick for tick in x_ticks if min(xs) <= tick <= max(xs)):
         parts.append(_line(across(tick), BOTTOM, across(tick), BOTTOM + 5, "#555555"))
         parts.append(_text(across(tick), BOTTOM + 18, f"{tick:,g}", anchor="middle"))
     parts.append(_text(RIGHT, BOTTOM + 38, x_label, anchor="end", fill="#555555"))

@@ -134,7 +134,7 @@ def measure(name: str, classifier: str, kept: Kept) -> list[Point]:
         )
         for (kind, size), some in sets.items()
     ]  # fmt: skip
-    heads = ["sets", "N", "BE", "BE mean", "SE", "SE mean", "RE", "RE mean"]
+    heads = ["sets", "N", "BE", "SE", "RE", "BE mean", "SE mean", "RE mean"]
     kept.table(
         [*heads, "promises", "impossible"], [point.cells() for point in points], name.lower()
     )

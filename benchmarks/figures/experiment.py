@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import hashlib
 import multiprocessing
 import os
 import re
@@ -129,7 +130,26 @@ def errors(data: DataSet, table: Table, columns: Sequence[str], classifier: str)
 
 def wrong(table: Table, test: Rows, columns: Sequence[str], classifier: str = "tree") -> int:
     """How many test records a classifier gets wrong."""
-    coded = classify.coded(table.take(~test), table.take(test), columns, CLASS, seed=1)
+    same = _digest(table, test, columns, classifier)
+    if same not in _KNOWN:
+        coded = classify.coded(table.take(~test), table.take(test), columns, CLASS, seed=1)
+        _KNOWN[same] = _wrong(coded, classifier)
+    return _KNOWN[same]
+
+
+_KNOWN: dict[bytes, int] = {}  # neighbouring thresholds often end in the same masked table
+
+
+def _digest(table: Table, test: Rows, columns: Sequence[str], classifier: str) -> bytes:
+    found = hashlib.blake2b(test.tobytes() + classifier.encode())
+    for name in (*columns, CLASS):
+        column = table.columns[name]
+        found.update(repr((name, column.texts())).encode())
+        found.update(column.codes.tobytes())
+    return found.digest()
+
+
+def _wrong(coded: classify.Coded, classifier: str) -> int:
     if classifier in WEKA and coded.features:
         return _by_weka(classifier, coded)
     found = classify.predictions("tree" if classifier in WEKA else classifier, coded)
@@ -184,7 +204,8 @@ def each(work: Callable[[Job], Answer], jobs: Iterable[Job]) -> list[Answer]:
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(os.cpu_count(), mp_context=context) as pool:
         found = []
-        for answer in pool.map(work, jobs):
+        # Neighbours go to the same process, which remembers what it has seen.
+        for answer in pool.map(work, jobs, chunksize=max(1, len(jobs) // 12)):
             found.append(answer)
             print(f"\r{len(found)} of {len(jobs)}", end="", file=sys.stderr, flush=True)
     print("\r" + " " * 20, end="\r", file=sys.stderr)
