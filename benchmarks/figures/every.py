@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
 import sys
 import time
@@ -26,39 +27,43 @@ EXPERIMENTS = (
 HEADS = ("experiment", "paper", "ours", "within?", "J48 on the same data")
 
 
-def second_opinions() -> dict[str, str]:
-    """What Weka's J48 found, where somebody once asked it: see README.md."""
-    found = {}
-    for path in sorted(RESULTS.glob("*-claims.j48.csv")):
-        with path.open(encoding="utf-8", newline="") as file:
-            for row in csv.DictReader(file):
-                said = {"True": " (yes)", "False": " (NO)"}.get(row["within"], "")
-                found[row["experiment"]] = row["ours"] + said
+def kept_claims(pattern: str) -> list[Claim]:
+    """What the last runs said."""
+    found = []
+    for path in (RESULTS / pattern.format(module.__name__) for module in EXPERIMENTS):
+        if path.is_file():
+            with path.open(encoding="utf-8", newline="") as file:
+                for row in csv.DictReader(file):
+                    within = {"True": True, "False": False}.get(row.pop("within"))
+                    found.append(Claim(**row, within=within))
     return found
 
 
-def table(claims: list[Claim]) -> str:
+def table(claims: list[Claim], second: list[Claim]) -> str:
     """The closing table, as Markdown."""
-    second = second_opinions()
+    words = {True: "yes", False: "NO", None: "-"}
+    opinions = {claim.experiment: f"{claim.ours} ({words[claim.within]})" for claim in second}
     rows = [HEADS, ("---",) * len(HEADS)]
     for claim in claims:
-        said = {True: "yes", False: "NO", None: "-"}[claim.within]
-        other = second.get(claim.experiment, "")
-        rows.append((claim.experiment, claim.paper, claim.ours, said, other))
+        opinion = opinions.get(claim.experiment, "").removesuffix(" (-)")
+        rows.append((claim.experiment, claim.paper, claim.ours, words[claim.within], opinion))
     return "\n".join("| " + " | ".join(row) + " |" for row in rows) + "\n"
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--closing", action="store_true", help="only the table, of the last runs")
+    asked = parser.parse_args()
     try:
         adult()
     except NoData as missing:
         sys.exit(str(missing))
-    claims, start = [], time.perf_counter()
-    for module in EXPERIMENTS:
+    start = time.perf_counter()
+    for module in () if asked.closing else EXPERIMENTS:
         begun = time.perf_counter()
-        claims += module.experiment("tree")
+        module.experiment("tree")
         print(f"({module.__name__}: {time.perf_counter() - begun:.0f} s)\n", flush=True)
-    closing = table(claims)
+    closing = table(kept_claims("{}-claims.csv"), kept_claims("{}-claims.j48.csv"))
     (RESULTS / "closing.md").write_text(closing, encoding="utf-8")
     print(closing)
     print(f"{time.perf_counter() - start:.0f} s in all; files in {RESULTS.name}/")

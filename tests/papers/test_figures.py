@@ -34,8 +34,10 @@ def test_random_templates_are_those_of_last_time() -> None:
 
 
 def test_closing_table_has_a_line_a_claim() -> None:
-    closing = every.table([experiment.Claim("what", "< 2", "at most 1.5", True)])
-    assert "| what | < 2 | at most 1.5 | yes |" in closing
+    ours = experiment.Claim("what", "< 2", "at most 1.5", True)
+    theirs = experiment.Claim("what", "< 2", "at most 2.1", False)
+    closing = every.table([ours], [theirs])
+    assert "| what | < 2 | at most 1.5 | yes | at most 2.1 (NO) |" in closing
 
 
 @pytest.mark.data
