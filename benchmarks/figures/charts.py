@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 
-WIDTH, HEIGHT = 640, 360
+WIDTH, HEIGHT = 690, 360
 LEFT, RIGHT, TOP, BOTTOM = 56, 500, 44, 310
 COLOURS = ("#1b6ca8", "#c1440e", "#2e7d32", "#6a3d9a", "#8d6e00", "#555555")
 SHAPES = ("circle", "square", "diamond")  # nothing is told by colour alone

@@ -92,23 +92,19 @@ def experiment(classifier: str = "tree") -> list[Claim]:
         [Series("AE", list(found.items())), level(KS, be, "BE"), level(KS, guess, "UE")],
         x_log=True,
     )
-    taken = seconds()
-    return kept.claims(
-        [
-            Claim(
-                "Iyengar's setting: AE, k 10-1000",
-                "below or at the genetic algorithm's, in a drawing",
-                f"{span(found.values())} % (BE {be:.1f}, UE {guess:.1f})",
-                None,
-            ),
-            Claim(
-                "Iyengar's setting: seconds with reading and writing",
-                "7 (genetic algorithm: 18 h)",
-                f"{taken:.1f}",
-                taken < 7,
-            ),
-        ]
-    )
+    claims = [
+        Claim(
+            "Iyengar's setting: AE, k 10-1000",
+            "below or at the genetic algorithm's, in a drawing",
+            f"{span(found.values())} % (BE {be:.1f}, UE {guess:.1f})",
+            None,
+        )
+    ]
+    if classifier == "tree":  # masking takes its time whoever learns from the result
+        taken = seconds()
+        what = "Iyengar's setting: seconds with reading and writing"
+        claims.append(Claim(what, "7 (genetic algorithm: 18 h)", f"{taken:.1f}", taken < 7))
+    return kept.claims(claims)
 
 
 if __name__ == "__main__":
