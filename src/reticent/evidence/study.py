@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from reticent.errors import ReticentError
 from reticent.evidence import classify
 from reticent.evidence.aligned import Masked
 from reticent.prepare import Prepared
@@ -144,8 +145,11 @@ def utility(prepared: Prepared, recodings: Mapping[str, Recoding]) -> dict[str, 
         return {"reason": f"with fewer than {_FEWEST} records, an error would say little"}
     prepared = _sampled(prepared)
     test = next(classify.splits(prepared.table.rows, folds=None, seed=1))
-    part = divided(Masked.of(prepared, recodings), test)
-    found = errors(prepared, [part], "tree")
+    try:
+        part = divided(Masked.of(prepared, recodings), test)
+        found = errors(prepared, [part], "tree")
+    except (ReticentError, ArithmeticError, ValueError):  # a page must not stop a release
+        return {"reason": "no classifier could be trained on it"}
     return {
         "classifier": "decision tree",
         "BE": found["BE"],
