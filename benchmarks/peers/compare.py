@@ -44,6 +44,7 @@ ADULT_ROWS, TRAINING_ROWS = 45_222, 30_162
 WARM_ROWS = 2_000
 NOTHING_BACK = 3  # the exit code of a tool that ended well and returned no table
 UNMODIFIED = "unmodified"
+PATIENCE = 3600.0  # seconds for a process that is known to end
 
 
 Words = list[str | Path]  # of a command
@@ -123,7 +124,7 @@ def contents(file: Any) -> str:
 
 def answer(*words: str | Path) -> str:
     """What a process of our own says; it must end well."""
-    ended = run(words, limit=3600)
+    ended = run(words, limit=PATIENCE)
     if ended.code:
         raise Failed(f"{Path(words[1]).name}: {ended.reason}")
     return ended.said.strip()
@@ -509,7 +510,7 @@ def smallest_said(ended: Ended) -> int:
 
 def recounts(setting: Setting, plan: Plan, job: Job) -> dict[str, int]:
     words = checkers(setting, plan.released, job)
-    return {name: smallest_said(run(command, 3600)) for name, command in words.items()}
+    return {name: smallest_said(run(command, PATIENCE)) for name, command in words.items()}
 
 
 def verdict(found: dict[str, Any], others: dict[str, int], k: int) -> str:
@@ -536,7 +537,8 @@ def measure(setting: Setting, tool: Tool, table: Table, k: int) -> Line:
     while len(runs.seconds) < setting.runs and not runs.failed:
         job = Job(table, k, fresh(setting.work / "job"))
         plan = tool.plan(job)
-        runs.add(plan, setting.limit)
+        # A tool that finished once is not stopped in a repeat because the machine was busy.
+        runs.add(plan, PATIENCE if runs.seconds else setting.limit)
     line = Line(
         "errors" if table.has_parts else "scale",
         tool.name,
