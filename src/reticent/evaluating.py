@@ -37,6 +37,7 @@ class Evaluation:
     loss: Mapping[str, Any]
     attack: Mapping[str, Any]
     warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what was assumed in reading the table
 
     def summary(self) -> dict[str, Any]:
         """What ``evaluate --json`` prints."""
@@ -91,6 +92,7 @@ def evaluate(
         losses(masked),
         attacks(masked, register, rounds),
         tuple(_warnings(proof, used, classifiers)),
+        prepared.table.notes,
     )
 
 

@@ -35,13 +35,14 @@ def attacks(masked: Masked, register: Table | None, rounds: Sequence[Round]) -> 
     known = {frozenset(promise.over): promise for promise in reversed(policy.promises)}
     known |= {frozenset(promise.over): promise for promise in reversed(policy.anonymity)}
     return {
-        "linkage": [_linked(masked, promise, register) for promise in reversed(known.values())],
+        "linkage": [linked_by(masked, promise, register) for promise in reversed(known.values())],
         "inference": [_inferred(masked, promise) for promise in policy.confidence],
         "prediction": _predicted(masked, rounds),
     }
 
 
-def _linked(masked: Masked, promise: Promise, register: Table | None) -> dict[str, Any]:
+def linked_by(masked: Masked, promise: Promise, register: Table | None = None) -> dict[str, Any]:
+    """Linkage by what one promise assumes to be known, before and after masking."""
     plain = masked.prepared.cleaned.columns
     names = list(promise.over)
     found: dict[str, Any] = {"over": names}

@@ -203,6 +203,7 @@ def chosen(names: Sequence[str] | None) -> tuple[str, ...]:
     """The classifiers to use: those named, or all that are installed here."""
     import importlib.util
 
+    names = [names] if isinstance(names, str) else names
     here = tuple(CLASSIFIERS) if importlib.util.find_spec("sklearn") else ("tree",)
     unknown = [name for name in names or () if name not in CLASSIFIERS]
     if unknown:

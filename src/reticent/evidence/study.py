@@ -22,7 +22,7 @@ from reticent.table.schema import Table
 
 Sides = tuple[Table, Table]  # for training, and for testing
 _QUICK = 30_000  # records that the utility in a release's own report is measured on
-_FEWEST = 100  # with fewer, an error says nothing, and might tell of a person
+FEWEST = 100  # with fewer, an error says nothing, and might tell of a person
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,8 +141,8 @@ def utility(prepared: Prepared, recodings: Mapping[str, Recoding]) -> dict[str, 
     """What a release's own report says of its use: our tree's errors, on a sample if need be."""
     if prepared.roles.class_ is None:
         return None
-    if prepared.table.rows < _FEWEST:
-        return {"reason": f"with fewer than {_FEWEST} records, an error would say little"}
+    if prepared.table.rows < FEWEST:
+        return {"reason": f"with fewer than {FEWEST} records, an error would say little"}
     prepared = _sampled(prepared)
     test = next(classify.splits(prepared.table.rows, folds=None, seed=1))
     try:
