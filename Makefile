@@ -1,6 +1,6 @@
 # One face for every job. A machine needs Python 3.11+, pip and make; all else lands in .venv.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all browser-tools lint types check bench figures docs clean
+.PHONY: help setup demo test test-all browser-tools lint types check bench figures peers docs clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -46,8 +46,18 @@ bench: .venv/ready  ## speed and memory beside the floor of reading and writing 
 figures: .venv/ready  ## the papers' experiments beside the papers' numbers; needs their data sets
 	@$(BIN)/python benchmarks/figures/every.py
 
+peers: .venv/ready .venv-peers/ready  ## the same job with other tools, side by side (benchmarks/peers)
+	@$(BIN)/python benchmarks/peers/compare.py
+
+# The peers pin versions of their own, so they get an environment of their own.
+.venv-peers/ready: benchmarks/peers/requirements.txt
+	@echo "Setting up .venv-peers (once) ..."
+	@$(PYTHON) -m venv .venv-peers
+	@.venv-peers/bin/python -m pip install -q --disable-pip-version-check -r benchmarks/peers/requirements.txt
+	@touch $@
+
 docs: .venv/ready  ## rewrite the pages that are made from the commands' own help
 	@$(BIN)/python docs/reference/make_commands.py
 
 clean:     ## remove the virtual environment and caches
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-peers .mypy_cache .pytest_cache .ruff_cache .hypothesis

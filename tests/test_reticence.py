@@ -25,7 +25,7 @@ import pytest
 from typer.testing import CliRunner
 
 import reticent
-from reticent import Policy, pipeline
+from reticent import Policy, evaluating, pipeline
 from reticent.front.cli import app
 from reticent.privacy import verify as verifier
 
@@ -239,6 +239,30 @@ def test_verify_and_apply_tell_no_cell(options: list[str]) -> None:
     assert f"{WORD}new" not in Path("later-masked.csv").read_text()
 
 
+EVALUATE = ["evaluate", "data.csv", "out.csv", "-p", "policy.toml"]
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        ["--classifiers", "tree,bayes,regression"],
+        ["--folds", "3", "--classifiers", "tree"],
+        ["--test", "later.csv", "--population", "data.csv", "--classifiers", "tree"],
+    ],
+    ids=["a third", "folds", "a test file"],
+)
+def test_evaluate_tells_no_cell(how: list[str], caplog: pytest.LogCaptureFixture) -> None:
+    """Not even one that the release shows: it tells of errors, groups and chances alone."""
+    run(*RELEASE, "-o", "out.csv")
+    later = rows()[:9]
+    later[0][1], later[1][3], later[2][4], later[3][7] = f"{WORD}new", "7399999", "", f"{WORD}new"
+    write_table("later.csv", later)
+    for options in (["--debug"], ["--show-values", "--json"]):
+        said = run(*EVALUATE, *how, *options)
+        assert "Sick" in said
+        assert not marks(said + caplog.text)
+
+
 def test_violations_are_told_without_cells() -> None:
     run(*RELEASE, "-o", "out.csv")
     Path("policy.toml").write_text(policy(anonymity=[{"over": ["Town"], "k": 59}], keep="*").text)
@@ -314,6 +338,34 @@ def foreign_labels() -> None:
     table.to_csv("out.csv", index=False)
 
 
+def released_file_then(make: Callable[[], None]) -> Callable[[], None]:
+    def arrange() -> None:
+        run(*RELEASE, "-o", "out.csv")
+        make()
+
+    return arrange
+
+
+def further(at: int, column: str, cell: str) -> Callable[[], None]:
+    """A release, and a further table with one cell that does not fit."""
+
+    def arrange() -> None:
+        table = rows()
+        table[at][NAMES.index(column)] = cell
+        write_table("more.csv", table)
+
+    return released_file_then(arrange)
+
+
+def spoilt_release(line: int, change: Callable[[str], str]) -> Callable[[], None]:
+    def arrange() -> None:
+        lines = Path("out.csv").read_text(encoding="utf-8").splitlines(keepends=True)
+        lines[line] = change(lines[line])
+        Path("out.csv").write_text("".join(lines), encoding="utf-8")
+
+    return released_file_then(arrange)
+
+
 def as_parquet(spoil: Callable[[bytes], bytes]) -> Callable[[], None]:
     def arrange() -> None:
         columns = zip(*rows(), strict=True)
@@ -329,6 +381,7 @@ def nothing() -> None:
 
 
 TO_CSV = (*RELEASE, "-o", "out.csv")
+MEASURE = (*EVALUATE, "--classifiers", "tree")
 MAKE = ("taxonomy", "make", "data.csv", "-o", "t.csv", "--column")
 SITUATIONS: dict[str, Wrong] = {
     "text where numbers are wanted": Wrong(
@@ -451,6 +504,29 @@ SITUATIONS: dict[str, Wrong] = {
         ("apply", "out", "data.csv", "-o", "later.csv"),
         has_values=True,
     ),
+    "a measure of another table": Wrong(
+        released_file_then(changed(20, "Job", f"{WORD}job1")), MEASURE
+    ),
+    "a measure of a table that no longer fits": Wrong(
+        released_file_then(changed(7, "Pay", f"{WORD}pay")), MEASURE, has_values=True
+    ),
+    "a measure of a release that lacks a row": Wrong(spoilt_release(5, lambda line: ""), MEASURE),
+    "a measure of a release with a foreign label": Wrong(
+        spoilt_release(5, lambda line: f"{WORD}foreign" + line[line.index(",") :]), MEASURE
+    ),
+    "a measure of the original": Wrong(
+        nothing, ("evaluate", "data.csv", "data.csv", "-p", "policy.toml"), has_values=True
+    ),
+    "a test on values outside the taxonomy": Wrong(
+        further(3, "Town", f"{WORD}elsewhere"), (*MEASURE, "--test", "more.csv"), has_values=True
+    ),
+    "a test on what are no numbers": Wrong(
+        further(3, "Pay", f"{WORD}pay"), (*MEASURE, "--test", "more.csv"), has_values=True
+    ),
+    "a register of what are no dates": Wrong(
+        further(3, "Born", f"{WORD}born"), (*MEASURE, "--population", "more.csv"), has_values=True
+    ),
+    "more folds than records": Wrong(released_file_then(nothing), (*MEASURE, "--folds", "61")),
     "a taxonomy that does not cover": Wrong(
         content(lambda: "x,ANY\n", "t.csv"),
         ("taxonomy", "check", "t.csv", "data.csv", "--column", "Town"),
@@ -516,6 +592,27 @@ def test_faults_of_ours_tell_no_cell(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pipeline, "_parse", broken)
     for given in (TO_CSV, ("risk", "data.csv", "-p", "policy.toml"), ("init", "data.csv")):
         assert not marks(run(*given, "--debug", code=70))
+
+
+def test_faults_of_ours_in_evaluate_tell_no_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    run(*RELEASE, "-o", "out.csv")
+
+    def broken(*given: Any, **how: Any) -> Any:
+        raise ValueError(f"cannot read {WORD}xyz1")
+
+    monkeypatch.setattr(evaluating, "losses", broken)
+    for options in ([], ["--debug"], ["--json"]):
+        assert not marks(run(*MEASURE, *options, code=70))
+
+
+def test_evaluations_in_a_notebook_tell_no_cell() -> None:
+    found = reticent.release("data.csv", policy())
+    measured = reticent.evaluate("data.csv", found.table, policy(), classifiers=["tree"])
+    assert not marks(repr(measured) + str(measured) + json.dumps(measured.summary()))
+    for spoilt in (found.table.slice(1), pa.concat_tables([found.table, found.table.slice(59)])):
+        with pytest.raises(reticent.InputError) as caught:
+            reticent.evaluate("data.csv", spoilt, policy(), classifiers=["tree"])
+        assert not marks("".join(traceback.format_exception(caught.value)))
 
 
 def frames() -> dict[str, Any]:

@@ -37,12 +37,13 @@ class Evaluation:
     loss: Mapping[str, Any]
     attack: Mapping[str, Any]
     warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what was assumed in reading the table
 
     def summary(self) -> dict[str, Any]:
         """What ``evaluate --json`` prints."""
         return {
             "rows": self.rows,
-            "verified": self.proof.holds,
+            "verified": None if self.proof.holds and self.proof.unchecked else self.proof.holds,
             "classification": self.classification,
             "loss": self.loss,
             "attack": self.attack,
@@ -91,6 +92,7 @@ def evaluate(
         losses(masked),
         attacks(masked, register, rounds),
         tuple(_warnings(proof, used, classifiers)),
+        prepared.table.notes,
     )
 
 
@@ -105,6 +107,11 @@ def _warnings(proof: Proof, used: Sequence[str], asked: Sequence[str] | None) ->
     found = []
     if not proof.holds:
         found.append("the release does not keep every promise: see  reticent verify.")
+    if proof.holds and proof.unchecked:
+        found.append(
+            "a promise counts a column that is not released, so the release alone cannot show "
+            "that it is kept."
+        )
     if not asked and len(used) < len(classify.CLASSIFIERS):
         others = [name for name in classify.CLASSIFIERS if name not in used]
         found.append(
@@ -138,7 +145,10 @@ def _given(masked: Masked, test: Table) -> Round:
     test = masked.further(test, prepared.roles.released)
     if prepared.roles.class_ is not None:
         goal = test.columns[prepared.roles.class_]
-        test = test if goal.missing is None else test.take(goal.codes != goal.missing)
+        told = goal.codes != goal.missing if goal.missing is not None else None
+        if told is not None and not told.any():
+            raise InputError(f'no row has a value of "{goal.name}", the class', where=test.name)
+        test = test if told is None else test.take(told)
     shown = for_classifiers(test, masked.recodings)
     return Round((prepared.cleaned, test), (masked.view(), shown))
 
@@ -148,9 +158,9 @@ def _learnt_on(prepared: Prepared, part: Any) -> Sides | None:
     try:
         known = prepare(prepared.table.take(part), prepared.policy, prepared.reading)
         recodings = search(known, Watch(), max_steps=None, deadline=None).recodings
-    except (Unsatisfiable, InputError):  # too few records for the promise, or a value is gone
+        shown = for_classifiers(prepared.cleaned, recodings)
+    except (Unsatisfiable, InputError):  # too few records for the promise, or other kinds of value
         return None
-    shown = for_classifiers(prepared.cleaned, recodings)
     return shown.take(part), shown.take(~part)
 
 

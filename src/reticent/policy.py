@@ -255,7 +255,7 @@ class Policy(Record):
         return "\n".join(parts)
 
     def with_thresholds(self, *, k: int | None = None, at_most: Fraction | None = None) -> Policy:
-        """The same policy with other thresholds: k of every anonymity, at_most of every confidence.
+        """The same policy with other thresholds; promises that come to the same are one.
 
         >>> policy = Policy(anonymity=[{"over": ["Job"], "k": 4}])
         >>> policy.with_thresholds(k=7).promises[0].text
@@ -263,11 +263,11 @@ class Policy(Record):
         """
         changed: dict[str, Any] = {}
         if k is not None:
-            changed["anonymity"] = tuple(p.model_copy(update={"k": k}) for p in self.anonymity)
+            promises = [p.model_copy(update={"k": k}) for p in self.anonymity]
+            changed["anonymity"] = tuple({_identity(p): p for p in promises}.values())
         if at_most is not None:
-            changed["confidence"] = tuple(
-                p.model_copy(update={"at_most": at_most}) for p in self.confidence
-            )
+            bounds = [p.model_copy(update={"at_most": at_most}) for p in self.confidence]
+            changed["confidence"] = tuple({_identity(p): p for p in bounds}.values())
         policy = self.model_copy(update=changed)
         policy._text = None
         return policy

@@ -4,8 +4,8 @@
               k-20/ …                             a release folder a threshold
               private/state.json                  what was done, from what: for going on later
 
-A point is done when its release folder and its line in the state stand; both appear at once or not
-at all, so an interrupted sweep goes on where it was.
+A release folder appears whole, then its line in the state. So an interrupted sweep goes on where
+it was: a release without its line is made again, one with it is not.
 """
 
 from __future__ import annotations
@@ -14,30 +14,40 @@ import csv
 import hashlib
 import io
 import json
-import shutil
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from reticent import __version__, folder, pages, pipeline
 from reticent.errors import InputError, Problem, Stopped, Unsatisfiable
 from reticent.evidence import classify, study
 from reticent.evidence.aligned import Masked
-from reticent.evidence.attack import linkage
+from reticent.evidence.attack import linked_by
 from reticent.evidence.loss import losses
 from reticent.pipeline import Clock, Watch
 from reticent.prepare import Prepared, prepare
 from reticent.privacy.promises import as_fraction
 from reticent.searching import Found, search_together
 from reticent.table.files import Reading
-from reticent.table.output import refuse_inputs, whole_file, write_text
+from reticent.table.output import (
+    clear_leftover,
+    is_leftover,
+    refuse_inputs,
+    remove,
+    whole_file,
+    write_text,
+)
 
 if TYPE_CHECKING:
     from reticent.policy import Policy
 
-_ITEMS = ("private", "report.html", "sweep.csv", "sweep.json", "sweep.svg")
+_ITEMS = ("report.html", "sweep.csv", "sweep.json", "sweep.svg", "private")  # the state goes last
+_LONGEST = 60  # characters of a folder's name
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +60,7 @@ class Point:
     @property
     def name(self) -> str:
         """Its folder."""
-        kind = "k" if isinstance(self.threshold, int) else "at-most"
-        return f"{kind}-{_text(self.threshold)}".replace("/", "_of_")
+        return _folder("k" if isinstance(self.threshold, int) else "at_most", self.threshold)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +73,11 @@ class Sweep:
     resumed: int  # points that an earlier run had done
     output: str
     warnings: tuple[str, ...]
+    notes: tuple[str, ...] = ()  # what was assumed in reading the table
+
+    def folder_of(self, point: Mapping[str, Any]) -> str:
+        """Where the release of a point stands."""
+        return _folder(self.threshold, Fraction(str(point["threshold"])))
 
     def summary(self) -> dict[str, Any]:
         """What ``sweep --json`` prints."""
@@ -82,8 +96,8 @@ def sweep(
     policy: Policy | Mapping[str, Any] | str | Path,
     *,
     output: str | Path,
-    k: Sequence[int] | None = None,
-    at_most: Sequence[Any] | None = None,
+    k: Iterable[int] | int | None = None,
+    at_most: Iterable[Any] | Any = None,
     seed: int = 1,
     classifiers: Sequence[str] | None = None,
     reading: Reading | None = None,
@@ -100,57 +114,77 @@ def sweep(
     policy = pipeline.policy_of(policy)
     points = _points(policy, k, at_most)
     used = classify.chosen(classifiers or ("tree",))
+    if seed < 0:
+        raise InputError("a seed is a whole number of at least 0", where="sweep")
     place = Path(output)
     refuse_inputs([place], pipeline.inputs(data, policy))
+    state = _State.of(place, force=force)
     watch.stage("read")
     table, _ = pipeline.read(data, reading)
     prepared = prepare(table, points[0].policy, reading)
-    mark = _fingerprint(data, prepared, points, seed, used)
-    state = _State.open(place, mark, [point.name for point in points], force=force)
+    state.claim(_fingerprint(data, prepared, points, seed, used))
     measuring = _Measuring.of(prepared, used, seed)
     waiting = [point for point in points if point.name not in state.done]
-    resumed = len(points) - len(waiting)
     clock = Clock(watch)
     watch.stage("refine")
     try:
         for at, found in search_together(prepared, [p.policy for p in waiting], watch):
             point = waiting[at]
-            state.keep(point.name, _released(point, found, prepared, data, place, measuring, clock))
+            if isinstance(found, Found):
+                state.begin()  # not before there is something to write
+            record = _released(point, found, prepared, data, place, measuring, clock)
+            state.keep(point.name, record)
             watch.stage("refine")
-    except Stopped:
+    except (Stopped, KeyboardInterrupt):
         done = sum(point.name in state.done for point in points)
         raise Stopped(
-            f"Stopped after {done} of {len(points)} releases; the same command goes on from there."
+            f"Stopped; {done} of {len(points)} releases are done, and the same command goes on "
+            "from there."
         ) from None
     records = tuple(state.done[point.name] for point in points)
-    if all("infeasible" in record for record in records):
+    if not any("kept" in record for record in records):
         raise Unsatisfiable([Problem(record["infeasible"]) for record in records[:1]])
     threshold = "k" if k is not None else "at_most"
-    swept = Sweep(threshold, records, measuring.floor, resumed, str(output), prepared.warnings)
+    resumed = len(points) - len(waiting)
+    swept = Sweep(
+        threshold, records, measuring.floor, resumed, str(output), prepared.warnings, table.notes
+    )
     _write(swept, place)
     return swept
 
 
-def _points(policy: Policy, k: Sequence[int] | None, at_most: Sequence[Any] | None) -> list[Point]:
+def _points(policy: Policy, k: Any, at_most: Any) -> list[Point]:
     """The thresholds, the loosest first."""
     if (k is None) == (at_most is None):
         raise InputError("give either k or at_most", where="sweep")
     if k is not None:
         if not policy.anonymity:
             raise InputError("the policy has no anonymity template to sweep", where=policy.name)
-        if not k or any(isinstance(n, bool) or not isinstance(n, int) or n < 1 for n in k):
+        sizes = [_python(n) for n in (k if np.iterable(k) else [k])]
+        if not all(type(n) is int and n >= 1 for n in sizes):
             raise InputError("k must be whole numbers of at least 1", where="sweep")
-        return [Point(n, policy.with_thresholds(k=n)) for n in sorted(set(k))]
-    if not policy.confidence:
-        raise InputError("the policy has no confidence template to sweep", where=policy.name)
-    try:
-        levels = {as_fraction(level) for level in at_most or ()}
-    except ValueError as error:
-        raise InputError(str(error), where="sweep") from None
-    if not levels:
+        levels: list[Any] = sorted(set(sizes))
+        points = [Point(n, policy.with_thresholds(k=n)) for n in levels]
+    else:
+        if not policy.confidence:
+            raise InputError("the policy has no confidence template to sweep", where=policy.name)
+        asked = (
+            list(at_most) if np.iterable(at_most) and not isinstance(at_most, str) else [at_most]
+        )
+        try:
+            levels = sorted({as_fraction(_python(level)) for level in asked}, reverse=True)
+        except ValueError as error:
+            raise InputError(str(error), where="sweep") from None
+        points = [Point(level, policy.with_thresholds(at_most=level)) for level in levels]
+    if not points:
         raise InputError("give at least one threshold", where="sweep")
-    ordered = sorted(levels, reverse=True)
-    return [Point(level, policy.with_thresholds(at_most=level)) for level in ordered]
+    if any(len(point.name) > _LONGEST for point in points):
+        raise InputError("a threshold has too many digits", where="sweep")
+    return points
+
+
+def _python(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _fingerprint(
@@ -164,10 +198,14 @@ def _fingerprint(
     )
     told = [__version__, loosest.canonical(), repr(prepared.reading), str(seed), *used]
     told += [str(tree.nested()) for tree in prepared.taxonomies.values()]
-    told.append(type(points[0].threshold).__name__)
-    digest = hashlib.sha256("\0".join(told).encode())
+    told += [type(points[0].threshold).__name__, getattr(policy.utility, "__qualname__", "")]
+    digest = hashlib.sha256("\0".join(told).encode("utf-8", "surrogatepass"))
     for path in pipeline.inputs(data):
         digest.update(folder.digest(path).encode())
+    if not isinstance(data, str | Path):
+        for column in prepared.table.columns.values():
+            digest.update(repr((column.name, column.texts())).encode("utf-8", "surrogatepass"))
+            digest.update(column.codes.tobytes())
     return digest.hexdigest()
 
 
@@ -212,7 +250,7 @@ class _Measuring:
     def of(cls, prepared: Prepared, used: Sequence[str], seed: int) -> _Measuring:
         """Measure what depends on no threshold."""
         rows = prepared.table.rows
-        if prepared.roles.class_ is None or rows < 3:
+        if prepared.roles.class_ is None or rows < study.FEWEST:
             return cls(None, tuple(used), seed, {}, {})
         test = next(classify.splits(rows, folds=None, seed=seed))
         sides = (prepared.cleaned.take(~test), prepared.cleaned.take(test))
@@ -235,14 +273,14 @@ class _Measuring:
         """The errors of one release, its losses, and how easily it is linked."""
         masked = Masked.of(prepared, release.recodings)
         lost = losses(masked)
-        over = {name for promise in prepared.policy.promises for name in promise.over}
-        linked = linkage([masked.columns[name] for name in masked.columns if name in over])
+        linked = [linked_by(masked, promise)["after"] for promise in prepared.policy.promises]
+        worst = max(linked, key=lambda view: float(view["prosecutor_mean"]))
         record = {
             "distortion": round(lost["distortion"], 6),
             "hidden": lost["hidden"],
             "discernibility": lost["discernibility"]["after"],
-            "groups": linked.groups,
-            "reidentified": round(linked.prosecutor_mean, 6),
+            "groups": worst["groups"],
+            "reidentified": round(worst["prosecutor_mean"], 6),
         }
         if self.test is None:
             return record
@@ -257,49 +295,90 @@ class _Measuring:
 # --- the folder ----------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
 class _State:
     """Which points stand, kept beside them."""
 
-    path: Path
-    mark: str
-    done: dict[str, dict[str, Any]]
+    def __init__(self, place: Path, kept: dict[str, Any] | None, *, force: bool) -> None:
+        self.place = place
+        self.path = place / "private" / "state.json"
+        self.kept = kept
+        self.force = force
+        self.begun = False
+        self.mark = ""
+        self.done: dict[str, dict[str, Any]] = {}
 
     @classmethod
-    def open(cls, place: Path, mark: str, names: Sequence[str], *, force: bool) -> _State:
-        """The state of an earlier run of the same sweep, or a new one."""
-        path = place / "private" / "state.json"
-        kept = _read_state(path)
-        if kept is None and place.exists() and any(place.iterdir() if place.is_dir() else [1]):
+    def of(cls, place: Path, *, force: bool) -> _State:
+        """What stands at a place, which must be free or hold a sweep; nothing is touched yet."""
+        if place.name in ("", ".", "..") or not place.parent.is_dir():
             raise InputError(
-                "it exists already, and is no sweep", where=str(place), do="choose another place."
-            )
-        if kept is not None and (force or kept["mark"] != mark):
-            if not force:
+                "this is no name for a new folder", where=str(place),
+                do="give a name in a folder that exists.",
+            )  # fmt: skip
+        state = cls(place, None, force=force)
+        if not state.path.exists():
+            if place.is_symlink() or place.is_file() or (place.exists() and not _empty(place)):
                 raise InputError(
-                    "another sweep stands here: of other data, another policy or other options",
-                    where=str(place),
-                    do="choose another place, or replace it with --force.",
-                )
-            for name in [*_ITEMS, *kept["done"]]:
-                _remove(place / name)
-            kept = None
+                    "it exists already, and is no sweep", where=str(place),
+                    do="choose another place.",
+                )  # fmt: skip
+            return state
         try:
-            (place / "private").mkdir(mode=0o700, parents=True, exist_ok=True)
+            kept = json.loads(state.path.read_text(encoding="utf-8"))
+            state.kept = {"mark": str(kept["mark"]), "done": dict(kept["done"])}
+        except (OSError, ValueError, TypeError, KeyError):
+            raise InputError(
+                "what an earlier sweep noted cannot be read", where=str(state.path),
+                why="so nobody can tell what here is whose.",
+                do="choose another place, or remove the folder yourself.",
+            ) from None  # fmt: skip
+        return state
+
+    def claim(self, mark: str) -> None:
+        """Take over what an earlier run of the same sweep has done."""
+        self.mark = mark
+        if self.kept is None:
+            return
+        if not self.force and self.kept["mark"] != mark:
+            raise InputError(
+                "another sweep stands here: of other data, another policy or other options",
+                where=str(self.place),
+                do="choose another place, or replace it with --force.",
+            )
+        for other in sorted(self.place.iterdir()):
+            clear_leftover(other)  # of thresholds, too, that nobody asks for again
+        if not self.force:
+            self.done = {
+                name: record
+                for name, record in self.kept["done"].items()
+                if _is_record(record) and ("infeasible" in record or _is_whole(self.place / name))
+            }
+
+    def begin(self) -> None:
+        """Make room, once there is something to put there: under `force` the old sweep goes."""
+        if self.begun:
+            return
+        self.begun = True
+        if self.force and self.kept is not None:
+            for old in (*filter(_is_release, sorted(self.place.iterdir())), *self._items()):
+                remove(old)
+        try:
+            self.place.mkdir(exist_ok=True)
+            self.path.parent.mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
             raise InputError(
-                f"cannot write it: {error.strerror or 'the system refused'}", where=str(place)
+                f"cannot write it: {error.strerror or 'the system refused'}", where=str(self.place)
             ) from None
-        done = {} if kept is None else kept["done"]
-        whole = {n: r for n, r in done.items() if "infeasible" in r or (place / n).is_dir()}
-        state = cls(path, mark, whole)
-        state.save()
-        return state
+        self.save()
+
+    def _items(self) -> Iterator[Path]:
+        return (self.place / name for name in _ITEMS)
 
     def keep(self, name: str, record: dict[str, Any]) -> None:
         """Count a point as done."""
         self.done[name] = record
-        self.save()
+        if self.begun or (self.kept is not None and not self.force):
+            self.save()
 
     def save(self) -> None:
         """Write the state, whole."""
@@ -307,25 +386,45 @@ class _State:
             write_text(path, json.dumps({"mark": self.mark, "done": self.done}) + "\n")
 
 
-def _read_state(path: Path) -> dict[str, Any] | None:
+def _empty(place: Path) -> bool:
+    """Whether a folder holds nothing, or no more than a run killed at its very beginning leaves."""
+    return all(
+        is_leftover(path) or (path.name == "private" and path.is_dir() and not path.is_symlink())
+        for path in place.iterdir()
+    ) and all(is_leftover(path) for path in (place / "private").glob("*"))
+
+
+def _is_record(record: Any) -> bool:
+    keys = ("threshold", "kept", "steps", "distortion", "groups", "reidentified")
+    if not isinstance(record, dict):
+        return False
+    return all(key in record for key in keys) or isinstance(record.get("infeasible"), str)
+
+
+def _is_release(path: Path) -> bool:
+    """Whether this is a release folder of a sweep, with nothing of anybody else's in it."""
+    named = re.fullmatch(r"(k|at-most)-[0-9][0-9a-z_.]*", path.name) is not None
+    if not named or path.is_symlink() or not path.is_dir():
+        return False
+    return {other.name for other in path.iterdir()} <= set(folder.SIDES)
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether a release folder has everything that its manifest lists."""
     try:
-        kept = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return kept if isinstance(kept, dict) and {"mark", "done"} <= set(kept) else None
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
+        manifest = json.loads((path / "public" / "manifest.json").read_text(encoding="utf-8"))
+        sizes = {path / "public" / n: told["bytes"] for n, told in manifest["files"].items()}
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return False
+    listed = all(file.is_file() and file.stat().st_size == n for file, n in sizes.items())
+    return _is_release(path) and listed and (path / "private" / "recoding.json").is_file()
 
 
 def _write(swept: Sweep, place: Path) -> None:
     """The table, the plot and the page that stand beside the releases."""
+    told = {k: v for k, v in swept.summary().items() if k not in ("resumed", "output")}
     texts = {
-        "sweep.json": json.dumps(swept.summary(), ensure_ascii=False, indent=1) + "\n",
+        "sweep.json": json.dumps(told, ensure_ascii=False, indent=1) + "\n",
         "sweep.csv": _table(swept),
         "sweep.svg": pages.standalone(pages.plot(swept)),
         "report.html": pages.sweep(swept),
@@ -356,6 +455,10 @@ def _lines(swept: Sweep) -> Iterator[dict[str, Any]]:
             yield line | ({"classifier": name, **found} if name else {})
 
 
+def _folder(kind: str, threshold: int | Fraction) -> str:
+    return f"{kind.replace('_', '-')}-{_text(threshold)}".replace("/", "_of_")
+
+
 def _plain(value: int | Fraction | None) -> int | str | None:
     return value if value is None or isinstance(value, int) else _text(value)
 
@@ -366,5 +469,7 @@ def _text(value: int | Fraction) -> str:
     >>> _text(Fraction(1, 5)), _text(Fraction(1, 3)), _text(20)
     ('0.2', '1/3', '20')
     """
-    decimal = repr(float(value)) if not isinstance(value, int) else str(value)
+    if value.denominator == 1:
+        return str(value)
+    decimal = repr(float(value))
     return decimal if Fraction(decimal) == value else str(value)

@@ -68,16 +68,68 @@ def entropy(sizes: Sequence[int]) -> float:
     return -sum(n / sum(sizes) * math.log2(n / sum(sizes)) for n in sizes if n)
 
 
-def score(rows: list[Row], parts: list[list[Row]], cls: str, criterion: str) -> float:
-    """Return gain or gain ratio; 0 where the gain is nothing but rounding error."""
+def worth(rows: list[Row], parts: list[list[Row]], cls: str) -> tuple[float, float]:
+    """Return gain and gain ratio; 0 where the gain is nothing but rounding error."""
 
     def bits(some: list[Row]) -> float:
         return entropy(list(Counter(row[cls] for row in some).values()))
 
     gain = bits(rows) - sum(len(part) / len(rows) * bits(part) for part in parts)
-    if gain < 1e-12:
-        return 0.0
-    return gain if criterion == "gain" else gain / entropy([len(part) for part in parts])
+    return (gain, gain / entropy([len(part) for part in parts])) if gain >= 1e-12 else (0.0, 0.0)
+
+
+def chosen(rows: list[Row], columns: Columns, cls: str, splits: str, criterion: str) -> Test | None:
+    """Return the test of a node, or None where none gains anything."""
+    tests = list(candidates(rows, columns, splits))
+    if criterion == "c4.5":
+        return quinlan(rows, tests, columns, cls)
+    at = 0 if criterion == "gain" else 1
+    return first_best(tests, [worth(rows, divide(rows, test)[0], cls)[at] for test in tests])
+
+
+def first_best(tests: list[Test], scores: list[float]) -> Test | None:
+    """Return the first test that no later one beats by more than a billionth."""
+    best, best_score = None, 0.0
+    for test, score in zip(tests, scores, strict=True):
+        if score > best_score + 1e-9 * abs(best_score):
+            best, best_score = test, score
+    return best
+
+
+def quinlan(rows: list[Row], tests: list[Test], columns: Columns, cls: str) -> Test | None:
+    """Return the test of C4.5: of each column the one of most gain, then by ratio.
+
+    Two branches must have two known rows each. A threshold is charged for the choice there was.
+    Columns whose gain is below the mean of those that gain, by more than 0.001, are out.
+    """
+    finalists: list[Test] = []
+    gains: list[float] = []
+    ratios: list[float] = []
+    for name in columns:
+        own = [test for test in tests if test["column"] == name and two_by_two(rows, test)]
+        found = [worth(rows, divide(rows, test)[0], cls) for test in own]
+        best = first_best(own, [gain for gain, _ in found])
+        if best is None:
+            continue
+        gain, ratio = found[own.index(best)]
+        if "at_most" in best:
+            values = len({row[name] for row in rows} - {None})
+            charged = gain - math.log2(values - 1) / len(rows)
+            gain, ratio = charged, ratio * charged / gain
+        if gain >= 1e-12:
+            finalists.append(best)
+            gains.append(gain)
+            ratios.append(ratio)
+    if not gains:
+        return None
+    mean = sum(gains) / len(gains)
+    kept = [r if g >= mean - 1e-3 else 0.0 for g, r in zip(gains, ratios, strict=True)]
+    return first_best(finalists, kept)
+
+
+def two_by_two(rows: list[Row], test: Test) -> bool:
+    taken = Counter(branch(test, row[test["column"]]) for row in rows)
+    return sum(n >= 2 for at, n in taken.items() if at is not None) >= 2
 
 
 # What a leaf is expected to get wrong -------------------------------------------------------------
@@ -125,7 +177,7 @@ def tree(
     cls: str,
     *,
     splits: str = "multiway",
-    criterion: str = "gain ratio",
+    criterion: str = "c4.5",
     min_rows: int = 2,
     max_depth: int | None = None,
     confidence: float | None = 0.25,  # None: do not prune
@@ -139,11 +191,7 @@ def tree(
         node: Node = {"counts": counts, "class": classes[counts.index(max(counts))]}
         if max(counts) == len(here) or len(here) < min_rows or depth == max_depth:
             return node
-        best, best_score = None, 0.0
-        for test in candidates(here, columns, splits):
-            worth = score(here, divide(here, test)[0], cls, criterion)
-            if worth > best_score + 1e-9 * abs(best_score):
-                best, best_score = test, worth
+        best = chosen(here, columns, cls, splits, criterion)
         if best is None:
             return node
         parts, default = divide(here, best)

@@ -71,7 +71,7 @@ def random_classes(rng: random.Random, rows: list[Row]) -> list[str | None]:
 def random_options(rng: random.Random) -> dict[str, Any]:
     return {
         "splits": rng.choice(["multiway", "binary"]),
-        "criterion": rng.choice(["gain ratio", "gain"]),
+        "criterion": rng.choice(["c4.5", "gain ratio", "gain"]),
         "min_rows": rng.choices([2, 1, 3, 6, 1000], [10, 2, 3, 3, 1])[0],
         "max_depth": rng.choices([None, 0, 1, 2, 3], [12, 1, 1, 2, 3])[0],
         # None prunes nothing; at 1 leaf and subtree often tie

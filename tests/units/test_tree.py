@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from naive.tree import deviation, divide, entropy, estimate, score, unfolded
+from naive.tree import deviation, divide, entropy, estimate, unfolded, worth
 from reticent.sklearn import TreeClassifier
 
 # Quinlan 1993, chapter 2: outlook, temperature, humidity, windy, play
@@ -33,7 +33,7 @@ def golf() -> tuple[pd.DataFrame, list[str]]:
 
 def plain(frame: pd.DataFrame, labels: Any, **options: Any) -> dict[str, Any]:
     """Learn a tree and return its root."""
-    return root_of(TreeClassifier(**options).fit(frame, labels))
+    return root_of(TreeClassifier(**{"criterion": "gain ratio", **options}).fit(frame, labels))
 
 
 def root_of(found: TreeClassifier) -> dict[str, Any]:
@@ -76,8 +76,27 @@ def test_golf_gains(test: dict[str, Any], gain: float, ratio: float) -> None:
     frame, labels = golf()
     rows = frame.assign(play=labels).to_dict("records")
     parts, _ = divide(rows, test)
-    assert score(rows, parts, "play", "gain") == pytest.approx(gain, abs=1e-6)
-    assert score(rows, parts, "play", "gain ratio") == pytest.approx(ratio, abs=1e-6)
+    assert worth(rows, parts, "play") == pytest.approx((gain, ratio), abs=1e-6)
+
+
+def test_golf_by_c45_is_the_tree_of_the_book_too() -> None:
+    """Outlook gains most, and its ratio is the highest of those that gain the mean or more."""
+    root = plain(*golf(), criterion="c4.5", confidence=None)
+    assert root["column"] == "outlook"
+    assert [below.get("column") for below in root["branches"]] == [None, "windy", "humidity"]
+
+
+def test_c45_charges_a_threshold_for_the_choice_there_was() -> None:
+    """Eight thresholds for one bit of eight records: the charge of log2(7) / 8 leaves 0.65."""
+    frame = pd.DataFrame({"x": range(8), "y": list("aaaabbbb")})
+    frame["y"] = frame["y"].astype(object)
+    assert plain(frame, list("nnnnyyyy"), criterion="c4.5")["column"] == "y"
+    assert plain(frame, list("nnnnyyyy"), criterion="gain")["column"] == "x"
+
+
+def test_c45_wants_two_records_in_two_branches() -> None:
+    assert is_leaf(plain(texts("abbb"), list("nyyy"), criterion="c4.5", confidence=None))
+    assert not is_leaf(plain(texts("aabb"), list("nnyy"), criterion="c4.5", confidence=None))
 
 
 @pytest.mark.parametrize("confidence", [0.25, None])
@@ -294,7 +313,9 @@ def test_missing_and_unseen_texts_follow_the_larger_branch(
     splits: str, cells: str, default: int, told: str
 ) -> None:
     labels = ["n" if cell == "q" else "y" for cell in cells]
-    found = TreeClassifier(splits=splits, confidence=None).fit(texts(cells), labels)
+    found = TreeClassifier(criterion="gain ratio", splits=splits, confidence=None).fit(
+        texts(cells), labels
+    )
     assert root_of(found)["default"] == default
     assert list(found.predict(texts("pqw."))) == ["y", "n", told, told]
 
@@ -302,7 +323,9 @@ def test_missing_and_unseen_texts_follow_the_larger_branch(
 def test_an_unseen_text_is_no_text_of_the_rest() -> None:
     """One text against two: the new one follows the larger branch, not what differs from a."""
     frame, labels = texts("aaaaabc"), list("yyyyynn")
-    found = TreeClassifier(splits="binary", confidence=None).fit(frame, labels)
+    found = TreeClassifier(criterion="gain ratio", splits="binary", confidence=None).fit(
+        frame, labels
+    )
     root = root_of(found)
     assert (root["equals"], root["default"]) == ("a", 0)
     assert list(found.predict(texts("abcw."))) == ["y", "n", "n", "y", "y"]
@@ -317,7 +340,7 @@ def test_a_text_unknown_in_one_branch_only_follows_its_larger_branch() -> None:
     labels = list("yyynnuuuuu")
     found = TreeClassifier(confidence=None, criterion="gain").fit(frame, labels)
     assert root_of(found)["values"] == ["a", "b", "c"]
-    found = TreeClassifier(confidence=None).fit(frame, labels)
+    found = TreeClassifier(criterion="gain ratio", confidence=None).fit(frame, labels)
     root = root_of(found)
     assert (root["column"], root["at_most"]) == ("z", 1)
     assert root["branches"][0]["values"] == ["a", "b"]
@@ -327,14 +350,16 @@ def test_a_text_unknown_in_one_branch_only_follows_its_larger_branch() -> None:
 
 def test_missing_numbers_follow_the_larger_branch_and_others_compare() -> None:
     frame = pd.DataFrame({"x": [1.0, 2.0, 5.0, 6.0, 7.0]})
-    found = TreeClassifier(confidence=None).fit(frame, list("yynnn"))
+    found = TreeClassifier(criterion="gain ratio", confidence=None).fit(frame, list("yynnn"))
     assert root_of(found)["at_most"] == 2
     asked = pd.DataFrame({"x": [np.nan, -1e9, 2.0, 2.0000001, 3.0, 1e9]})
     assert list(found.predict(asked)) == ["n", "y", "y", "n", "n", "n"]
 
 
 def test_probabilities_are_the_shares_of_the_leaf() -> None:
-    found = TreeClassifier(max_depth=1, confidence=None).fit(texts("aaaabb"), list("yyynuu"))
+    found = TreeClassifier(criterion="gain ratio", max_depth=1, confidence=None).fit(
+        texts("aaaabb"), list("yyynuu")
+    )
     assert found.tree_.plain()["classes"] == ["n", "u", "y"]
     shares = found.predict_proba(texts("ab."))
     assert shares.tolist() == [[0.25, 0, 0.75], [0, 1, 0], [0.25, 0, 0.75]]
@@ -352,7 +377,7 @@ def staircase() -> tuple[pd.DataFrame, list[str]]:
 def test_three_thousand_levels(confidence: float | None) -> None:
     """At confidence 0.99 a pure leaf costs almost nothing: pruning sees all and takes nothing."""
     frame, labels = staircase()
-    found = TreeClassifier(confidence=confidence).fit(frame, labels)
+    found = TreeClassifier(criterion="gain ratio", confidence=confidence).fit(frame, labels)
     level, depth = [root_of(found)], 0
     while level := [kid for node in level for kid in node.get("branches", ())]:
         depth += 1
@@ -363,6 +388,6 @@ def test_three_thousand_levels(confidence: float | None) -> None:
 
 def test_three_thousand_levels_survive_a_pickle() -> None:
     frame, labels = staircase()
-    found = TreeClassifier(confidence=None).fit(frame, labels)
+    found = TreeClassifier(criterion="gain ratio", confidence=None).fit(frame, labels)
     again = pickle.loads(pickle.dumps(found))
     assert list(again.predict(frame)) == labels

@@ -18,7 +18,7 @@ from reticent.evidence.classify import as_numbers
 from reticent.prepare import Prepared
 from reticent.table.collapse import distinct
 from reticent.table.recode import Recoding, read_off
-from reticent.table.schema import Column, Table, trimmed, without_missing
+from reticent.table.schema import Column, Table, shortest, trimmed, without_missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ def for_classifiers(table: Table, recodings: Mapping[str, Recoding]) -> Table:
 def aligned(prepared: Prepared, released: Table) -> Masked:
     """The original masked as its release shows; refused if that does not give the released rows."""
     shown = {}
-    for name in prepared.roles.masked:
+    for name in prepared.roles.released:
         column = released.columns[name]
         shown[name] = without_missing(trimmed(column) if prepared.policy.trim else column)
     recodings = {
@@ -86,7 +86,10 @@ def aligned(prepared: Prepared, released: Table) -> Masked:
         masked = Masked.of(prepared, recodings)
     except InputError:  # a value without a place
         masked = None
-    if masked is None or not same_rows(list(masked.columns.values()), list(shown.values())):
+    expected = {} if masked is None else {**prepared.table.columns, **masked.columns}
+    if masked is None or not same_rows(
+        [without_missing(expected[name]) for name in shown], list(shown.values())
+    ):
         raise InputError(
             "this is no release of that table under that policy: masking the original as it "
             "shows does not give its rows",
@@ -105,7 +108,8 @@ def same_rows(first: Sequence[Column], second: Sequence[Column]) -> bool:
     for a, b in zip(first, second, strict=True):
         at: dict[str | None, int] = {}
         for column, coded in ((a, codes[0]), (b, codes[1])):
-            to = np.array([at.setdefault(text, len(at)) for text in column.texts()], np.int64)
+            texts = (text and shortest(text) for text in column.texts())
+            to = np.array([at.setdefault(text, len(at)) for text in texts], np.int64)
             coded.append(to[column.codes])
         sizes.append(len(at))
     one, other = (distinct(coded, sizes) for coded in codes)

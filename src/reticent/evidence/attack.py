@@ -35,13 +35,14 @@ def attacks(masked: Masked, register: Table | None, rounds: Sequence[Round]) -> 
     known = {frozenset(promise.over): promise for promise in reversed(policy.promises)}
     known |= {frozenset(promise.over): promise for promise in reversed(policy.anonymity)}
     return {
-        "linkage": [_linked(masked, promise, register) for promise in reversed(known.values())],
+        "linkage": [linked_by(masked, promise, register) for promise in reversed(known.values())],
         "inference": [_inferred(masked, promise) for promise in policy.confidence],
         "prediction": _predicted(masked, rounds),
     }
 
 
-def _linked(masked: Masked, promise: Promise, register: Table | None) -> dict[str, Any]:
+def linked_by(masked: Masked, promise: Promise, register: Table | None = None) -> dict[str, Any]:
+    """Linkage by what one promise assumes to be known, before and after masking."""
     plain = masked.prepared.cleaned.columns
     names = list(promise.over)
     found: dict[str, Any] = {"over": names}
@@ -74,18 +75,34 @@ def _predicted(masked: Masked, rounds: Sequence[Round]) -> list[dict[str, Any]]:
     for promise in prepared.policy.confidence:
         for name in promise.sensitive:
             known.setdefault(name, set()).update(promise.over)
-    whole = sum(part.plain[1].rows for part in rounds)
     found = []
-    for sensitive, over in known.items() if whole else ():
+    for sensitive, over in known.items():
+        told = [part for part in (_told(part, sensitive) for part in rounds) if part is not None]
+        if not told:
+            continue
         columns = [name for name in prepared.cleaned.columns if name in over]
         record: dict[str, Any] = {"sensitive": sensitive, "over": columns}
-        record["base"] = round(1 - majority(rounds, sensitive), 6)
+        record["base"] = round(1 - majority(told, sensitive), 6)
+        whole = sum(part.plain[1].rows for part in told)
         for side in ("before", "after"):
-            sides = [part.plain if side == "before" else part.masked for part in rounds]
+            sides = [part.plain if side == "before" else part.masked for part in told]
             wrong = sum(mistakes(prepared, both, columns, sensitive) for both in sides)
             record[side] = round(1 - wrong / whole, 6)
         found.append(record)
     return found
+
+
+def _told(part: Round, sensitive: str) -> Round | None:
+    """A round without the records whose sensitive value is missing; None if none is left."""
+
+    def known(table: Table) -> Table:
+        column = table.columns[sensitive]
+        return table if column.missing is None else table.take(column.codes != column.missing)
+
+    plain = (known(part.plain[0]), known(part.plain[1]))
+    if not plain[0].rows or not plain[1].rows:
+        return None
+    return Round(plain, (known(part.masked[0]), known(part.masked[1])))
 
 
 @dataclass(frozen=True, slots=True)

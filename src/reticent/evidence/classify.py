@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from reticent.errors import InputError
 from reticent.table.recode import Recoding
-from reticent.table.schema import Column, Table, kind_of
+from reticent.table.schema import Column, Table, kind_of, scale_of
 from reticent.trees.learner import train
 from reticent.trees.tree import Feature
 
@@ -50,6 +50,7 @@ def coded(
 ) -> Coded:
     """Code some columns and the class of a training and a test table."""
     pairs = [(train.columns[name], test.columns[name]) for name in columns]
+    pairs = [pair for pair in pairs if _present(pair[0])]  # else there is nothing to learn from
     features = tuple(
         Feature.of(known, number=_are_numbers(known, asked, format), **format)
         for known, asked in pairs
@@ -67,9 +68,20 @@ def coded(
 
 def _are_numbers(known: Column, asked: Column, format: Mapping[str, Any]) -> bool:
     """Whether both parts of a column hold numbers or times; one odd cell makes all of it text."""
-    present = [c for c in (known, asked) if c.values.null_count < len(c.values)]
+    present = [column for column in (known, asked) if _present(column)]
     kinds = {kind_of(column, **format) for column in present}
-    return len(kinds) == 1 and not kinds & {"text", "boolean"}
+    if len(kinds) != 1 or kinds & {"text", "boolean"}:
+        return False
+    try:
+        for column in present:
+            scale_of(column, **format)
+    except InputError:  # times with and without a zone are on no one scale
+        return False
+    return True
+
+
+def _present(column: Column) -> bool:
+    return int(column.values.null_count) < len(column.values)
 
 
 def predictions(classifier: str, data: Coded) -> NDArray[np.int64]:
@@ -113,7 +125,11 @@ def _boosting(data: Coded) -> NDArray[np.int64]:
     pairs = zip(data.features, data.test, strict=True)
     columns = [_measured(feature, test) for feature, test in pairs]
     named = [not f.number and len(f.values) <= _MOST_CATEGORIES for f in data.features]
-    model = HistGradientBoostingClassifier(categorical_features=named, random_state=data.seed)
+    # Stopping early would set a tenth of the records aside, evenly over classes: a class of one
+    # record has no tenth.
+    model = HistGradientBoostingClassifier(
+        categorical_features=named, early_stopping=False, random_state=data.seed
+    )
     known, asked = (np.column_stack(side) for side in zip(*columns, strict=True))
     return _fitted(model, known, asked, data)
 
@@ -146,10 +162,21 @@ def _weighed(feature: Feature, test: NDArray[Any]) -> tuple[Any, Any]:
 
 def _measured(feature: Feature, test: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """Both sides as floats: numbers as they are, categories as codes, missing as NaN."""
-    values = np.array(feature.values if feature.number else range(len(feature.values)), float)
-    values = np.append(values, np.nan)
+    values = np.append(_floats(feature), np.nan)
     # A test number lies between two training numbers; to the classifier it is the higher one.
     return values[feature.codes], values[np.where(test < 0, -1, np.minimum(test, len(values) - 2))]
+
+
+def _floats(feature: Feature) -> NDArray[np.float64]:
+    """The values of a feature; by rank where they have none or are too large to square."""
+    ranks = np.arange(len(feature.values), dtype=float)
+    if not feature.number:
+        return ranks
+    try:
+        values = np.array(feature.values, float)
+    except OverflowError:
+        return ranks
+    return values if np.abs(values).max() < 1e150 else ranks
 
 
 def _fitted(model: Any, known: Any, asked: Any, data: Coded) -> NDArray[np.int64]:
@@ -176,6 +203,7 @@ def chosen(names: Sequence[str] | None) -> tuple[str, ...]:
     """The classifiers to use: those named, or all that are installed here."""
     import importlib.util
 
+    names = [names] if isinstance(names, str) else names
     here = tuple(CLASSIFIERS) if importlib.util.find_spec("sklearn") else ("tree",)
     unknown = [name for name in names or () if name not in CLASSIFIERS]
     if unknown:
@@ -194,11 +222,19 @@ def as_numbers(column: Column, recoding: Recoding) -> Column:
     """A masked column for classifiers: intervals as their middles; all others as they are."""
     if not recoding.intervals:
         return column
-    middle = {i.label: (i.low + i.high) / 2 for i in recoding.intervals}
+    middle = dict(zip((i.label for i in recoding.intervals), _middles(recoding), strict=True))
     values = [None if text is None else middle.get(text) for text in column.texts()]
     distinct = list(dict.fromkeys(values))
     codes = np.array([distinct.index(value) for value in values], column.codes.dtype)
     return Column(column.name, codes[column.codes], pa.array(distinct, pa.float64()))
+
+
+def _middles(recoding: Recoding) -> list[float]:
+    """The middle of each interval; its rank where no float can hold that."""
+    try:
+        return [float((i.low + i.high) / 2) for i in recoding.intervals]
+    except OverflowError:
+        return [float(rank) for rank in range(len(recoding.intervals))]
 
 
 def splits(rows: int, *, folds: int | None, seed: int) -> Iterator[Rows]:

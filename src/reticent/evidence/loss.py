@@ -82,7 +82,8 @@ def _share(domain: Domain, label: str, recoding: Recoding) -> float:
         return 1.0
     for interval in recoding.intervals:
         if interval.label == label:
-            whole = recoding.intervals[-1].high - recoding.intervals[0].low
+            assert domain.ends is not None
+            whole = domain.ends[1] - domain.ends[0]
             return float((interval.high - interval.low) / whole) if whole else 0.0
     return 0.0
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from reticent.errors import ReticentError
 from reticent.evidence import classify
 from reticent.evidence.aligned import Masked
 from reticent.prepare import Prepared
@@ -21,7 +22,7 @@ from reticent.table.schema import Table
 
 Sides = tuple[Table, Table]  # for training, and for testing
 _QUICK = 30_000  # records that the utility in a release's own report is measured on
-_FEWEST = 100  # with fewer, an error says nothing, and might tell of a person
+FEWEST = 100  # with fewer, an error says nothing, and might tell of a person
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,12 +141,15 @@ def utility(prepared: Prepared, recodings: Mapping[str, Recoding]) -> dict[str, 
     """What a release's own report says of its use: our tree's errors, on a sample if need be."""
     if prepared.roles.class_ is None:
         return None
-    if prepared.table.rows < _FEWEST:
-        return {"reason": f"with fewer than {_FEWEST} records, an error would say little"}
+    if prepared.table.rows < FEWEST:
+        return {"reason": f"with fewer than {FEWEST} records, an error would say little"}
     prepared = _sampled(prepared)
     test = next(classify.splits(prepared.table.rows, folds=None, seed=1))
-    part = divided(Masked.of(prepared, recodings), test)
-    found = errors(prepared, [part], "tree")
+    try:
+        part = divided(Masked.of(prepared, recodings), test)
+        found = errors(prepared, [part], "tree")
+    except (ReticentError, ArithmeticError, ValueError):  # a page must not stop a release
+        return {"reason": "no classifier could be trained on it"}
     return {
         "classifier": "decision tree",
         "BE": found["BE"],

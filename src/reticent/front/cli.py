@@ -196,10 +196,11 @@ def _trace(say: Say, error: BaseException) -> None:
         print(f"{type(error).__name__}{words}", file=sys.stderr)
 
 
+_STOPPING = "writing the release so far. Press Ctrl-C again to write nothing."
+
+
 @contextmanager
-def _watching(
-    say: Say, *, stoppable: bool = True, stopping: str = "writing the release so far."
-) -> Iterator[Watch]:
+def _watching(say: Say, *, stoppable: bool = True, stopping: str = _STOPPING) -> Iterator[Watch]:
     """Progress on a terminal, and Ctrl-C: once to stop and write, twice to stop at once."""
     from reticent.pipeline import Watch
 
@@ -209,7 +210,7 @@ def _watching(
         if state["stop"] or not state["started"]:
             raise KeyboardInterrupt
         state["stop"] = True
-        say.note(f"Stopping: {stopping} Press Ctrl-C again to write nothing.")
+        say.note(f"Stopping: {stopping}")
 
     before = signal.signal(signal.SIGINT, interrupted)
     shown: Any = None
@@ -391,7 +392,7 @@ def evaluate(
             classifiers=_listed(classifiers),
             population=population, reading=reading, watch=watch,
         )  # fmt: skip
-    say.note(*(f"Warning: {warning}" for warning in found.warnings))
+    say.note(*found.notes, *(f"Warning: {warning}" for warning in found.warnings))
     say.result(render.evaluation(found), found.summary())
 
 
@@ -420,12 +421,12 @@ def sweep(
     from reticent import sweeping
     from reticent.front import render
 
-    with _watching(say, stopping="what is done is kept.") as watch:
+    with _watching(say, stopping="releases that are done are kept.") as watch:
         found = sweeping.sweep(
             data, policy, output=output, k=_whole_numbers(k), at_most=_listed(at_most), seed=seed,
             classifiers=_listed(classifiers), reading=reading, force=say.force, watch=watch,
         )  # fmt: skip
-    say.note(*(f"Warning: {warning}" for warning in found.warnings))
+    say.note(*found.notes, *(f"Warning: {warning}" for warning in found.warnings))
     say.result(render.sweep(found), found.summary())
 
 
@@ -437,7 +438,7 @@ def _whole_numbers(text: str | None) -> list[int] | None:
     parts = _listed(text)
     if parts is None:
         return None
-    if not all(part.isdecimal() for part in parts):
+    if not all(part.isdecimal() and len(part) < 19 for part in parts):
         raise InputError("write whole numbers, as in  --k 2,5,10", where="--k")
     return [int(part) for part in parts]
 

@@ -285,6 +285,8 @@ def lines(
     *,
     x_log: bool = False,
     y_log: bool = False,
+    x_ticks: Sequence[float] = (),
+    from_zero: bool = True,
 ) -> Markup:
     """Lines over two axes, each named at its end and in a legend."""
     kept = [(s, _drawable(s.points, x_log=x_log, y_log=y_log)) for s in series]
@@ -294,8 +296,9 @@ def lines(
         return _image(title, "There is nothing to draw.", 80, [empty])
     names = max(_BOLD * _wide(s.name) for s in series)
     left, right, top, bottom = 58.0, WIDTH - min(names, 200) - 16, 56.0, 236.0
-    across = _Axis([x for x, _ in points], left, right, log=x_log)
-    upward = _Axis([*(y for _, y in points), *([] if y_log else [0.0])], bottom, top, log=y_log)
+    across = _Axis([x for x, _ in points], left, right, log=x_log, ticks=x_ticks)
+    ground = [0.0] if from_zero and not y_log else []
+    upward = _Axis([*(y for _, y in points), *ground], bottom, top, log=y_log)
     parts = [*_grid(across, upward)]
     ends = []
     for i, (one, some) in enumerate(kept):
@@ -341,10 +344,18 @@ def _drawable(
 class _Axis:
     """Where a number stands between two ends of a chart."""
 
-    def __init__(self, numbers: Sequence[float], start: float, end: float, *, log: bool) -> None:
+    def __init__(
+        self,
+        numbers: Sequence[float],
+        start: float,
+        end: float,
+        *,
+        log: bool,
+        ticks: Sequence[float] = (),
+    ) -> None:
         self.log, self.start, self.end = log, start, end
         low, high = min(numbers), max(numbers)
-        self.ticks = _decades(low, high) if log else _steps(low, high)
+        self.ticks = list(ticks) or (_decades(low, high) if log else _steps(low, high))
         self.low, self.high = min(low, self.ticks[0]), max(high, self.ticks[-1])
 
     def __call__(self, value: float) -> float:

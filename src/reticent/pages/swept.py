@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -49,37 +50,57 @@ def sweep(swept: Sweep) -> str:
 
 def plot(swept: Sweep) -> Markup:
     """Privacy against error; against distortion where no class is told."""
+    errors = swept.floor.get("errors", {})
+    if not errors:
+        lost = [charts.Series("distortion", _along(swept, "distortion"))]
+        return _drawn(swept, "Distortion by threshold", "per record", lost)
     series = []
-    for name, plain in list(swept.floor.get("errors", {}).items())[:4]:
-        points = [
-            (x, 100 * next(v for k, v in errors[name].items() if k in ("AE", "SE")))
-            for x, errors in _along(swept, "errors")
-        ]
-        alone = len(swept.floor["errors"]) == 1
-        series.append(charts.Series("released" if alone else _NAMES[name], points))
-        if alone:
-            ends = [min(x for x, _ in points), max(x for x, _ in points)] if points else []
-            lines = (("unmodified", plain["BE"]), ("left out", plain["UE"]))
+    for name, plain in list(errors.items())[:4]:
+        points = [(x, 100 * _error(found[name])) for x, found in _along(swept, "errors")]
+        series.append(charts.Series("released" if len(errors) == 1 else _NAMES[name], points))
+        if len(errors) == 1:
+            ends = [point[0] for point in (points[0], points[-1])] if points else []
             series += [
-                charts.Series(label, [(x, 100 * rate) for x in ends], dashed=True)
-                for label, rate in lines
+                charts.Series(label, [(x, 100 * plain[view]) for x in ends], dashed=True)
+                for label, view in (("unmodified", "BE"), ("columns left out", "UE"))
             ]
-    if series:
-        return charts.lines(
-            "Privacy against error", _axis(swept), "wrong, in %", series, x_log=True
-        )
-    lost = [charts.Series("distortion", list(_along(swept, "distortion")))]
-    return charts.lines("Privacy against distortion", _axis(swept), "per record", lost, x_log=True)
+    return _drawn(swept, "Error by threshold", "wrong, in %", series, from_zero=False)
 
 
 def _risk(swept: Sweep) -> Markup:
     points = [(x, 100 * share) for x, share in _along(swept, "reidentified")]
-    series = [charts.Series("re-identified", points)]
-    return charts.lines("Privacy against linkage", _axis(swept), "in %", series, x_log=True)
+    series = [charts.Series("found", points)]
+    return _drawn(swept, "Records found by threshold", "of all records, in %", series)
 
 
-def _axis(swept: Sweep) -> str:
-    return "smallest group allowed, k" if swept.threshold == "k" else "confidence allowed"
+def _drawn(
+    swept: Sweep, title: str, y_label: str, series: Sequence[charts.Series], **how: Any
+) -> Markup:
+    by_k = swept.threshold == "k"
+    label = "smallest group allowed, k" if by_k else "confidence allowed"
+    tried = sorted({x for one in series for x, _ in one.points})
+    return charts.lines(
+        title, label, y_label, series, x_log=by_k, x_ticks=_apart(tried, by_k), **how
+    )
+
+
+def _apart(tried: Sequence[float], log: bool) -> list[float]:
+    """The thresholds that can stand below an axis without touching: first, last and some between.
+
+    >>> _apart([2, 3, 4, 50, 1000], True)
+    [2, 4, 50, 1000]
+    """
+    if not tried:
+        return []
+    scale = [math.log(x) if log else x for x in tried]
+    least = (scale[-1] - scale[0]) / 10
+    kept = [0]
+    for i in range(1, len(tried)):
+        if scale[i] - scale[kept[-1]] >= least:
+            kept.append(i)
+    if kept[-1] != len(tried) - 1:
+        kept[-1 if len(kept) > 1 else len(kept) :] = [len(tried) - 1]
+    return [tried[i] for i in kept]
 
 
 def _along(swept: Sweep, key: str) -> list[tuple[float, Any]]:
@@ -94,13 +115,21 @@ def _row(swept: Sweep, point: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "threshold": point["threshold"],
         "infeasible": "infeasible" in point,
-        "kept": ", ".join(str(value) for value in point.get("kept", ())),
+        "link": f"{swept.folder_of(point)}/public/report.html",
+        "kept": ", ".join(_found(value) for value in point.get("kept", ())),
         "steps": point.get("steps"),
         "groups": point.get("groups"),
         "reidentified": point.get("reidentified"),
         "distortion": point.get("distortion"),
         "errors": [_error(found) for found in point.get("errors", {}).values()],
     }
+
+
+def _found(value: int | str | None) -> str:
+    """A measured value, confidences in percent."""
+    if value is None or isinstance(value, int):
+        return charts.number(value or 0)
+    return f"{float(100 * Fraction(value)):.1f} %"
 
 
 def _error(found: Mapping[str, float]) -> float:
@@ -111,7 +140,7 @@ def _floor(floor: Mapping[str, Any]) -> Sequence[tuple[str, list[float | None]]]
     """What depends on no threshold, a line each."""
     errors = floor.get("errors", {})
     views = {
-        "BE": "learnt from the table as it was",
+        "BE": "the table as it was",
         "UE": "masked columns left out",
         "RE": "sensitive columns left out",
     }

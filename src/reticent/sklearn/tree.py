@@ -23,7 +23,8 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Columns of numbers split at thresholds; all others by value (`splits="multiway"`) or one value
     against the rest (`"binary"`). No encoding is needed, and missing values are welcome: they go
-    the way of the majority. A node with fewer than `min_rows` records is a leaf. `confidence` is
+    the way of the majority. `criterion` is "c4.5", "gain ratio" or "gain": see
+    `reticent.trees.learner`. A node with fewer than `min_rows` records is a leaf. `confidence` is
     that of the error estimate for pruning; None leaves every branch.
 
     Fitted: `tree_` (with `text()` and `plain()`), `classes_`, `n_features_in_` and, if X has text
@@ -32,9 +33,9 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     >>> X = [[23, "Cook"], [27, "Cook"], [41, "Clerk"], [48, "Clerk"]]
     >>> model = TreeClassifier().fit(X, ["n", "n", "y", "y"])
     >>> print(model.tree_.text())
-    x0 ≤ 27: n (2)
-    x0 > 27: y (2)
-    >>> model.predict([[35, "Judge"]]).tolist()
+    x1 = Clerk: y (2)
+    x1 = Cook: n (2)
+    >>> model.predict([[35, "Clerk"]]).tolist()
     ['y']
     """
 
@@ -42,7 +43,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self,
         *,
         splits: Any = "multiway",
-        criterion: Any = "gain ratio",
+        criterion: Any = "c4.5",
         min_rows: int = 2,
         max_depth: int | None = None,
         confidence: float | None = 0.25,

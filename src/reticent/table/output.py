@@ -286,17 +286,30 @@ def repair(path: Path) -> None:
         return
     for other in sorted(path.parent.iterdir()):
         match = _LEFTOVER.fullmatch(other.name)
-        if not match or match["name"] != path.name or other in _ours:
-            continue
-        pid = int(match["pid"])  # in containers a later run may have the number of a killed one
-        if pid != os.getpid() and _alive(pid):
-            continue
-        if match["what"] == "old" and not path.exists():
-            other.rename(path)
-        elif other.is_dir():
-            shutil.rmtree(other, ignore_errors=True)
-        else:
-            other.unlink(missing_ok=True)
+        if match and match["name"] == path.name:
+            clear_leftover(other)
+
+
+def is_leftover(path: Path) -> bool:
+    """Whether a path has the name of something that a killed run may have left."""
+    return _LEFTOVER.fullmatch(path.name) is not None
+
+
+def clear_leftover(path: Path) -> None:
+    """Remove what a killed run left, or put it back where its swap was interrupted."""
+    match = _LEFTOVER.fullmatch(path.name)
+    if not match or path in _ours:
+        return
+    pid = int(match["pid"])  # in containers a later run may have the number of a killed one
+    if pid != os.getpid() and _alive(pid):
+        return
+    target = path.with_name(match["name"])
+    if match["what"] == "old" and not target.exists():
+        path.rename(target)
+    elif path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _alive(pid: int) -> bool:
@@ -357,7 +370,7 @@ def whole_folder(path: Path, *, force: bool, holds: Collection[str] = ()) -> Ite
         temporary.chmod(0o777 & ~_umask())
         temporary.rename(path)
         _sync(path.parent)
-        _remove(old)
+        remove(old)
     except OSError as error:
         raise _unwritable(path, error) from None
     finally:
@@ -366,7 +379,7 @@ def whole_folder(path: Path, *, force: bool, holds: Collection[str] = ()) -> Ite
             old.rename(path)
 
 
-def _remove(path: Path) -> None:
+def remove(path: Path) -> None:
     """Remove a folder, a file or a link to one, if it is there."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)

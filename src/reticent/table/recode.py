@@ -93,18 +93,24 @@ class Recoding:
                 where=f'column "{self.column}"',
             )
         at = _places(scale.points, [interval.low for interval in self.intervals])
-        last = self.intervals[-1].high
         shown: list[str | None] = []
         strange = []
         for code, rank in enumerate(scale.rank.tolist()):
             if rank < 0:
                 shown.append(self._missing() or None)
-            elif at[rank] < 0 or _plain(scale.points[rank]) > last:
+            elif not self._holds(int(at[rank]), _plain(scale.points[rank])):
                 strange.append(code)
                 shown.append(self.other)
             else:
                 shown.append(self.intervals[at[rank]].label)
         return shown, strange
+
+    def _holds(self, at: int, point: Any) -> bool:
+        """Whether a point that is not below an interval's low end lies in it."""
+        interval = self.intervals[at]
+        return at >= 0 and bool(
+            point < interval.high or (interval.closed and point == interval.high)
+        )
 
     def _missing(self) -> str | None:
         return self.other if self.missing is None else self.missing
@@ -189,6 +195,8 @@ def _interval(label: str, scale: Scale) -> Interval | None:
 def _end(text: str, scale: Scale) -> Any:
     if scale.kind != "number":
         return scale.read(text)
+    if not re.fullmatch(r"-?\d+(\.\d+)?(e[+-]?\d+)?", text):  # not "nan", say
+        raise ValueError("no number")
     return int(text) if text.lstrip("-").isdigit() else float(text)
 
 

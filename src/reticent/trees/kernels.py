@@ -24,8 +24,11 @@ import numpy as np
 from reticent.compiling import compiled
 
 AT_MOST, EQUALS, EACH = 0, 1, 2  # numbers up to one of them; one value against the rest; by value
+GAIN, RATIO, C45 = 0, 1, 2  # what is compared: see `reticent.trees.learner.Rules`
 
 NO_GAIN = 1e-12  # bits; less is rounding
+FEWEST = 2  # records that C4.5 wants in at least two branches
+NEARLY = 1e-3  # bits by which C4.5 lets a split miss the mean gain
 
 
 @compiled
@@ -34,12 +37,12 @@ def _n_log_n(x, ns):
 
 
 @compiled
-def judge(counts, missing, kind, by_ratio, ns):
-    """The best split of one column: its score, its position, and the branch of missing values.
+def judge(counts, missing, kind, criterion, ns):
+    """The best split of one column: gain, gain ratio, position, and the branch of missing values.
 
-    Missing values follow the branch with more known records, the first of equals; the score is
-    that of the resulting partition: information gain in bits, or its ratio to the information of
-    the partition itself. A score of 0 says that no split gains anything.
+    Missing values follow the branch with more known records, the first of equals; gain (in bits)
+    and ratio (to the information of the partition itself) are those of the resulting partition. A
+    gain of 0 says that no split gains anything.
     """
     values, classes = counts.shape
     known = np.zeros(classes, np.int64)
@@ -53,31 +56,37 @@ def judge(counts, missing, kind, by_ratio, ns):
         rows += known[c] + missing[c]
         rows_known += known[c]
         impure -= _n_log_n(known[c] + missing[c], ns)
-    impure += _n_log_n(rows, ns)
+    whole = _n_log_n(rows, ns)
+    impure += whole
+    fewest = FEWEST if criterion == C45 else 1
 
     if kind == EACH:
-        if values < 2:
-            return 0.0, 0, 0
-        most = -1
+        most = 0
         default = 0
+        large = 0
         for v in range(values):
             size = counts[v].sum()
+            large += size >= fewest
             if size > most:
                 most = size
                 default = v
-        left_impure = 0.0
+        left = 0.0
         parts = 0.0
         for v in range(values):
             size = 0
             for c in range(classes):
                 n = counts[v, c] + (missing[c] if v == default else 0)
                 size += n
-                left_impure -= _n_log_n(n, ns)
+                left -= _n_log_n(n, ns)
             parts += _n_log_n(size, ns)
-        left_impure += parts
-        return _score(impure - left_impure, _n_log_n(rows, ns) - parts, rows, by_ratio), 0, default
+        gained = impure - left - parts
+        if large < 2 or gained / rows < NO_GAIN:
+            return 0.0, 0.0, 0, 0
+        return gained / rows, gained / (whole - parts), 0, default
 
     best = 0.0
+    gain = 0.0
+    ratio = 0.0
     at = 0
     default = 0
     inside = np.zeros(classes, np.int64)
@@ -89,8 +98,8 @@ def judge(counts, missing, kind, by_ratio, ns):
         for c in range(classes):
             inside[c] += counts[v, c]
             size_inside += counts[v, c]
-        if size_inside == rows_known:
-            continue  # nothing on the other side
+        if size_inside < fewest or rows_known - size_inside < fewest:
+            continue
         first = 2 * size_inside >= rows_known
         size = 0
         left = 0.0
@@ -99,34 +108,35 @@ def judge(counts, missing, kind, by_ratio, ns):
             size += here
             left -= _n_log_n(here, ns) + _n_log_n(known[c] + missing[c] - here, ns)
         parts = _n_log_n(size, ns) + _n_log_n(rows - size, ns)
-        score = _score(impure - left - parts, _n_log_n(rows, ns) - parts, rows, by_ratio)
+        gained = impure - left - parts
+        if gained / rows < NO_GAIN:
+            continue
+        score = gained / (whole - parts) if criterion == RATIO else gained / rows
         if score > best + 1e-9 * abs(best):
             best = score
+            gain = gained / rows
+            ratio = gained / (whole - parts)
             at = v
             default = 0 if first else 1
-    return best, at, default
+    if criterion == C45 and kind == AT_MOST and gain > 0:
+        charged = gain - math.log2(values - 1) / rows
+        ratio *= charged / gain
+        gain = charged
+    return (gain, ratio, at, default) if gain >= NO_GAIN else (0.0, 0.0, 0, 0)
 
 
 @compiled
-def _score(gained, split, rows, by_ratio):
-    """Gain per record, or gain ratio, from both totals over all records."""
-    if gained / rows < NO_GAIN:
-        return 0.0
-    return gained / split if by_ratio else gained / rows
-
-
-@compiled
-def best(orders, codes, kinds, classes, weights, low, high, by_ratio, counts, values, ns):
-    """The best split of a node: score, column, code, default branch; the first of equal columns.
+def best(orders, codes, kinds, classes, weights, low, high, criterion, counts, values, ns):
+    """The best split of a node: column (-1 for none), code, default branch; the first of equals.
 
     `counts` and `values` are scratch with a line for every row of the table.
     """
     missing = np.zeros(counts.shape[1], np.int64)
-    top = 0.0
-    column = -1
-    code = 0
-    default = 0
-    for j in range(len(orders)):
+    columns = len(orders)
+    gains = np.zeros(columns)
+    ratios = np.zeros(columns)
+    split = np.zeros((columns, 2), np.int64)
+    for j in range(columns):
         missing[:] = 0
         found = 0
         last = -1
@@ -142,15 +152,35 @@ def best(orders, codes, kinds, classes, weights, low, high, by_ratio, counts, va
                 last = value
                 found += 1
             counts[found - 1, classes[row]] += weights[row]
-        if found < 2:
-            continue
-        score, at, other = judge(counts[:found], missing, kinds[j], by_ratio, ns)
-        if score > top + 1e-9 * abs(top):
+        if found > 1:
+            gains[j], ratios[j], at, default = judge(
+                counts[:found], missing, kinds[j], criterion, ns
+            )
+            split[j, 0] = values[at]
+            split[j, 1] = default
+    column = choose(gains, ratios, criterion)
+    return column, split[column, 0], split[column, 1]
+
+
+@compiled
+def choose(gains, ratios, criterion):
+    """The column to split by, from the best split of each; -1 if none gains anything."""
+    enough = NO_GAIN
+    if criterion == C45:
+        total = 0.0
+        count = 0
+        for gain in gains:
+            total += gain
+            count += gain > 0
+        enough = max(enough, total / max(count, 1) - NEARLY)
+    top = 0.0
+    column = -1
+    for j in range(len(gains)):
+        score = gains[j] if criterion == GAIN else ratios[j]
+        if gains[j] >= enough and score > top + 1e-9 * abs(top):
             top = score
             column = j
-            code = values[at]
-            default = other
-    return top, column, code, default
+    return column
 
 
 @compiled

@@ -1,0 +1,1328 @@
+"""`reticent sweep`: what each release of a range is, what is told of it, and going on later."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import io
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from fractions import Fraction
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner, Result
+
+import reticent
+from reticent import InputError, Unsatisfiable, pipeline, sweeping
+from reticent.front.cli import app
+from reticent.refine.cuts import Cuts
+
+WORD = "SEC" + "RET"  # in every cell that no release may show
+MARK = re.compile(WORD + r"\w*")
+JOBS = ("Cook", "Baker", "Clerk", "Boss", "Chief")
+JOB_TREE = "Cook,Hand,ANY\nBaker,Hand,ANY\nClerk,Desk,ANY\nBoss,Lead,ANY\nChief,Lead,ANY\n"
+POLICY = """\
+class = "Class"
+drop = ["Name"]
+[attributes.Job]
+mask = "generalize"
+taxonomy = "jobs.csv"
+[attributes.Town]
+mask = "suppress"
+[attributes.Age]
+mask = "discretize"
+range = [0, 100]
+[[anonymity]]
+over = ["Job", "Town", "Age"]
+k = 3
+"""
+SURE = """\
+[[confidence]]
+over = ["Job", "Town"]
+sensitive = { Sick = ["y"] }
+at_most = 0.9
+"""
+COUNTED = """\
+[[anonymity]]
+over = ["Job"]
+of = ["Name"]
+k = 2
+"""
+K = "2,5,20,999"  # 999: more than there are rows
+GIVEN = ["sweep", "data.csv", "-p", "policy.toml", "-o", "out", "--k", K]
+NAMES = ("k-2", "k-5", "k-20")
+TOP = {"report.html", "sweep.csv", "sweep.json", "sweep.svg"}
+PUBLIC = {f"public/{n}" for n in ("data.csv", "report.html", "report.json", "manifest.json")}
+PRIVATE = {
+    f"private/{n}"
+    for n in (
+        "report.html", "policy.toml", "recoding.json", "trace.jsonl", "stopped.jsonl", "risk.json",
+        "input.json", "jobs.csv",
+    )
+}  # fmt: skip
+
+
+def table(rows: int = 150, seed: int = 5) -> str:
+    draw = random.Random(seed)
+    lines = ["Name,Job,Town,Age,Sick,Class\n"]
+    for i in range(rows):
+        job, age = draw.choice(JOBS), draw.randint(20, 60)
+        town = f"{WORD}rare{i}" if i % 25 == 7 else draw.choice(("Ulm", "Bonn", "Trier"))
+        sick = "y" if draw.random() < 0.15 + 0.3 * (job == "Cook") else "n"
+        good = draw.random() < 0.2 + 0.6 * (job in ("Boss", "Chief")) - 0.1 * (age < 35)
+        lines.append(f"{WORD}name{i},{job},{town},{age},{sick},{'ab'[good]}\n")
+    return "".join(lines)
+
+
+def lay_out(rows: int = 150) -> None:
+    Path("data.csv").write_text(table(rows))
+    Path("jobs.csv").write_text(JOB_TREE)
+    Path("policy.toml").write_text(POLICY.replace("[attr", 'keep = ["Sick"]\n[attr', 1))
+    Path("both.toml").write_text(POLICY + SURE)
+
+
+@pytest.fixture(autouse=True)
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a table and policies, where everything happens."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(os, "fsync", lambda handle: None)  # no test outlives a power cut
+    lay_out()
+    return tmp_path
+
+
+def run(*given: object, code: int = 0) -> Result:
+    """Run a command in this process, and see that it ends as expected and without a traceback."""
+    result = CliRunner().invoke(app, [str(part) for part in given])
+    assert result.exit_code == code, (result.stdout, result.stderr, result.exception)
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    assert "Traceback" not in result.output
+    again = re.search(r"(\d+) of these had been done before", result.stdout)
+    RESUMED[0] = int(again[1]) if again else 0
+    return result
+
+
+RESUMED = [0]  # releases that the last command took over
+
+
+def sweep(*given: object, code: int = 0) -> Result:
+    return run("sweep", "data.csv", "-p", "policy.toml", "-o", "out", *given, code=code)
+
+
+def told(folder: str | Path = "out") -> Any:
+    found = json.loads((Path(folder) / "sweep.json").read_text(encoding="utf-8"))
+    return found | {"resumed": RESUMED[0], "output": str(folder)}
+
+
+def content(folder: str | Path) -> dict[str, bytes]:
+    """Every file below a folder."""
+    root = Path(folder)
+    return {str(p.relative_to(root)): p.read_bytes() for p in root.rglob("*") if p.is_file()}
+
+
+def whole(folder: str | Path = "out") -> dict[str, Any]:
+    """Every file of a sweep; only in which order and how often it was begun makes no difference."""
+    found: dict[str, Any] = dict(content(folder))
+    found["private/state.json"] = json.loads(found["private/state.json"])
+    return found
+
+
+def made(folder: str | Path = "out") -> dict[str, tuple[int, int]]:
+    """When every file of every release was made."""
+    root = Path(folder)
+    files = [p for name in ("k-*", "at-most-*") for q in root.glob(name) for p in q.rglob("*")]
+    return {str(p.relative_to(root)): (p.stat().st_ino, p.stat().st_mtime_ns) for p in files}
+
+
+def nothing_half_written(folder: str | Path = "out") -> None:
+    """What stands is a whole release or none, and nothing temporary is left."""
+    for path in Path().rglob("*"):
+        assert "reticent-" not in path.name
+    for name in Path(folder).glob("k-*"):
+        assert set(content(name)) == PUBLIC | PRIVATE
+        run("verify", name, "-p", name / "private" / "policy.toml")
+
+
+@pytest.fixture(scope="module")
+def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sweep that nobody interrupted."""
+    before = Path.cwd()
+    place = tmp_path_factory.mktemp("reference")
+    os.chdir(place)
+    try:
+        lay_out()
+        sweep("--k", K)
+    finally:
+        os.chdir(before)
+    return place / "out"
+
+
+@pytest.fixture
+def done(reference: Path) -> Path:
+    """The same sweep, here."""
+    shutil.copytree(reference, "out")
+    return Path("out")
+
+
+# --- every release is what `release` makes -------------------------------------------------------
+
+
+def policy_with(text: str, *, k: object = None, at_most: object = None) -> str:
+    if k is not None:
+        text = re.sub(r"k = \d+", f"k = {k}", text)
+    return text if at_most is None else text.replace("at_most = 0.9", f'at_most = "{at_most}"')
+
+
+def same_release(swept: Path, alone: Path) -> None:
+    """All but the words of the policy, whose comments and layout a sweep does not keep."""
+    ours, theirs = content(swept), content(alone)
+    assert set(ours) == set(theirs) == PUBLIC | PRIVATE
+    for name in set(ours) - {"private/policy.toml"}:
+        assert ours[name] == theirs[name], name
+
+
+def test_releases_are_those_of_release(done: Path) -> None:
+    text = Path("policy.toml").read_text()
+    for k in (2, 5, 20):
+        Path("alone.toml").write_text(policy_with(text, k=k) + "# a comment\n")
+        run("release", "data.csv", "-p", "alone.toml", "-o", f"alone-{k}")
+        same_release(done / f"k-{k}", Path(f"alone-{k}"))
+        run("verify", done / f"k-{k}", "-p", "alone.toml")
+        kept = done / f"k-{k}" / "private" / "policy.toml"
+        run("release", "data.csv", "-p", kept, "-o", f"again-{k}")
+        assert content(f"again-{k}") == content(done / f"k-{k}")
+    assert len({(done / name / "public" / "data.csv").read_bytes() for name in NAMES}) == 3
+
+
+def test_confidence_releases_are_those_of_release() -> None:
+    run("sweep", "data.csv", "-p", "both.toml", "--at-most", "1,0.5,1/3,2/7", "-o", "out")
+    for name, level in (("1", "1"), ("0.5", "1/2"), ("1_of_3", "1/3"), ("2_of_7", "2/7")):
+        Path("alone.toml").write_text(policy_with(POLICY + SURE, at_most=level))
+        run("release", "data.csv", "-p", "alone.toml", "-o", f"alone-{name}")
+        same_release(Path(f"out/at-most-{name}"), Path(f"alone-{name}"))
+        run("verify", f"out/at-most-{name}", "-p", "alone.toml")
+
+
+@pytest.mark.parametrize("option", ["--k", pytest.param("--at-most", marks=pytest.mark.slow)])
+def test_policies_with_several_templates_of_both_kinds(option: str) -> None:
+    text = POLICY + COUNTED + SURE
+    Path("many.toml").write_text(text)
+    given = {"--k": "2,4,9", "--at-most": "0.9,0.45"}[option]
+    run("sweep", "data.csv", "-p", "many.toml", option, given, "-o", "out")
+    for level in given.split(","):
+        kinds = {"k": level} if option == "--k" else {"at_most": Fraction(level)}
+        Path("alone.toml").write_text(policy_with(text, **kinds))
+        run("release", "data.csv", "-p", "alone.toml", "-o", f"alone-{level}")
+        same_release(Path("out", f"{option[2:]}-{level}"), Path(f"alone-{level}"))
+        run("verify", f"out/{option[2:]}-{level}", "-p", "alone.toml", "--skip-uncheckable")
+    assert [len(point["kept"]) for point in told()["points"]] == [3] * len(given.split(","))
+
+
+@pytest.mark.slow
+def test_files_of_other_formats() -> None:
+    pq.write_table(pipeline.as_text(pipeline.read("data.csv")[0]), "data.parquet")
+    text = Path("policy.toml").read_text().replace('mask = "discretize"\nrange = [0, 100]', "")
+    Path("p.toml").write_text(text.replace("[attributes.Age]", ""))
+    run("sweep", "data.parquet", "-p", "p.toml", "--k", "2,30", "-o", "out")
+    for k in (2, 30):
+        Path("alone.toml").write_text(policy_with(Path("p.toml").read_text(), k=k))
+        run("release", "data.parquet", "-p", "alone.toml", "-o", f"alone-{k}")
+        ours = Path(f"out/k-{k}/public/data.parquet").read_bytes()
+        assert ours == Path(f"alone-{k}/public/data.parquet").read_bytes()
+
+
+# --- what is told --------------------------------------------------------------------------------
+
+
+def test_the_folder(done: Path) -> None:
+    assert {p.name for p in done.iterdir()} == TOP | {*NAMES, "private"}
+    assert stat.S_IMODE((done / "private").stat().st_mode) == 0o700
+    assert stat.S_IMODE((done / "private" / "state.json").stat().st_mode) == 0o600
+    nothing_half_written()
+
+
+def test_the_answer(done: Path) -> None:
+    said = sweep("--k", K)
+    assert said.stderr == ""
+    lines = said.stdout.splitlines()
+    assert [line.split()[0] for line in lines[:5]] == ["k", "2", "5", "20", "999"]
+    assert "no release" in lines[4]
+    assert "report.html" in lines[-1]
+    again = json.loads(sweep("--k", K, "--json").stdout)
+    assert again == told() | {"resumed": 4}
+    assert (again["resumed"], again["output"], again["threshold"]) == (4, "out", "k")
+    quiet = sweep("--k", K, "--quiet")
+    assert (quiet.stdout, quiet.stderr) == ("", "")
+
+
+@pytest.mark.parametrize(
+    "classifiers",
+    ["tree", pytest.param("bayes,boosting,tree,regression", marks=pytest.mark.slow)],
+)
+def test_numbers_are_those_of_evaluate(classifiers: str) -> None:
+    sweep("--k", "2,20", "--seed", "7", "--classifiers", classifiers)
+    found = told()
+    for point in found["points"]:
+        k = point["threshold"]
+        Path("alone.toml").write_text(policy_with(Path("policy.toml").read_text(), k=k))
+        options = ["-p", "alone.toml", "--seed", 7, "--classifiers", classifiers, "--json"]
+        measured = json.loads(run("evaluate", "data.csv", f"out/k-{k}", *options).stdout)
+        classes, loss = measured["classification"], measured["loss"]
+        assert (found["class"], found["majority"]) == (classes["class"], classes["majority"])
+        assert list(point["errors"]) == list(classes["classifiers"]) == classifiers.split(",")
+        for name, errors in classes["classifiers"].items():
+            assert point["errors"][name] == {
+                key: rate for key, rate in errors.items() if key != "learnt_on_training"
+            }
+            for view, rate in found["errors"][name].items():
+                assert rate == errors[view]
+        assert point["distortion"] == pytest.approx(loss["distortion"], abs=1e-6)
+        assert point["hidden"] == loss["hidden"]
+        assert point["discernibility"] == loss["discernibility"]["after"]
+        [linkage] = measured["attack"]["linkage"]
+        assert point["groups"] == linkage["after"]["groups"]
+        assert point["reidentified"] == pytest.approx(linkage["after"]["prosecutor_mean"], abs=1e-6)
+        assert point["kept"] == [linkage["after"]["smallest"]]
+        released = json.loads(
+            run(
+                "release", "data.csv", "-p", "alone.toml", "-o", "o.csv", "--force", "--json"
+            ).stdout
+        )
+        assert point["steps"] == released["steps"]
+
+
+@pytest.mark.slow
+def test_the_table_says_what_the_json_says() -> None:
+    sweep("--k", K, "--classifiers", "tree,bayes")
+    text = Path("out/sweep.csv").read_text(encoding="utf-8")
+    assert "\r" not in text
+    lines = list(csv.DictReader(io.StringIO(text, newline="")))
+    points = told()["points"]
+    assert [line["k"] for line in lines] == ["2", "2", "5", "5", "20", "20", "999"]
+    for line in lines:
+        point = next(p for p in points if str(p["threshold"]) == line["k"])
+        plain = {k: v for k, v in point.items() if k not in ("threshold", "kept", "errors")}
+        plain |= point["errors"][line["classifier"]] if "errors" in point else {}
+        plain["kept"] = " ".join(map(str, point.get("kept", ())))
+        told_here = {k: v for k, v in line.items() if v and k not in ("k", "classifier")}
+        assert told_here == {k: str(v) for k, v in plain.items() if v != ""}
+
+
+class Strict(HTMLParser):
+    """Sees that every tag is closed, and keeps them all."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        assert len(dict(attrs)) == len(attrs)
+        if tag not in ("meta", "br", "hr"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+@pytest.mark.parametrize(
+    ("policy", "given"),
+    [
+        ("policy.toml", ["--k", K]),
+        pytest.param(
+            "policy.toml", ["--k", "5", "--classifiers", "tree,bayes"], marks=pytest.mark.slow
+        ),
+        ("both.toml", ["--at-most", "1/3,0.9,0.001"]),
+        ("plain.toml", ["--k", "1,2"]),
+    ],
+    ids=["k", "classifiers", "at-most", "no class"],
+)
+def test_plot_and_page_stand_alone(policy: str, given: list[str]) -> None:
+    Path("plain.toml").write_text(policy_without_class())
+    run("sweep", "data.csv", "-p", policy, *given, "-o", "out")
+    image = ElementTree.fromstring(Path("out/sweep.svg").read_text(encoding="utf-8"))
+    assert image.tag == "{http://www.w3.org/2000/svg}svg"
+    assert len([e for e in image.iter() if e.tag.endswith("style")]) == 1
+    page = Strict(Path("out/report.html").read_text(encoding="utf-8"))
+    assert [tag for tag, _ in page.tags].count("svg") == 2
+    for text in (Path("out/sweep.svg").read_text(), Path("out/report.html").read_text()):
+        assert "<script" not in text
+        assert not re.search(r"url\(|@import|https?://(?!www\.w3\.org/2000/svg)", text)
+        assert "nan" not in re.findall(r'(?:d|x|y)="([^"]*)"', text)
+        used = set(re.findall(r"var\((--[\w-]+)\)", text))
+        assert all(f"{name}:" in text for name in used)
+    for _, given_ in page.tags:
+        assert not [name for name in given_ if name.startswith("on") or name == "src"]
+        assert (given_.get("href") or "#").startswith(("#", "k-", "at-most-", "sweep."))
+    assert len(
+        re.findall(r'<th scope="row" class="number">', Path("out/report.html").read_text())
+    ) == (len(told()["points"]))
+
+
+def policy_without_class() -> str:
+    return Path("policy.toml").read_text().replace('class = "Class"\n', "").replace(
+        'keep = ["Sick"]', 'keep = ["Sick", "Class"]'
+    )  # fmt: skip
+
+
+def test_without_a_class() -> None:
+    Path("policy.toml").write_text(policy_without_class())
+    said = sweep("--k", "2,20")
+    assert "tree" not in said.stdout
+    assert not {"class", "errors", "majority"} & set(told())
+    assert all("errors" not in point and point["distortion"] > 0 for point in told()["points"])
+    assert "distortion" in Path("out/sweep.svg").read_text()
+    assert "class" not in Path("out/sweep.csv").read_text()
+
+
+def test_nobody_is_told_of() -> None:
+    """Names are dropped, and a town with one person is shown by no release."""
+    given = ["sweep", "data.csv", "-p", "both.toml", "--k", K, "-o", "out"]
+    options = [[], ["--json"], ["--debug"], ["--show-values"]]
+    told_of_all = [run(*given, *some).output for some in options]
+    told_of_all += [Path("out", name).read_text() for name in TOP]
+    released = [p.read_text() for p in Path("out").glob("k-*/public/*")]
+    assert (len(told_of_all), len(released)) == (4 + 4, 3 * 4)
+    assert MARK.search(Path("data.csv").read_text())
+    assert not MARK.findall("\n".join(told_of_all + released))
+    assert not re.findall(
+        "Ulm|Bonn|Trier", "\n".join(told_of_all)
+    )  # though some releases show them
+    assert re.findall("Ulm|Bonn|Trier", "\n".join(released))
+
+
+def test_infeasible_thresholds_name_no_value() -> None:
+    """The sensitive value that is too frequent belongs to somebody, and * names none."""
+    text = table().replace(",y,", f",{WORD}ill,")
+    Path("data.csv").write_text(text)
+    Path("p.toml").write_text((POLICY + SURE).replace('["y"]', '"*"'))
+    said = run("sweep", "data.csv", "-p", "p.toml", "--at-most", "0.95,0.1", "-o", "out")
+    texts = [said.output, *(Path("out", name).read_text() for name in TOP)]
+    assert not MARK.findall("\n".join(texts))
+    said = run("sweep", "data.csv", "-p", "p.toml", "--at-most", "0.1", "-o", "o", code=3)
+    assert not MARK.findall(said.output)
+
+
+# --- thresholds ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("k", ["20, 5,2 ", "2,2,5,20,5", " 20 ,05,2,", "2,,5,20"])
+def test_lists_are_read_kindly(k: str, done: Path) -> None:
+    before = made()
+    sweep("--k", k)
+    assert [point["threshold"] for point in told()["points"]] == [2, 5, 20]
+    assert told()["resumed"] == 3
+    assert made() == before
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        [], ["--k", ""], ["--k", " "], ["--k", ","], ["--k", "0"], ["--k", "5,0"], ["--k", "-1"],
+        ["--k", "two"], ["--k", "2;5"], ["--k", "2 5"], ["--k", "1.5"], ["--k", "5,x"],
+        ["--k", "1e3"], ["--k", "²"], ["--k", "2-5"], ["--k", "nan"],
+        ["--at-most", ""], ["--at-most", ","], ["--at-most", "x"], ["--at-most", "-0.1"],
+        ["--at-most", "1.1"], ["--at-most", "2"], ["--at-most", "1/0"], ["--at-most", "0.2;0.4"],
+        ["--at-most", "50%"], ["--at-most", "nan"], ["--at-most", "inf"], ["--at-most", "0,5,5"],
+        ["--k", "2", "--at-most", "0.5"], ["--k", "", "--at-most", "0.5"],
+        ["--k", "2", "--seed", "-1"], ["--k", "2", "--seed", "x"],
+        ["--k", "2", "--classifiers", "oracle"], ["--k", "2", "--classifiers", "tree,oracle"],
+    ],
+    ids=" ".join,
+)  # fmt: skip
+@pytest.mark.parametrize("force", [False, True])
+def test_wrong_thresholds(given: list[str], force: bool, reference: Path) -> None:
+    if force:  # what stood there stays
+        shutil.copytree(reference, "out")
+    before = content(".")
+    options = ["-p", "both.toml", "-o", "out", *given, *(["--force"] if force else [])]
+    said = run("sweep", "data.csv", *options, code=2)
+    assert said.stderr
+    assert content(".") == before
+
+
+@pytest.mark.parametrize(
+    "given", [["--k", "9" * 5000], ["--at-most", "0." + "9" * 300]], ids=["k", "at-most"]
+)
+def test_enormous_thresholds(given: list[str]) -> None:
+    options = ["-p", "both.toml", "-o", "out", *given]
+    result = CliRunner().invoke(app, ["sweep", "data.csv", *options])
+    assert result.exit_code in (0, 2, 3)
+
+
+@pytest.mark.parametrize(
+    ("policy", "option"), [("policy.toml", ["--at-most", "0.5"]), ("sure.toml", ["--k", "5"])]
+)
+def test_no_template_of_that_kind(policy: str, option: list[str]) -> None:
+    text = Path("both.toml").read_text()
+    start = text.index("[[anonymity]]")
+    Path("sure.toml").write_text(text[:start] + text[text.index("[[confidence]]") :])
+    said = run("sweep", "data.csv", "-p", policy, *option, "-o", "out", code=2)
+    assert policy in said.stderr
+    assert "template" in said.stderr
+    assert not Path("out").exists()
+
+
+def test_thresholds_are_exact() -> None:
+    """0.1 is one tenth: neither of its neighbours, and the same as 1/10 and 10e-2."""
+    levels = [0.9, "9/10", Fraction(9, 10), "90e-2", "  9 / 10 ", "0.90000000000000000001", 1]
+    found = reticent.sweep("data.csv", "both.toml", at_most=levels, output="levels")
+    assert [point["threshold"] for point in found.points] == [
+        "1", "90000000000000000001/100000000000000000000", "0.9",
+    ]  # fmt: skip
+    kept = pipeline.policy_of("levels/at-most-0.9/private/policy.toml")
+    assert kept.confidence[0].at_most == Fraction(9, 10)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"k": [True]}, {"k": [2.0]}, {"k": ["2"]}, {"k": "25"}, {"k": []}, {"k": [0]},
+        {"at_most": [True]}, {"at_most": []}, {"at_most": [None]}, {"at_most": [float("nan")]},
+        {"at_most": [2]}, {}, {"k": [2], "at_most": [0.5]}, {"k": [2], "classifiers": ["oracle"]},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_the_function_refuses(given: dict[str, Any]) -> None:
+    with pytest.raises(InputError):
+        reticent.sweep("data.csv", "both.toml", output="out", **given)
+    assert not Path("out").exists()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"k": np.array([2, 20])}, {"k": [np.int64(2), np.int32(20)]}, {"at_most": [np.float64(0.5)]},
+        {"at_most": np.array([0.5, 0.75])}, {"k": iter([2, 20])}, {"k": 2}, {"at_most": 0.5},
+    ],
+    ids=lambda given: type(next(iter(given.values()))).__name__,
+)  # fmt: skip
+def test_the_function_takes_numbers_of_numpy(given: dict[str, Any]) -> None:
+    assert reticent.sweep("data.csv", "both.toml", output="out", **given).points
+
+
+@pytest.mark.parametrize("given", [{"k": 0}, {"at_most": 1.5}, {"k": [2], "seed": -1}], ids=str)
+def test_the_function_says_what_it_wants(given: dict[str, Any]) -> None:
+    with pytest.raises(InputError):
+        reticent.sweep("data.csv", "both.toml", output="out", **given)
+
+
+def test_the_function_answers_as_the_command(reference: Path) -> None:
+    found = reticent.sweep("data.csv", Path("policy.toml"), k=[999, 20, 5, 2], output=Path("out"))
+    assert found.summary() == told()
+    assert whole() == whole(reference)
+    assert found.resumed == 0
+    assert found.floor["class"] == "Class"
+
+
+def test_infeasible_thresholds_are_lines(done: Path) -> None:
+    *fine, last = told()["points"]
+    assert all("infeasible" not in point for point in fine)
+    assert set(last) == {"threshold", "infeasible"}
+    assert last["threshold"] == 999
+    assert "150 rows" in last["infeasible"]
+    page = (done / "report.html").read_text()
+    assert "no release keeps this promise" in page
+
+
+def test_when_no_threshold_is_feasible() -> None:
+    said = sweep("--k", "151,999", code=3)
+    assert "k = 151" in said.stderr  # the nearest miss
+    assert "lower k to 150" in said.stderr
+    assert not TOP & set(content("."))
+    with pytest.raises(Unsatisfiable):
+        reticent.sweep("data.csv", "policy.toml", k=[151], output="other")
+    sweep("--k", "151,150")
+    assert [("infeasible" in point) for point in told()["points"]] == [False, True]
+
+
+def test_an_infeasible_sweep_writes_nothing() -> None:
+    sweep("--k", "999", code=3)
+    assert not Path("out").exists()
+
+
+def test_an_infeasible_sweep_replaces_nothing(done: Path) -> None:
+    before = content("out")
+    sweep("--k", "999", "--seed", "2", "--force", code=3)
+    assert content("out") == before
+
+
+# --- going on ------------------------------------------------------------------------------------
+
+
+def keeping(monkeypatch: pytest.MonkeyPatch, then: Callable[[int], None]) -> None:
+    """Do something each time that a point is counted as done."""
+    honest = sweeping._State.keep
+    count = [0]
+
+    def keep(state: Any, name: str, record: dict[str, Any]) -> None:
+        honest(state, name, record)
+        count[0] += 1
+        then(count[0])
+
+    monkeypatch.setattr(sweeping._State, "keep", keep)
+
+
+def test_the_same_command_makes_nothing_again(done: Path) -> None:
+    before = made()
+    assert "4 of these had been done before" in sweep("--k", K).stdout
+    assert made() == before
+    assert told()["resumed"] == 4
+
+
+@pytest.mark.parametrize("after", [1, 3])
+def test_ctrl_c_keeps_what_is_done(
+    after: int, reference: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        keeping(patch, lambda n: signal.raise_signal(signal.SIGINT) if n == after else None)
+        said = sweep("--k", K, code=130)
+    assert f"{after} of 4 releases" in said.stderr
+    assert "same command" in said.stderr
+    assert said.stdout == ""
+    assert not TOP & set(content("out"))
+    nothing_half_written()
+    before = made()
+    state = json.loads(Path("out/private/state.json").read_text())
+    assert len(state["done"]) == after
+    sweep("--k", K)
+    assert told()["resumed"] == after
+    assert {name: time for name, time in made().items() if name in before} == before
+    assert whole() == whole(reference)
+
+
+def test_ctrl_c_in_the_last_release_is_too_late(
+    reference: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keeping(monkeypatch, lambda n: signal.raise_signal(signal.SIGINT) if n == 4 else None)
+    sweep("--k", K)
+    assert whole() == whole(reference)
+
+
+@pytest.mark.parametrize("step", [1, pytest.param(8, marks=pytest.mark.slow)])
+def test_ctrl_c_during_a_search(
+    step: int, reference: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    honest, count = Cuts.reveal, [0]
+
+    def reveal(cuts: Cuts, slot: int) -> Any:
+        count[0] += 1
+        if count[0] == step:
+            signal.raise_signal(signal.SIGINT)
+        return honest(cuts, slot)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Cuts, "reveal", reveal)
+        said = sweep("--k", K, code=130)
+    assert re.search(r"Stopped; \d of 4 releases are done", said.stderr)
+    nothing_half_written()
+    sweep("--k", K)
+    assert whole() == whole(reference)
+
+
+def test_two_ctrl_c_stop_at_once(reference: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    honest, count = sweeping._Measuring.__call__, [0]
+
+    def measure(*given: Any) -> Any:  # the release stands, but has no line in the state
+        count[0] += 1
+        for _ in range(2 if count[0] == 2 else 0):
+            signal.raise_signal(signal.SIGINT)
+        return honest(*given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sweeping._Measuring, "__call__", measure)
+        sweep("--k", K, code=130)
+    nothing_half_written()
+    sweep("--k", K)
+    assert whole() == whole(reference)
+
+
+def test_two_ctrl_c_tell_what_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    def twice(n: int) -> None:
+        for _ in range(2 if n == 2 else 0):
+            signal.raise_signal(signal.SIGINT)
+
+    keeping(monkeypatch, twice)
+    said = sweep("--k", K, code=130)
+    assert len(list(Path("out").glob("k-*"))) >= 1
+    assert "nothing" not in said.stderr
+
+
+class FullDisk:
+    """A disk on which nothing more can be written after so many writes."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, room: int) -> None:
+        self.room, self.writes = room, 0
+        for owner, name in ((Path, "write_text"), (Path, "mkdir"), (os, "fsync")):
+            patch.setattr(owner, name, self.limited(getattr(owner, name)))
+
+    def limited(self, honest: Callable[..., Any]) -> Callable[..., Any]:
+        def write(*given: Any, **how: Any) -> Any:
+            self.writes += 1
+            if self.writes > self.room:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return honest(*given, **how)
+
+        return write
+
+
+def writes_of_a_sweep(patch: pytest.MonkeyPatch) -> int:
+    with patch.context() as inner:
+        disk = FullDisk(inner, 10**9)
+        sweep("--k", K)
+    shutil.rmtree("out")
+    return disk.writes
+
+
+def begun() -> bool:
+    return Path("out/private/state.json").exists()
+
+
+@pytest.mark.parametrize("left", [None, ".state.json.99999999-0123abcd.reticent-tmp"])
+def test_a_sweep_stopped_before_its_state(left: str | None, reference: Path) -> None:
+    """Killed, or out of space, after its folder was made and before anything stood in it."""
+    Path("out/private").mkdir(parents=True)
+    if left:
+        Path("out/private", left).write_text("{")
+    sweep("--k", K)
+    assert whole() == whole(reference)
+
+
+def full_at(room: int, reference: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        FullDisk(patch, room)
+        said = sweep("--k", K, code=2)
+    assert "No space left" in said.stderr
+    nothing_half_written()
+    if Path("out").exists() and not begun():
+        return  # test_a_sweep_stopped_before_its_state
+    sweep("--k", K)
+    assert whole() == whole(reference), room
+
+
+def test_a_full_disk(reference: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the start, in the middle of a release, and before the last page."""
+    writes = writes_of_a_sweep(monkeypatch)
+    for room in (0, writes // 2, writes - 2):
+        full_at(room, reference, monkeypatch)
+        shutil.rmtree("out", ignore_errors=True)
+
+
+@pytest.mark.slow
+def test_a_disk_that_is_full_at_any_write(reference: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for room in range(writes_of_a_sweep(monkeypatch)):
+        full_at(room, reference, monkeypatch)
+        shutil.rmtree("out", ignore_errors=True)
+
+
+def test_a_wider_range_takes_over_what_is_there(reference: Path) -> None:
+    sweep("--k", "5")
+    before = made()
+    sweep("--k", "2,20,999,5")
+    assert {name: time for name, time in made().items() if name in before} == before
+    assert told()["resumed"] == 1
+    assert whole() == whole(reference)
+
+
+def test_a_narrower_range_loses_nothing(done: Path) -> None:
+    """The page tells what was asked for; the other releases stay for who asks again."""
+    before = made()
+    sweep("--k", "5")
+    assert [point["threshold"] for point in told()["points"]] == [5]
+    sweep("--k", K)
+    assert told()["resumed"] == 4
+    assert made() == before
+
+
+def test_a_release_removed_by_hand_is_made_again(done: Path, reference: Path) -> None:
+    shutil.rmtree("out/k-5")
+    before = made()
+    sweep("--k", K)
+    assert told()["resumed"] == 3
+    assert {name: time for name, time in made().items() if name in before} == before
+    assert whole() == whole(reference)
+
+
+@pytest.mark.parametrize("name", sorted(TOP))
+def test_a_page_removed_by_hand_is_written_again(name: str, done: Path, reference: Path) -> None:
+    Path("out", name).unlink()
+    sweep("--k", K)
+    assert whole() == whole(reference)
+
+
+@pytest.mark.parametrize("name", ["public", "private", "public/data.csv"])
+def test_a_release_that_lacks_something_is_made_again(
+    name: str, done: Path, reference: Path
+) -> None:
+    path = Path("out/k-5", name)
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+    sweep("--k", K)
+    assert whole() == whole(reference)
+
+
+def test_an_interrupted_sweep_has_the_same_bytes(reference: Path) -> None:
+    sweep("--k", "5")
+    sweep("--k", K)
+    assert Path("out/sweep.json").read_bytes() == (reference / "sweep.json").read_bytes()
+
+
+def other_data() -> None:
+    Path("data.csv").write_text(table(seed=6))
+
+
+def other_policy() -> None:
+    text = Path("policy.toml").read_text()
+    Path("policy.toml").write_text(text.replace("[0, 100]", "[0, 99]"))
+
+
+def other_taxonomy() -> None:
+    Path("jobs.csv").write_text(JOB_TREE.replace("Desk", "Office"))
+
+
+OTHERS: dict[str, tuple[Callable[[], None], list[str]]] = {
+    "data": (other_data, ["--k", "5"]),
+    "policy": (other_policy, ["--k", "5"]),
+    "taxonomy": (other_taxonomy, ["--k", "5"]),
+    "seed": (lambda: None, ["--k", "5", "--seed", "2"]),
+    "classifiers": (lambda: None, ["--k", "5", "--classifiers", "tree,bayes"]),
+    "reading": (lambda: None, ["--k", "5", "--date-format", "%d.%m.%Y"]),
+}
+
+
+@pytest.mark.parametrize(
+    "what",
+    [pytest.param(n, marks=[pytest.mark.slow] if n == "classifiers" else []) for n in OTHERS],
+)
+def test_another_sweep_is_refused_and_replaced_under_force(what: str, done: Path) -> None:
+    change, given = OTHERS[what]
+    change()
+    before, times = content("out"), made()
+    said = sweep(*given, code=2)
+    assert "--force" in said.stderr
+    assert "another" in said.stderr
+    assert (content("out"), made()) == (before, times)
+    sweep(*given, "--force")
+    assert {p.name for p in Path("out").iterdir()} == TOP | {"k-5", "private"}
+    assert not set(made().values()) & set(times.values())
+    if what == "data":  # the others differ in nothing that could be left over
+        replaced = whole()
+        shutil.rmtree("out")
+        sweep(*given)
+        assert whole() == replaced
+
+
+def test_a_sweep_of_another_version_is_refused(done: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = content("out")
+    monkeypatch.setattr(sweeping, "__version__", "99.0")
+    sweep("--k", K, code=2)
+    assert content("out") == before
+    sweep("--k", K, "--force")
+    assert told()["resumed"] == 0
+
+
+def test_a_sweep_of_the_other_kind_is_refused() -> None:
+    run("sweep", "data.csv", "-p", "both.toml", "--k", "5", "-o", "out")
+    run("sweep", "data.csv", "-p", "both.toml", "--at-most", "0.9", "-o", "out", code=2)
+    run("sweep", "data.csv", "-p", "both.toml", "--at-most", "0.9", "-o", "out", "--force")
+    assert {p.name for p in Path("out").iterdir()} == TOP | {"at-most-0.9", "private"}
+
+
+@pytest.mark.slow
+def test_force_makes_even_the_same_sweep_anew(done: Path, reference: Path) -> None:
+    before = made()
+    sweep("--k", K, "--force")
+    assert not set(made().values()) & set(before.values())
+    assert whole() == whole(reference)
+
+
+def test_only_words_of_the_policy_make_no_other_sweep(done: Path) -> None:
+    """Comments, and the k that the range replaces anyway."""
+    text = Path("policy.toml").read_text()
+    Path("policy.toml").write_text("# new\n" + text.replace("k = 3", "k = 17"))
+    Path("data.csv").rename("moved.csv")
+    run("sweep", "moved.csv", "-p", "policy.toml", "--k", K, "-o", "out")
+    assert told()["resumed"] == 4
+
+
+def test_another_frame_is_refused() -> None:
+    frame = pd.read_csv("data.csv")
+    reticent.sweep(frame, "policy.toml", k=[2, 5], output="out")
+    frame["Job"] = "Cook"
+    with pytest.raises(InputError):
+        reticent.sweep(frame, "policy.toml", k=[2, 5], output="out")
+
+
+def test_frames() -> None:
+    frame = pd.read_csv("data.csv")
+    found = reticent.sweep(frame, "policy.toml", k=[2, 20, 999], output="out")
+    again = reticent.sweep(frame, "policy.toml", k=[2, 20, 999], output="out")
+    assert (found.resumed, again.resumed) == (0, 3)
+    for k in (2, 20):
+        Path("alone.toml").write_text(policy_with(Path("policy.toml").read_text(), k=k))
+        reticent.release(frame, "alone.toml", output=f"alone-{k}")
+        ours, theirs = content(f"out/k-{k}"), content(f"alone-{k}")
+        assert {n: b for n, b in ours.items() if n != "private/policy.toml"} == {
+            n: b for n, b in theirs.items() if n != "private/policy.toml"
+        }
+        run("verify", f"out/k-{k}", "-p", "alone.toml")
+
+
+# --- what stands where a sweep should go ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("force", [[], ["--force"]])
+@pytest.mark.parametrize("what", ["file", "folder", "release", "empty state", "private"])
+def test_what_is_no_sweep_is_not_touched(what: str, force: list[str]) -> None:
+    if what == "file":
+        Path("out").write_text("precious")
+    elif what == "release":
+        run("release", "data.csv", "-p", "policy.toml", "-o", "out")
+    else:
+        Path("out/private").mkdir(parents=True)
+        Path("out/k-5").mkdir()
+        Path("out/k-5/mine.txt").write_text("precious")
+        Path("out/report.html").write_text("precious")
+        if what == "empty state":
+            Path("out/private/state.json").write_text("")
+    before = content(".")
+    said = sweep("--k", "5", *force, code=2)
+    assert "out" in said.stderr
+    assert content(".") == before
+
+
+@pytest.mark.slow
+def test_an_empty_folder_is_taken(reference: Path) -> None:
+    Path("out").mkdir()
+    sweep("--k", K)
+    assert whole() == whole(reference)
+
+
+def test_things_beside_the_releases_are_left_alone(done: Path) -> None:
+    Path("out/mine.txt").write_text("precious")
+    Path("out/my folder").mkdir()
+    Path("out/my folder/mine.txt").write_text("precious")
+    sweep("--k", K)
+    sweep("--k", "5", "--seed", "2", "--force")
+    assert Path("out/mine.txt").read_text() == Path("out/my folder/mine.txt").read_text()
+    assert {p.name for p in Path("out").iterdir()} == TOP | {
+        "k-5", "private", "mine.txt", "my folder",
+    }  # fmt: skip
+
+
+def test_a_folder_with_the_name_of_a_release_is_not_lost() -> None:
+    sweep("--k", "2")
+    Path("out/k-5").mkdir()
+    Path("out/k-5/mine.txt").write_text("precious")
+    said = sweep("--k", "2,5", code=2)
+    assert "out/k-5" in said.stderr
+    assert Path("out/k-5/mine.txt").read_text() == "precious"
+    shutil.rmtree("out/k-5")
+    sweep("--k", "2,5")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "null", "[]", "3", '{"mark": 1}', "\ud800", '"mark done"']
+)
+@pytest.mark.parametrize("force", [[], ["--force"]])
+def test_a_state_that_cannot_be_read(text: str, force: list[str], done: Path) -> None:
+    path = Path("out/private/state.json")
+    path.write_bytes(text.encode("utf-8", "surrogatepass"))
+    before = content("out")
+    sweep("--k", K, *force, code=2)
+    assert content("out") == before
+
+
+RECORDS: list[Any] = [3, None, {}, [], "infeasible", {"threshold": 2}, {"infeasible": 1}]
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=repr)
+def test_a_state_with_a_damaged_record(record: Any, done: Path, reference: Path) -> None:
+    """Made again, or refused."""
+    path = Path("out/private/state.json")
+    state = json.loads(path.read_text())
+    state["done"]["k-5"] = record
+    path.write_text(json.dumps(state))
+    result = CliRunner().invoke(app, GIVEN)
+    assert result.exit_code in (0, 2)
+    assert result.exit_code == 2 or whole() == whole(reference)
+
+
+@pytest.mark.parametrize("name", ["../precious", "mine", "{here}/precious", "."])
+def test_force_removes_nothing_but_releases(name: str, done: Path, work: Path) -> None:
+    """A state that somebody edited must not lead out of the folder, nor to other folders."""
+    for place in (Path("precious"), Path("out/mine")):
+        place.mkdir()
+        (place / "x.txt").write_text("precious")
+    path = Path("out/private/state.json")
+    state = json.loads(path.read_text())
+    state["done"][name.format(here=work)] = {}
+    path.write_text(json.dumps(state))
+    CliRunner().invoke(app, [*GIVEN[:-1], "20", "--seed", "3", "--force"])
+    assert Path("precious/x.txt").exists()
+    assert Path("out/mine/x.txt").exists()
+
+
+def test_force_leaves_nothing_of_a_killed_sweep(done: Path) -> None:
+    """A release whose line was not yet written, and the beginning of another one."""
+    path = Path("out/private/state.json")
+    state = json.loads(path.read_text())
+    del state["done"]["k-20"]
+    path.write_text(json.dumps(state))
+    Path("out/k-5").rename("out/.k-7.99999999-0123abcd.reticent-tmp")
+    sweep("--k", "5", "--seed", "2", "--force")
+    assert {p.name for p in Path("out").iterdir()} == TOP | {"k-5", "private"}
+
+
+def test_leftovers_are_removed_by_any_later_run(done: Path) -> None:
+    """Original cells may be in them, so they must not wait for the same threshold to come again."""
+    shutil.copytree("out/k-5", "out/.k-7.99999999-0123abcd.reticent-tmp")
+    sweep("--k", K)
+    nothing_half_written()
+
+
+def test_force_interrupted_while_removing(done: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    honest, count = shutil.rmtree, [0]
+
+    def remove(*given: Any, **how: Any) -> None:
+        count[0] += 1
+        if count[0] == 3:
+            raise KeyboardInterrupt
+        honest(*given, **how)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "rmtree", remove)
+        sweep("--k", "5", "--seed", "2", "--force", code=130)
+    sweep("--k", "5", "--seed", "2", "--force")
+
+
+def test_force_removes_a_link_and_not_what_it_leads_to(done: Path) -> None:
+    shutil.move("out/k-5", "elsewhere")
+    Path("out/k-5").symlink_to("../elsewhere")
+    before = content("elsewhere")
+    sweep("--k", "2", "--seed", "2", "--force")
+    assert content("elsewhere") == before
+
+
+# --- odd inputs and places -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["", "\n", "Name,Job,Town,Age,Sick,Class\n", "\x00\x01", "x\n1\n"])
+def test_tables_that_are_none(text: str) -> None:
+    Path("data.csv").write_text(text)
+    before = content(".")
+    sweep("--k", "1,2", code=2)
+    assert content(".") == before
+    assert not Path("out").exists()
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_tables_of_a_few_rows(rows: int) -> None:
+    Path("data.csv").write_text(table(rows))
+    sweep("--k", "1,2,3")
+    assert [("infeasible" in point) for point in told()["points"]] == [
+        k > rows for k in (1, 2, 3)
+    ]  # fmt: skip
+    nothing_half_written()
+    ElementTree.fromstring(Path("out/sweep.svg").read_text())
+
+
+@pytest.mark.parametrize("rows", [3, 99])
+def test_errors_on_a_few_people_are_not_told(rows: int) -> None:
+    """As in a release's own report: below a hundred records, an error may tell of a person."""
+    Path("data.csv").write_text(table(rows))
+    sweep("--k", "2")
+    assert "errors" not in told()
+
+
+@pytest.mark.slow
+def test_umlauts_and_semicolons_in_latin_1() -> None:
+    lines = [
+        f"{'Köln' if i % 3 else 'Düren'};{20 + i % 4};{'ja' if i % 2 else 'nö'}" for i in range(140)
+    ]
+    Path("größe.csv").write_bytes(
+        ("Örtchen;Größe;Übel\n" + "\n".join(lines) + "\n").encode("latin-1")
+    )
+    Path("p.toml").write_text(
+        'class = "Übel"\n[attributes."Größe"]\nmask = "discretize"\nrange = [0, 100]\n'
+        '[[anonymity]]\nover = ["Örtchen", "Größe"]\nk = 3\n'
+    )
+    run("sweep", "größe.csv", "-p", "p.toml", "--k", "1,3,15,141", "-o", "aus gäbe")
+    for k in (1, 3, 15):
+        Path("alone.toml").write_text(policy_with(Path("p.toml").read_text(), k=k))
+        run("release", "größe.csv", "-p", "alone.toml", "-o", f"alone-{k}")
+        ours, theirs = content(f"aus gäbe/k-{k}"), content(f"alone-{k}")
+        assert {n: b for n, b in ours.items() if n != "private/policy.toml"} == {
+            n: b for n, b in theirs.items() if n != "private/policy.toml"
+        }
+    found = told("aus gäbe")
+    assert (found["class"], found["output"]) == ("Übel", "aus gäbe")
+    assert "Größe" in found["points"][-1]["infeasible"]
+    Strict(Path("aus gäbe/report.html").read_text(encoding="utf-8"))
+
+
+def test_what_was_assumed_is_said() -> None:
+    Path("data.csv").write_bytes(table().replace("Ulm", "Köln").encode("latin-1"))
+    assert "Latin-1" in sweep("--k", "5").stderr
+
+
+def test_an_output_inside_the_input_folder() -> None:
+    Path("in").mkdir()
+    shutil.copy("data.csv", "in/data.csv")
+    for resumed in (0, 1):
+        run("sweep", "in", "-p", "policy.toml", "--k", "5", "-o", "in/out")
+        assert told("in/out")["resumed"] == resumed
+
+
+@pytest.mark.parametrize("force", [[], ["--force"]])
+@pytest.mark.parametrize(
+    "place", ["data.csv", "policy.toml", "jobs.csv", "in", ".", "..", "in/..", ""]
+)
+def test_an_output_that_is_or_holds_an_input(place: str, force: list[str]) -> None:
+    Path("in").mkdir()
+    shutil.copy("data.csv", "in/data.csv")
+    before = content(".")
+    run("sweep", "in", "-p", "policy.toml", "--k", "5", "-o", place, *force, code=2)
+    assert content(".") == before
+
+
+@pytest.mark.parametrize("place", ["data.csv/out", "out/"])
+def test_places(place: str) -> None:
+    given = ["sweep", "data.csv", "-p", "policy.toml", "--k", "5", "-o", place]
+    if place == "out/":
+        run(*given)
+        assert Path("out/report.html").is_file()
+    else:
+        run(*given, code=2)
+        assert "data.csv" in set(content("."))
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is read-only to root")
+def test_a_place_that_cannot_be_written_to() -> None:
+    Path("shut").mkdir(mode=0o500)
+    said = run("sweep", "data.csv", "-p", "policy.toml", "--k", "5", "-o", "shut/out", code=2)
+    assert "shut" in said.stderr
+
+
+def test_a_place_that_the_system_refuses(monkeypatch: pytest.MonkeyPatch, done: Path) -> None:
+    before = content("out")
+
+    def refused(*given: Any, **how: Any) -> Any:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "mkdir", refused)
+        said = run("sweep", "data.csv", "-p", "policy.toml", "--k", "5", "-o", "new", code=2)
+        assert "new: cannot write it: Permission denied" in said.stderr
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", refused)
+        sweep("--k", "5,7", code=2)
+    assert content("out") == before
+    assert not Path("new").exists()
+
+
+# --- one search for all --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "levels"),
+    [({"k": (2, 3, 4, 8)}, (2, 3, 4, 8)), ({"at_most": ["0.6", "0.5", "0.45", "0.4"]}, None)],
+    ids=["k", "at-most"],
+)
+def test_thresholds_share_their_search(
+    given: dict[str, Any], levels: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As long as thresholds go the same way, a step is taken once; the results are the same."""
+    honest, count = Cuts.reveal, [0]
+
+    def counting(cuts: Cuts, slot: int) -> Any:
+        count[0] += 1
+        return honest(cuts, slot)
+
+    monkeypatch.setattr(Cuts, "reveal", counting)
+    found = reticent.sweep("data.csv", "both.toml", output="out", **given)
+    together = count[0]
+    assert together < sum(point["steps"] for point in found.points)
+    alone = 0
+    for level, point in zip(levels or given["at_most"], found.points, strict=True):
+        count[0] = 0
+        kinds = {"k": level} if levels else {"at_most": Fraction(level)}
+        Path("alone.toml").write_text(policy_with(Path("both.toml").read_text(), **kinds))
+        release = reticent.release("data.csv", "alone.toml", output=f"alone-{level}")
+        name = f"k-{level}" if levels else f"at-most-{float(level)}"
+        same_release(Path("out", name), Path(f"alone-{level}"))
+        assert point["steps"] == len(release.steps) == count[0]
+        alone += count[0]
+    assert together < alone
+
+
+# --- real processes ------------------------------------------------------------------------------
+
+FAULTY = """\
+import os, sys
+from pathlib import Path
+left, calls = int(sys.argv[1]), []
+def deadly(honest):
+    def call(*given, **how):
+        calls.append(1)
+        if len(calls) == left:
+            os._exit(137)
+        return honest(*given, **how)
+    return call
+for owner, name in ((Path, "write_text"), (Path, "mkdir"), (os, "fsync"), (Path, "rename"), (Path, "replace")):
+    setattr(owner, name, deadly(getattr(owner, name)))
+sys.argv[:2] = ["reticent"]
+from reticent.front.cli import main
+main()
+"""  # os._exit tidies up as little as a kill does
+
+
+def start(*given: str, program: list[str] | None = None) -> subprocess.Popen[str]:
+    """Start a process to which Ctrl-C means what it means at a terminal."""
+    program = program or [str(Path(sys.executable).parent / "reticent")]
+    return subprocess.Popen(
+        [*program, *given], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )  # fmt: skip
+
+
+def finished(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    out, err = process.communicate(timeout=120)
+    assert "Traceback" not in err
+    return process.returncode, out, err
+
+
+def what_a_kill_leaves() -> None:
+    """Whole releases, a state that can be read, and what the next run removes."""
+    for name in Path("out").glob("k-*"):
+        assert set(content(name)) == PUBLIC | PRIVATE
+        run("verify", name, "-p", name / "private" / "policy.toml")
+    for path in Path("out").rglob("private"):  # also in what is left of a release half made
+        assert stat.S_IMODE(path.stat().st_mode) == 0o700
+    for text in ("private/state.json", "sweep.json"):
+        if Path("out", text).exists():
+            json.loads(Path("out", text).read_text())
+
+
+def finished_points() -> set[str]:
+    state = Path("out/private/state.json")
+    return set(json.loads(state.read_text())["done"]) if state.exists() else set()
+
+
+@pytest.mark.net
+def test_process_sweep(reference: Path) -> None:
+    code, out, err = finished(start(*GIVEN))
+    assert (code, err) == (0, "")
+    assert "no release" in out
+    assert whole() == whole(reference)
+
+
+@pytest.fixture
+def slow_sweep(work: Path) -> list[str]:
+    """A search of 30,000 steps for each of two thresholds."""
+    with open("slow.csv", "w", encoding="utf-8") as file:
+        file.write("A,B\n")
+        file.writelines(f"v{i // 2},{'yn'[i % 2]}\n" for i in range(60_000))
+    Path("slow.toml").write_text('keep = ["B"]\n[[anonymity]]\nover = ["A"]\nk = 2\n')
+    return ["sweep", "slow.csv", "-p", "slow.toml", "--k", "2,30001", "-o", "out"]
+
+
+@pytest.mark.net
+@pytest.mark.slow
+def test_process_interrupted_in_a_search(slow_sweep: list[str]) -> None:
+    for wait in (3, 6, 12):
+        process = start(*slow_sweep)
+        time.sleep(wait)
+        process.send_signal(signal.SIGINT)
+        code, out, err = finished(process)
+        assert (code, out) == (130, "")
+        if "Stopping" in err:
+            break
+    assert "releases that are done are kept" in err
+    assert re.search(r"Stopped; \d of 2 releases are done", err)
+    assert not list(Path("out").glob("k-2/*"))
+    assert not list(Path("out").rglob("*.reticent-*"))
+
+
+@pytest.mark.net
+@pytest.mark.slow
+def test_process_killed_at_any_write(reference: Path) -> None:
+    """Killed before every seventh step that reaches the disk, a new place each time."""
+    program = [sys.executable, "-c", FAULTY]
+    for left in range(1, 200, 7):
+        code, _, _ = finished(start(str(left), *GIVEN, program=program))
+        if code == 0:
+            break
+        assert code == 137
+        what_a_kill_leaves()
+        before = finished_points()
+        if Path("out").exists() and not begun():
+            shutil.rmtree("out")  # test_a_sweep_stopped_before_its_state
+        sweep("--k", K)
+        assert told()["resumed"] == len(before)
+        nothing_half_written()
+        assert whole() == whole(reference), left
+        shutil.rmtree("out")
+    else:
+        pytest.fail("never came to its end")
+
+
+@pytest.mark.net
+@pytest.mark.slow
+def test_process_killed_again_and_again(reference: Path) -> None:
+    """Each run comes a few steps further than the one before, and the last one ends."""
+    program = [sys.executable, "-c", FAULTY]
+    done = 0
+    for left in (11, 35, 47, 61, 75):
+        code, _, _ = finished(start(str(left), *GIVEN, program=program))
+        what_a_kill_leaves()
+        assert len(finished_points()) >= done
+        done = len(finished_points())
+        if code == 0:
+            break
+    sweep("--k", K)
+    nothing_half_written()
+    assert whole() == whole(reference)
+
+
+@pytest.mark.net
+@pytest.mark.slow
+def test_process_killed_at_random_moments(reference: Path) -> None:
+    draw = random.Random(11)
+    clock = time.monotonic()
+    assert finished(start(*GIVEN))[0] == 0
+    usual = time.monotonic() - clock
+    for _ in range(8):
+        shutil.rmtree("out", ignore_errors=True)
+        process = start(*GIVEN)
+        time.sleep(usual * draw.uniform(0.3, 1))
+        process.kill()
+        process.communicate()
+        what_a_kill_leaves()
+        before = {n: t for n, t in made().items() if n.split("/")[0] in finished_points()}
+        if Path("out").exists() and not begun():
+            shutil.rmtree("out")  # test_a_sweep_stopped_before_its_state
+        sweep("--k", K)
+        assert {name: time for name, time in made().items() if name in before} == before
+        nothing_half_written()
+        assert whole() == whole(reference)
