@@ -83,6 +83,13 @@ def evaluate(
     register = None
     if population is not None:
         register = masked.further(pipeline.read(population, reading)[0], masked.columns)
+        if register.rows < prepared.table.rows:
+            raise InputError(
+                f"it has {register.rows} records and the table has {prepared.table.rows}",
+                where=register.name,
+                why="a register of the population holds everybody whom the table may be about.",
+                do="give a larger one, or none.",
+            )
     watch.stage("learn")
     rounds = _rounds(masked, test, folds, seed, reading)
     return Evaluation(

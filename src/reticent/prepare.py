@@ -239,6 +239,12 @@ def _warnings(prepared: Prepared) -> Iterator[str]:
                 f'column "{domain.name}" has {domain.size} values to disclose one by one, which '
                 "can take long; a taxonomy is faster, and stopping early is always safe."
             )
+    goal = prepared.roles.class_
+    if goal is not None and len(prepared.cleaned.columns[goal].values) < 2:
+        yield (
+            f'column "{goal}", the class, has one value only: nothing helps to predict it, so '
+            "nothing is revealed for its sake. Name no class, or another."
+        )
     open_ended = []
     for domain in prepared.domains:
         attribute = prepared.policy.attributes.get(domain.name)

@@ -100,6 +100,7 @@ def kept_promises(release: Release) -> list[dict[str, Any]]:
     for position, finding in enumerate(release.proof.findings):
         record = about(finding.promise)
         record |= {"after": plain(finding.value), "verified": bool(finding.holds)}
+        record["groups"] = finding.groups
         if position in release.implied:
             record["implied_by"] = release.implied[position] + 1
         records.append(record)
@@ -149,6 +150,7 @@ def public(release: Release) -> dict[str, Any]:
         "stopped_early": release.stopped_early,
         "templates": kept_promises(release),
         "attributes": attributes(release),
+        "utility": release.utility,
         "warnings": list(release.warnings),
         "note": "The templates were recounted on the released rows alone.",
     }

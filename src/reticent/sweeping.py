@@ -73,6 +73,9 @@ class Sweep:
     resumed: int  # points that an earlier run had done
     output: str
     warnings: tuple[str, ...]
+    promises: tuple[str, ...]  # in words, with the swept threshold open
+    rows: int
+    seed: int
     notes: tuple[str, ...] = ()  # what was assumed in reading the table
 
     def folder_of(self, point: Mapping[str, Any]) -> str:
@@ -83,6 +86,9 @@ class Sweep:
         """What ``sweep --json`` prints."""
         return {
             "threshold": self.threshold,
+            "promises": list(self.promises),
+            "rows": self.rows,
+            "seed": self.seed,
             "points": [dict(point) for point in self.points],
             **self.floor,
             "resumed": self.resumed,
@@ -130,6 +136,7 @@ def sweep(
     try:
         for at, found in search_together(prepared, [p.policy for p in waiting], watch):
             point = waiting[at]
+            watch.stage(f"{point.name}, {len(state.done) + 1} of {len(points)}")
             if isinstance(found, Found):
                 state.begin()  # not before there is something to write
             record = _released(point, found, prepared, data, place, measuring, clock)
@@ -147,10 +154,22 @@ def sweep(
     threshold = "k" if k is not None else "at_most"
     resumed = len(points) - len(waiting)
     swept = Sweep(
-        threshold, records, measuring.floor, resumed, str(output), prepared.warnings, table.notes
-    )
+        threshold, records, measuring.floor, resumed, str(output), prepared.warnings,
+        _said(policy, threshold), prepared.table.rows, seed, table.notes,
+    )  # fmt: skip
     _write(swept, place)
     return swept
+
+
+def _said(policy: Policy, threshold: str) -> tuple[str, ...]:
+    """The promises of a sweep: those swept are open, the others as the policy makes them."""
+    if threshold == "k":
+        loosest = policy.with_thresholds(k=1).anonymity
+        swept = [promise.text.replace("at least 1 ", "at least k ") for promise in loosest]
+        return (*swept, *(promise.text for promise in policy.confidence))
+    kept = policy.with_thresholds(at_most=Fraction(1)).confidence
+    swept = [promise.text.replace("more than 1 sure", "more than h sure") for promise in kept]
+    return (*(promise.text for promise in policy.anonymity), *swept)
 
 
 def _points(policy: Policy, k: Any, at_most: Any) -> list[Point]:
@@ -250,8 +269,11 @@ class _Measuring:
     def of(cls, prepared: Prepared, used: Sequence[str], seed: int) -> _Measuring:
         """Measure what depends on no threshold."""
         rows = prepared.table.rows
-        if prepared.roles.class_ is None or rows < study.FEWEST:
-            return cls(None, tuple(used), seed, {}, {})
+        if prepared.roles.class_ is None:
+            return cls(None, tuple(used), seed, {"reason": "the policy names no class"}, {})
+        if rows < study.FEWEST:
+            reason = f"with fewer than {study.FEWEST} records, an error would say little"
+            return cls(None, tuple(used), seed, {"reason": reason}, {})
         test = next(classify.splits(rows, folds=None, seed=seed))
         sides = (prepared.cleaned.take(~test), prepared.cleaned.take(test))
         part = study.Round(sides, sides)
@@ -261,6 +283,7 @@ class _Measuring:
         }
         floor = {
             "class": prepared.roles.class_,
+            "tested": int(test.sum()),
             "majority": study.majority([part], prepared.roles.class_),
             "errors": {
                 name: {view: round(rate, 6) for view, rate in found.items()}
@@ -448,6 +471,8 @@ def _lines(swept: Sweep) -> Iterator[dict[str, Any]]:
     for point in swept.points:
         plain = {key: value for key, value in point.items() if key not in ("errors", "kept")}
         plain[swept.threshold] = plain.pop("threshold")
+        if "infeasible" in plain:
+            plain["infeasible"] = "no release keeps the promise"
         plain["kept"] = " ".join(map(str, point.get("kept", ())))
         line = {swept.threshold: plain.pop(swept.threshold), **plain}
         errors = point.get("errors") or {"": {}}

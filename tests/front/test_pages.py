@@ -79,7 +79,11 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     large = reticent.release(str(place / "census.csv"), place / "policy.toml")
     utility = {"classifier": "decision tree", "BE": 0.15, "AE": 0.16, "UE": 0.2, "majority": 0.25}
     large = replace(large, utility=utility)
-    return {
+    swept = reticent.sweep(
+        str(place / "census.csv"), place / "policy.toml", k=[5, 20, 9000], output=place / "sweep",
+        classifiers=["tree", "bayes", "boosting", "regression"],
+    )  # fmt: skip
+    return {"sweep": pages.sweep(swept)} | {
         f"{name}-{side}": page(found)
         for name, found in (("small", small), ("large", large))
         for side, page in (("public", pages.public), ("private", pages.private))
@@ -120,7 +124,7 @@ def look(
     return seen
 
 
-PAGES = ["small-public", "small-private", "large-public", "large-private"]
+PAGES = ["small-public", "small-private", "large-public", "large-private", "sweep"]
 
 
 @needs_chromium
@@ -159,7 +163,7 @@ def test_on_paper_everything_is_there_and_fits(
 ) -> None:
     closed = made[name].replace("<details open>", "<details>")
     seen = look(closed, tmp_path, wide=672, details=False)
-    assert seen["hidden"] > 0  # on a screen they are folded away
+    assert (seen["hidden"] > 0) == ("<details>" in closed)  # on a screen they are folded away
     printed = closed.replace("@media print", "@media all")
     seen = look(printed, tmp_path, wide=672, details=False)  # A4 between its margins
     assert seen["hidden"] == 0

@@ -143,6 +143,7 @@ def utility(prepared: Prepared, recodings: Mapping[str, Recoding]) -> dict[str, 
         return None
     if prepared.table.rows < FEWEST:
         return {"reason": f"with fewer than {FEWEST} records, an error would say little"}
+    rows = prepared.table.rows
     prepared = _sampled(prepared)
     test = next(classify.splits(prepared.table.rows, folds=None, seed=1))
     try:
@@ -156,10 +157,10 @@ def utility(prepared: Prepared, recodings: Mapping[str, Recoding]) -> dict[str, 
         "AE": found.get("AE", found.get("SE")),
         "UE": found["UE"],
         "majority": majority([part], prepared.roles.class_ or ""),
+        "rows": rows,
         "train": int((~test).sum()),
         "test": int(test.sum()),
-        "how": "A decision tree learns from two thirds of the records, drawn at random, and is "
-        "asked for the class of the others.",
+        "how": "Which are which was drawn at random.",
     }
 
 

@@ -375,7 +375,10 @@ def evaluate(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Which third, or which folds.")] = 1,
     classifiers: Annotated[
-        str | None, typer.Option(metavar="tree,…", help="Of tree, bayes, boosting, regression.")
+        str | None,
+        typer.Option(
+            metavar="tree,…", help="Of tree, bayes, boosting, regression; all that are installed."
+        ),
     ] = None,
     population: Annotated[
         str | None, typer.Option(metavar="FILE", help="A register for the journalist's view.")
@@ -406,17 +409,25 @@ def sweep(
         str, typer.Option("--output", "-o", metavar="FOLDER", help="Where to write, or go on.")
     ],
     k: Annotated[
-        str | None, typer.Option("--k", metavar="2,5,10,…", help="The smallest groups to try.")
+        str | None,
+        typer.Option(
+            "--k", metavar="2,5,10,…", help="Smallest groups to try."
+        ),
     ] = None,
     at_most: Annotated[
-        str | None, typer.Option(metavar="0.2,0.4,…", help="The largest confidences to try.")
+        str | None,
+        typer.Option(metavar="0.2,0.4,…", help="Largest confidences to try."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Which third of the records tests.")] = 1,
     classifiers: Annotated[
-        str | None, typer.Option(metavar="tree,…", help="Of tree, bayes, boosting, regression.")
+        str | None,
+        typer.Option(metavar="tree,…", help="Of tree, bayes, boosting, regression; tree alone."),
     ] = None,
 ) -> None:
-    """Release a table under a range of thresholds, and measure each; goes on if interrupted."""
+    """Release a table under a range of thresholds, and measure each; goes on if interrupted.
+
+    A threshold replaces that of every promise of its kind. Publish one of the releases at most.
+    """
     _NotNeeded.let_in()
     from reticent import sweeping
     from reticent.front import render

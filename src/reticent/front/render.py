@@ -197,23 +197,34 @@ def sweep(found: Sweep) -> str:
         rows.append(
             [
                 *line,
-                ", ".join(map(str, point["kept"])),
+                ", ".join(_kept(value) for value in point["kept"]),
                 point["steps"],
                 point["groups"],
-                _percent(point["reidentified"]),
+                f"{point['reidentified']:.2%}",
                 f"{point['distortion']:.3f}",
                 *(_percent(error.get("AE", error.get("SE"))) for error in wrong),
             ]
         )
-    head = [found.threshold, "found", "steps", "groups", "re-identified", "distortion", *errors]
+    head = [found.threshold, "kept", "steps", "groups", "re-identified", "distortion", *errors]
     lines = [table(head, rows)]
     for name, plain in found.floor.get("errors", {}).items():
         told = ", ".join(f"{_percent(rate)} {_VIEWS[view]}" for view, rate in plain.items())
         lines.append(f"\n{name}, to compare with: {told}.")
     if found.resumed:
         lines.append(f"\n{found.resumed} of these had been done before.")
-    lines.append(f"\nWritten to {found.output}; open report.html there.")
+    if "reason" in found.floor:
+        lines.append(f"\nNo classifier was trained: {found.floor['reason']}.")
+    lines.append(
+        f"\nWritten to {found.output}; open report.html there. Publish one of these releases at "
+        "most: two of them can be joined."
+    )
     return "\n".join(lines)
+
+
+def _kept(value: int | str | None) -> str:
+    if value is None or isinstance(value, int):
+        return "-" if value is None else f"{value:,}"
+    return f"{float(Fraction(value)):.1%}"
 
 
 _SIDES = ("before", "after")

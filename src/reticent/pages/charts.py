@@ -286,7 +286,6 @@ def lines(
     x_log: bool = False,
     y_log: bool = False,
     x_ticks: Sequence[float] = (),
-    from_zero: bool = True,
 ) -> Markup:
     """Lines over two axes, each named at its end and in a legend."""
     kept = [(s, _drawable(s.points, x_log=x_log, y_log=y_log)) for s in series]
@@ -297,8 +296,7 @@ def lines(
     names = max(_BOLD * _wide(s.name) for s in series)
     left, right, top, bottom = 58.0, WIDTH - min(names, 200) - 16, 56.0, 236.0
     across = _Axis([x for x, _ in points], left, right, log=x_log, ticks=x_ticks)
-    ground = [0.0] if from_zero and not y_log else []
-    upward = _Axis([*(y for _, y in points), *ground], bottom, top, log=y_log)
+    upward = _Axis([*(y for _, y in points), *([] if y_log else [0.0])], bottom, top, log=y_log)
     parts = [*_grid(across, upward)]
     ends = []
     for i, (one, some) in enumerate(kept):
@@ -444,6 +442,15 @@ def _legend(series: Sequence[Series], y: float) -> tuple[list[Markup], float]:
 
 
 # --- the pieces ----------------------------------------------------------------------------------
+
+
+def uncertainty(error: float, tested: int | None) -> str:
+    """Two standard errors of an error rate, in points; empty if nobody said how many were tested.
+
+    >>> uncertainty(0.15, 1600)
+    '1.8'
+    """
+    return f"{200 * math.sqrt(error * (1 - error) / tested):.1f}" if tested else ""
 
 
 def standalone(chart: Markup) -> str:

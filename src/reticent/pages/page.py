@@ -233,7 +233,6 @@ def _utility(release: Release) -> dict[str, Any]:
     drawn = [charts.Bar(_TRAINED_ON[key], found[key], matters=key == "AE") for key in names]
     reference = ("the table as it was", found["BE"]) if "BE" in names else None
     title = "Share of records that a classifier gets wrong"
-    gap = found["UE"] - found["BE"] if {"UE", "BE"} <= set(names) else 0
     return {
         "measured": True,
         "classifier": found.get("classifier", "classifier"),
@@ -243,7 +242,8 @@ def _utility(release: Release) -> dict[str, Any]:
         "class": release.prepared.policy.class_,
         "errors": {key: found[key] for key in names},
         "bars": drawn,
-        "keeps": (found["UE"] - found["AE"]) / gap if gap > 0 else None,
+        "rows": found.get("rows"),
+        "unsure": charts.uncertainty(found["AE"], found.get("test")),
         "chart": charts.bars(title, "wrong, of 100 %", drawn, reference=reference, share=True),
     }
 

@@ -39,6 +39,12 @@ def sweep(swept: Sweep) -> str:
             "kept": len(kept),
             "cost": plot(swept),
             "risk": _risk(swept),
+            "promises": swept.promises,
+            "rows": swept.rows,
+            "seed": swept.seed,
+            "reason": swept.floor.get("reason"),
+            "tested": swept.floor.get("tested"),
+            "unsure": _unsure(swept),
             "target": swept.floor.get("class"),
             "classifiers": [_NAMES[name] for name in swept.floor.get("errors", {})],
             "floor": _floor(swept.floor),
@@ -64,7 +70,9 @@ def plot(swept: Sweep) -> Markup:
                 charts.Series(label, [(x, 100 * plain[view]) for x in ends], dashed=True)
                 for label, view in (("unmodified", "BE"), ("columns left out", "UE"))
             ]
-    return _drawn(swept, "Error by threshold", "wrong, in %", series, from_zero=False)
+            guess = 100 * swept.floor["majority"]
+            series.append(charts.Series("largest class", [(x, guess) for x in ends], dashed=True))
+    return _drawn(swept, "Error by threshold", "wrong, in %", series)
 
 
 def _risk(swept: Sweep) -> Markup:
@@ -73,15 +81,11 @@ def _risk(swept: Sweep) -> Markup:
     return _drawn(swept, "Records found by threshold", "of all records, in %", series)
 
 
-def _drawn(
-    swept: Sweep, title: str, y_label: str, series: Sequence[charts.Series], **how: Any
-) -> Markup:
+def _drawn(swept: Sweep, title: str, y_label: str, series: Sequence[charts.Series]) -> Markup:
     by_k = swept.threshold == "k"
     label = "smallest group allowed, k" if by_k else "confidence allowed"
     tried = sorted({x for one in series for x, _ in one.points})
-    return charts.lines(
-        title, label, y_label, series, x_log=by_k, x_ticks=_apart(tried, by_k), **how
-    )
+    return charts.lines(title, label, y_label, series, x_log=by_k, x_ticks=_apart(tried, by_k))
 
 
 def _apart(tried: Sequence[float], log: bool) -> list[float]:
@@ -104,11 +108,12 @@ def _apart(tried: Sequence[float], log: bool) -> list[float]:
 
 
 def _along(swept: Sweep, key: str) -> list[tuple[float, Any]]:
-    return [
+    found = [
         (float(Fraction(str(point["threshold"]))), point[key])
         for point in swept.points
         if key in point
     ]
+    return sorted(found, key=lambda pair: pair[0])
 
 
 def _row(swept: Sweep, point: Mapping[str, Any]) -> dict[str, Any]:
@@ -123,6 +128,12 @@ def _row(swept: Sweep, point: Mapping[str, Any]) -> dict[str, Any]:
         "distortion": point.get("distortion"),
         "errors": [_error(found) for found in point.get("errors", {}).values()],
     }
+
+
+def _unsure(swept: Sweep) -> str:
+    """By how much the largest error of the sweep may be off."""
+    errors = [_error(e) for _, found in _along(swept, "errors") for e in found.values()]
+    return charts.uncertainty(max(errors), swept.floor.get("tested")) if errors else ""
 
 
 def _found(value: int | str | None) -> str:

@@ -50,7 +50,7 @@ def promised(promise: Promise) -> str:
     """What a promise says.
 
     >>> promised(Anonymity(over=["Age", "Job"], k=50))
-    'Nobody can be told apart from fewer than 49 others by Age and Job.'
+    'Everybody shares Age and Job with at least 49 others.'
     """
     over = joined(promise.over)
     if isinstance(promise, Confidence):
@@ -61,7 +61,7 @@ def promised(promise: Promise) -> str:
     if promise.k == 1:
         return f"Groups of equal {over} may be of any size."
     others = "1 other" if promise.k == 2 else f"{promise.k - 1:,} others"
-    return f"Nobody can be told apart from fewer than {others} by {over}."
+    return f"Everybody shares {over} with at least {others}."
 
 
 def _inferred(column: str, values: str | Sequence[str]) -> str:

@@ -60,6 +60,8 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         X = checked(self, X, reset=True, ensure_all_finite="allow-nan")
+        if not len(X):
+            raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required.")
         y = column_or_1d(y, warn=True)
         told = np.full(len(y), True)
         if y.dtype == object:
