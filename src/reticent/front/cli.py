@@ -410,9 +410,7 @@ def sweep(
     ],
     k: Annotated[
         str | None,
-        typer.Option(
-            "--k", metavar="2,5,10,…", help="Smallest groups to try."
-        ),
+        typer.Option("--k", metavar="2,5,10,…", help="Smallest groups to try."),
     ] = None,
     at_most: Annotated[
         str | None,
