@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from adult_anonymity import KS, TOPS
-from charts import Series
 from datasets import adult
 from experiment import Claim, Kept, anonymized, each, error, level, run, shown, unmasked
+from reticent.pages.charts import Series
 from reticent.table.schema import Table
 
 

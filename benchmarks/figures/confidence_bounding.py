@@ -17,7 +17,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from charts import Series
 from datasets import CLASS, DATA_SETS, DataSet
 from experiment import (
     SPLITS,
@@ -33,6 +32,7 @@ from experiment import (
     span,
     unmasked,
 )  # fmt: skip
+from reticent.pages.charts import Series
 
 LEVELS = {
     "Adult": ("0.1", "0.3", "0.5", "0.7", "0.9"),

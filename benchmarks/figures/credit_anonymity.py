@@ -5,7 +5,6 @@ The mask is learnt on all records and does not depend on the split.
 
 from __future__ import annotations
 
-from charts import Series
 from datasets import DATA_SETS
 from experiment import (
     SPLITS,
@@ -20,6 +19,7 @@ from experiment import (
     shown,
     unmasked,
 )  # fmt: skip
+from reticent.pages.charts import Series
 
 TOPS = (5, 7, 9)
 KS = {

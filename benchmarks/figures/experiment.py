@@ -28,11 +28,11 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from charts import Series, lines
 from datasets import CLASS, HERE, TAXONOMIES, DataSet, NoData, Rows
 from reticent import pipeline
 from reticent.evidence import classify
 from reticent.evidence.aligned import Masked
+from reticent.pages.charts import Series, lines, standalone
 from reticent.table.files import from_arrow
 from reticent.table.schema import Table
 
@@ -259,8 +259,8 @@ class Kept:
         y_label: str = "error, %",
         x_log: bool = False,
     ) -> None:
-        drawn = lines(title, x_label, y_label, series, x_log=x_log)
-        self.path(".svg", part).write_text(drawn, encoding="utf-8")
+        drawn = lines(title, x_label, y_label, series, x_log=x_log, from_zero=False)
+        self.path(".svg", part).write_text(standalone(drawn), encoding="utf-8")
 
     def claims(self, claims: Sequence[Claim]) -> list[Claim]:
         """Keep and print what the closing table needs."""

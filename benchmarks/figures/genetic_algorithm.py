@@ -16,7 +16,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
-from charts import Series
 from datasets import CLASS, Rows, adult
 from experiment import (
     Claim,
@@ -30,6 +29,7 @@ from experiment import (
     wrong,
 )  # fmt: skip
 from reticent.evidence.aligned import for_classifiers
+from reticent.pages.charts import Series
 from reticent.table.files import from_arrow
 
 OVER = (

@@ -7,9 +7,9 @@ combination of all other categorical attributes that occurs and a sensitive valu
 from __future__ import annotations
 
 import reticent
-from charts import Series
 from datasets import CLASS, DATA_SETS
 from experiment import Claim, Kept, each, run
+from reticent.pages.charts import Series
 from reticent.policy import Policy
 
 PAPER = {

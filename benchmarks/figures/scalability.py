@@ -19,9 +19,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
-from charts import Series
 from datasets import ADULT, ADULT_NUMBERS, HERE, adult, folder
 from experiment import Claim, Kept, anonymized, bounded, command_seconds, run
+from reticent.pages.charts import Series
 from reticent.pipeline import Release
 from several_templates import requirements
 

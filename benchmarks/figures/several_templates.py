@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from charts import Series
 from datasets import ADULT, adult
 from experiment import Claim, Kept, anonymized, each, error, run, shown
+from reticent.pages.charts import Series
 
 K = 100
 REQUIREMENTS = 30

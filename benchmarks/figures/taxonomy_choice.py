@@ -5,10 +5,10 @@ Not in the paper, whose taxonomies are lost. All three have its 6 leaves and 3 l
 
 from __future__ import annotations
 
-from charts import Series
 from datasets import CLASS, TAXONOMIES, adult
 from experiment import Claim, Kept, each, error, level, run, shown, span, unmasked
 from reticent import pipeline
+from reticent.pages.charts import Series
 
 KS = (20, 60, 100, 180, 300, 500, 1000)
 TOP = 9

@@ -286,6 +286,7 @@ def lines(
     x_log: bool = False,
     y_log: bool = False,
     x_ticks: Sequence[float] = (),
+    from_zero: bool = True,
 ) -> Markup:
     """Lines over two axes, each named at its end and in a legend."""
     kept = [(s, _drawable(s.points, x_log=x_log, y_log=y_log)) for s in series]
@@ -296,7 +297,8 @@ def lines(
     names = max(_BOLD * _wide(s.name) for s in series)
     left, right, top, bottom = 58.0, WIDTH - min(names, 200) - 16, 56.0, 236.0
     across = _Axis([x for x, _ in points], left, right, log=x_log, ticks=x_ticks)
-    upward = _Axis([*(y for _, y in points), *([] if y_log else [0.0])], bottom, top, log=y_log)
+    ground = [0.0] if from_zero and not y_log else []
+    upward = _Axis([*(y for _, y in points), *ground], bottom, top, log=y_log)
     parts = [*_grid(across, upward)]
     ends = []
     for i, (one, some) in enumerate(kept):
@@ -362,13 +364,11 @@ class _Axis:
 
 
 def _steps(low: float, high: float) -> list[float]:
-    """Round numbers from at most `low` to at least `high`; from 0 unless that is far.
+    """Round numbers from at most `low` to at least `high`.
 
     >>> _steps(0.1, 0.26)
-    [0.0, 0.1, 0.2, 0.3]
+    [0.1, 0.15, 0.2, 0.25, 0.3]
     """
-    if 0 < low < high * 0.7:
-        low = 0.0
     spread = (high - low) or abs(high) or 1.0
     unit = 10.0 ** math.floor(math.log10(spread))
     step = next(unit * by for by in (0.2, 0.5, 1, 2) if spread / (unit * by) <= 5)
