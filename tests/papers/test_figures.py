@@ -8,20 +8,21 @@ from xml.etree import ElementTree
 
 import pytest
 
-import charts
 import credit_anonymity
 import every
 import experiment
 from datasets import ADULT, NoData, crx
+from reticent.pages.charts import Series
 from several_templates import requirements
 
 
-def test_chart_is_an_image_with_a_title() -> None:
-    series = [charts.Series("A & B", [(20, 14.5), (1000, 17.0)]), charts.Series("flat", [(20, 3)])]
-    image = ElementTree.fromstring(charts.lines("error < all", "k", "%", series, x_log=True))
-    title = image.find("{http://www.w3.org/2000/svg}title")
-    assert title is not None
-    assert title.text == "error < all"
+def test_a_chart_stands_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(experiment, "RESULTS", tmp_path)
+    series = [Series("A & B", [(20, 14.5), (1000, 17.0)]), Series("flat", [(20, 3)])]
+    experiment.Kept("some").chart("error < all", "k", series, x_log=True)
+    image = ElementTree.parse(tmp_path / "some.svg").getroot()
+    assert image.findtext("{http://www.w3.org/2000/svg}title") == "error < all"
+    assert "stroke" in (image.findtext("{http://www.w3.org/2000/svg}style") or "")
 
 
 def test_random_templates_are_those_of_last_time() -> None:
