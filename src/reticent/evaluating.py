@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -71,6 +72,7 @@ def evaluate(
     is a register that the journalist of the attack view looks into; without one, the original is.
     """
     watch = watch or Watch()
+    classify.check_seed(seed)
     _refuse_odd(folds, test)
     used = classify.chosen(classifiers)
     watch.stage("read")
@@ -98,7 +100,7 @@ def evaluate(
         _classification(prepared, rounds, used, seed, watch),
         losses(masked),
         attacks(masked, register, rounds),
-        tuple(_warnings(proof, used, classifiers)),
+        tuple(_warnings(proof, used, classifiers, rounds)),
         prepared.table.notes,
     )
 
@@ -106,12 +108,20 @@ def evaluate(
 def _refuse_odd(folds: int | None, test: Any) -> None:
     if folds is not None and test is not None:
         raise InputError("give either folds or a test table, not both", where="evaluate")
-    if folds is not None and folds < 2:
+    if folds is not None and (not isinstance(folds, Integral) or folds < 2):
         raise InputError("there must be at least 2 folds", where="evaluate")
 
 
-def _warnings(proof: Proof, used: Sequence[str], asked: Sequence[str] | None) -> Sequence[str]:
+def _warnings(
+    proof: Proof, used: Sequence[str], asked: Sequence[str] | None, rounds: Sequence[Round]
+) -> Sequence[str]:
     found = []
+    lacking = sum(part.fresh is None for part in rounds)
+    if lacking:
+        found.append(
+            f"in {lacking} of {len(rounds)} rounds the training records alone allow no release "
+            "under this policy, so the errors of a mask learnt on them are left out."
+        )
     if not proof.holds:
         found.append("the release does not keep every promise: see  reticent verify.")
     if proof.holds and proof.unchecked:
@@ -156,8 +166,8 @@ def _given(masked: Masked, test: Table) -> Round:
         if told is not None and not told.any():
             raise InputError(f'no row has a value of "{goal.name}", the class', where=test.name)
         test = test if told is None else test.take(told)
-    shown = for_classifiers(test, masked.recodings)
-    return Round((prepared.cleaned, test), (masked.view(), shown))
+    sides = (masked.view(), for_classifiers(test, masked.recodings))
+    return Round((prepared.cleaned, test), sides, sides)  # learnt on the training records alone
 
 
 def _learnt_on(prepared: Prepared, part: Any) -> Sides | None:

@@ -236,7 +236,7 @@ def _warnings(prepared: Prepared) -> Iterator[str]:
     for domain in prepared.domains:
         if domain.root is None and domain.size > _MANY_VALUES:
             yield (
-                f'column "{domain.name}" has {domain.size} values to disclose one by one, which '
+                f'column "{domain.name}" has thousands of values to disclose one by one, which '
                 "can take long; a taxonomy is faster, and stopping early is always safe."
             )
     goal = prepared.roles.class_

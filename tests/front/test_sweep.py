@@ -1326,3 +1326,22 @@ def test_process_killed_at_random_moments(reference: Path) -> None:
         assert {name: time for name, time in made().items() if name in before} == before
         nothing_half_written()
         assert whole() == whole(reference)
+
+
+def test_the_page_shows_the_errors_of_the_releases() -> None:
+    """Not those of the unmodified table, and of several promises the one that gives most away."""
+    policy = Path("policy.toml").read_text() + '[[anonymity]]\nover = ["Town"]\nk = 2\n'
+    Path("two.toml").write_text(policy)
+    found = reticent.sweep("data.csv", "two.toml", k=[2, 20], output="out")
+    page = Path("out/report.html").read_text(encoding="utf-8")
+    for point in found.points:
+        error = point["errors"]["tree"]
+        assert error["AE"] != error["BE"]
+        assert f"{100 * error['AE']:.1f} %</td>" in page
+        folder = f"out/{found.folder_of(point)}"
+        views = reticent.evaluate(
+            "data.csv", folder, f"{folder}/private/policy.toml", classifiers=["tree"]
+        ).attack["linkage"]
+        shares = [view["after"]["prosecutor_mean"] for view in views]
+        assert len(shares) == 2
+        assert point["reidentified"] == pytest.approx(max(shares), abs=1e-6)

@@ -79,7 +79,8 @@ def linkage(
     for own in keys:
         group = [row for row, key in zip(rows, keys, strict=True) if key == own]
         people = [tuple(row[name] for name in of) for row in group]
-        fit.append(len({None if None in p else p for p in people}) if of else len(group))
+        persons = {p for p in people if None not in p}
+        fit.append(max(len(persons), 1) if of else len(group))
         known = sum(tuple(r[name] for name in over) == own for r in register or ())
         there.append(max(known, fit[-1]))
     groups = dict(zip(keys, fit, strict=True))

@@ -78,11 +78,13 @@ def worth(rows: list[Row], parts: list[list[Row]], cls: str) -> tuple[float, flo
     return (gain, gain / entropy([len(part) for part in parts])) if gain >= 1e-12 else (0.0, 0.0)
 
 
-def chosen(rows: list[Row], columns: Columns, cls: str, splits: str, criterion: str) -> Test | None:
+def chosen(
+    rows: list[Row], columns: Columns, cls: str, splits: str, criterion: str, typical: set[str]
+) -> Test | None:
     """Return the test of a node, or None where none gains anything."""
     tests = list(candidates(rows, columns, splits))
     if criterion == "c4.5":
-        return quinlan(rows, tests, columns, cls)
+        return quinlan(rows, tests, columns, cls, typical)
     at = 0 if criterion == "gain" else 1
     return first_best(tests, [worth(rows, divide(rows, test)[0], cls)[at] for test in tests])
 
@@ -96,11 +98,13 @@ def first_best(tests: list[Test], scores: list[float]) -> Test | None:
     return best
 
 
-def quinlan(rows: list[Row], tests: list[Test], columns: Columns, cls: str) -> Test | None:
+def quinlan(
+    rows: list[Row], tests: list[Test], columns: Columns, cls: str, typical: set[str]
+) -> Test | None:
     """Return the test of C4.5: of each column the one of most gain, then by ratio.
 
     Two branches must have two known rows each. A threshold is charged for the choice there was.
-    Columns whose gain is below the mean of those that gain, by more than 0.001, are out.
+    Columns whose gain is below the mean of the typical ones that gain, by more than 0.001, are out.
     """
     finalists: list[Test] = []
     gains: list[float] = []
@@ -122,7 +126,8 @@ def quinlan(rows: list[Row], tests: list[Test], columns: Columns, cls: str) -> T
             ratios.append(ratio)
     if not gains:
         return None
-    mean = sum(gains) / len(gains)
+    count = [g for g, test in zip(gains, finalists, strict=True) if test["column"] in typical]
+    mean = sum(count) / len(count) if count else 0.0
     kept = [r if g >= mean - 1e-3 else 0.0 for g, r in zip(gains, ratios, strict=True)]
     return first_best(finalists, kept)
 
@@ -185,13 +190,16 @@ def tree(
     """Grow a tree on the rows that have a class, prune it, and return it in plain words."""
     rows = [row for row in rows if row[cls] is not None]
     classes = sorted({row[cls] for row in rows})
+    values = {name: {row[name] for row in rows} - {None} for name in columns}
+    few = {n for n, k in columns.items() if k == "number" or len(values[n]) < 0.3 * len(rows)}
+    typical = few or set(columns)
 
     def grow(here: list[Row], depth: int) -> Node:
         counts = [sum(row[cls] == c for row in here) for c in classes]
         node: Node = {"counts": counts, "class": classes[counts.index(max(counts))]}
         if max(counts) == len(here) or len(here) < min_rows or depth == max_depth:
             return node
-        best = chosen(here, columns, cls, splits, criterion)
+        best = chosen(here, columns, cls, splits, criterion, typical)
         if best is None:
             return node
         parts, default = divide(here, best)

@@ -19,12 +19,13 @@ from naive import evidence as naive
 from naive import tree as naive_tree
 from naive.cases import Case, random_case
 from naive.product import case_policy, table_of
-from naive.refine import Attr, Conf, Labels, Row, Tree
+from naive.refine import Anon, Attr, Conf, Labels, Row, Tree
 from papers.tables import patients
 from reticent import InputError, Policy, pipeline
 from reticent.errors import Unsatisfiable
-from reticent.evidence import classify
-from reticent.evidence.aligned import Masked, for_classifiers
+from reticent.evaluating import evaluate
+from reticent.evidence import classify, study
+from reticent.evidence.aligned import Masked, for_classifiers, recoded
 from reticent.evidence.attack import attacks, inference, linkage
 from reticent.evidence.classify import as_numbers, predictions, splits
 from reticent.evidence.loss import discernibility, distortion, hidden, losses
@@ -539,14 +540,12 @@ def test_linkage_by_hand() -> None:
 
 
 def test_linkage_counts_persons_where_they_are_known() -> None:
-    """One person with three records is alone; records of nobody known are one more together."""
+    """One person with three records is alone; so is whoever is the only one known in a group."""
     table = columns_of([{"A": a} for a in "xxxyyyz"], "A")
     persons = np.array([1, 1, 1, 2, 0, 0, 0])
     found = linkage(table, persons=(persons, 2))
     assert (found.groups, found.smallest) == (3, 1)
-    assert found.mean_group == pytest.approx(4 / 3)
-    assert found.unique == pytest.approx(4 / 7)  # x and z
-    assert found.prosecutor_mean == pytest.approx((3 + 3 / 2 + 1) / 7)
+    assert found.mean_group == found.unique == found.prosecutor_mean == 1
 
 
 def test_inference_by_hand() -> None:
@@ -577,15 +576,19 @@ def test_attacks_are_what_the_definitions_count(
             table = pipeline.read(table_of(register, case.attrs))[0]
             there = masked.further(table, masked.columns)
         found = attacks(masked, there, [])
-        promises = {frozenset(t.over): t for t in reversed(case.templates)}
-        promises |= {
-            frozenset(t.over): t for t in reversed(case.templates) if not isinstance(t, Conf)
+        groups = {
+            (frozenset(t.over), frozenset(t.of)) for t in case.templates if isinstance(t, Anon)
         }
-        assert {frozenset(record["over"]) for record in found["linkage"]} == promises.keys()
+        overs = {over for over, _ in groups}
+        bounds = {frozenset(t.over) for t in case.templates if isinstance(t, Conf)}
+        none: frozenset[str] = frozenset()
+        wanted_views = groups | {(over, none) for over in bounds - overs}
+        views = [(frozenset(r["over"]), frozenset(r.get("of", ()))) for r in found["linkage"]]
+        assert len(views) == len(wanted_views)
+        assert set(views) == wanted_views
         shown_to = dict(zip(map(str, before), labels, strict=True))
         for record in found["linkage"]:
-            of = getattr(promises[frozenset(record["over"])], "of", ())
-            assert record.get("of", []) == list(of)
+            of = record.get("of", ())
             for side, looks in (("before", before), ("after", labels)):
                 seen: Any = None
                 if register is not None:
@@ -800,3 +803,71 @@ def test_utility_says_nothing_of_few_records_or_without_a_class() -> None:
     assert list(said) == ["reason"]
     none = about_j({"J": list("ab") * 60, "C": list("yn") * 60})
     assert utility(none.prepared, none.recodings) is None
+
+
+# --- what each number is about -------------------------------------------------------------------
+
+
+def test_a_mask_learnt_on_training_never_sees_the_test_records() -> None:
+    """Its error is that of a release of the training records, laid over the others by value."""
+    rng = random.Random(4)
+    jobs = [rng.choice("abcdef") for _ in range(120)]
+    table = pa.table({"J": jobs, "C": ["yn"[(j in "abc") ^ (rng.random() < 0.2)] for j in jobs]})
+    policy = {"class": "C", "anonymity": [{"over": ["J"], "k": 19}]}
+    release = pipeline.release(table, policy)
+    found = evaluate(table, release.table, policy, classifiers=["tree"])
+    assert found.classification is not None
+    [part] = splits(120, folds=None, seed=1)
+    alone = pipeline.release(table.filter(pa.array(~part)), policy)
+    cut = recoded(release.prepared.cleaned, alone.recodings)
+    whole = replace(release.prepared.cleaned, columns={**release.prepared.cleaned.columns, **cut})
+    sides = (whole.take(~part), whole.take(part))
+    wrong = mistakes(release.prepared, sides, ["J"], "C")
+    assert found.classification["classifiers"]["tree"]["learnt_on_training"] == wrong / 40
+    assert alone.cuts != release.cuts  # or the test could not fail
+
+
+def test_an_attack_tells_before_from_after_and_knows_all_that_promises_assume() -> None:
+    """Only both columns together give the illness away; all of it is masked afterwards."""
+    known = [(a, b) for a in "01" for b in "01"] * 15
+    columns = {"J": [a for a, _ in known], "K": [b for _, b in known]}
+    columns["S"] = ["s" if a == "1" and b == "1" else "t" for a, b in known]
+    prepared = prepared_from(
+        columns,
+        attributes={"J": {"mask": "suppress"}, "K": {"mask": "suppress"}},
+        confidence=[
+            {"over": [name], "sensitive": {"S": ["s"]}, "at_most": 0.9} for name in ("J", "K")
+        ],
+    )
+    masked = Masked.of(prepared, {"J": suppressing("J"), "K": suppressing("K")})
+    [found] = attacks(masked, None, [on_rows(masked, *range(20))])["prediction"]
+    assert (found["over"], found["before"], found["after"]) == (["J", "K"], 1.0, found["base"])
+    assert found["base"] == 0.75
+
+
+def test_large_numbers_stay_apart() -> None:
+    low, high = 2**60, 2**60 + 10
+    parts = (Interval(low, low + 5, False, "low"), Interval(low + 5, high, True, "high"))
+    recoding = Recoding("A", "discretize", {}, parts, "number", "*", "*")
+    assert len(as_numbers(encode("A", pa.array(["low", "high"])), recoding).values) == 2
+
+
+def test_a_sample_is_drawn_from_all_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sorted table would otherwise be judged by its beginning."""
+    monkeypatch.setattr(study, "_QUICK", 150)
+    rows = 600
+    columns = {"J": ["a"] * 300 + ["b"] * 300, "C": ["y"] * 300 + ["n"] * 300}
+    found = study.utility(about_j(columns, **{"class": "C"}).prepared, {"J": suppressing("J")})
+    assert found is not None
+    assert (found["rows"], found["train"] + found["test"]) == (rows, 150)
+    assert found["majority"] > 0.3
+
+
+def test_what_a_public_report_warns_of_counts_nothing_that_is_hidden() -> None:
+    columns = {"J": [f"j{i}" for i in range(5_100)], "C": ["y", "n"] * 2_550}
+    prepared = prepared_from(
+        columns, **{"class": "C", "attributes": {"J": {"mask": "suppress"}}},
+        anonymity=[{"over": ["J"], "k": 5}],
+    )  # fmt: skip
+    assert any("one by one" in warning for warning in prepared.warnings)
+    assert not any(sign.isdigit() for warning in prepared.warnings for sign in warning)

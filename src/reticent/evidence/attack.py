@@ -32,10 +32,15 @@ from reticent.table.schema import Column, Table, recode
 def attacks(masked: Masked, register: Table | None, rounds: Sequence[Round]) -> dict[str, Any]:
     """All of it, before and after masking, for what each promise assumes to be known."""
     policy = masked.prepared.policy
-    known = {frozenset(promise.over): promise for promise in reversed(policy.promises)}
-    known |= {frozenset(promise.over): promise for promise in reversed(policy.anonymity)}
+    known: dict[object, Promise] = {}
+    for promise in policy.anonymity:
+        known.setdefault((frozenset(promise.over), frozenset(promise.of)), promise)
+    grouped = {frozenset(promise.over) for promise in policy.anonymity}
+    for bound in policy.confidence:
+        if frozenset(bound.over) not in grouped:
+            known.setdefault(frozenset(bound.over), bound)
     return {
-        "linkage": [linked_by(masked, promise, register) for promise in reversed(known.values())],
+        "linkage": [linked_by(masked, promise, register) for promise in known.values()],
         "inference": [_inferred(masked, promise) for promise in policy.confidence],
         "prediction": _predicted(masked, rounds),
     }
@@ -149,9 +154,9 @@ def linkage(
 def _persons(
     group_of: NDArray[np.int64], groups: int, persons: tuple[Codes, int]
 ) -> NDArray[np.int64]:
-    """How many people each group has; records of nobody known count as one more together."""
+    """How many people each group is known to have; one where nobody is."""
     found = distinct([group_of, persons[0]], [groups, persons[1] + 1])
-    return np.bincount(found.columns[0], minlength=groups)
+    return np.maximum(np.bincount(found.columns[0][found.columns[1] > 0], minlength=groups), 1)
 
 
 def _groups(columns: Sequence[Column]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -128,7 +129,7 @@ def _boosting(data: Coded) -> NDArray[np.int64]:
     # Stopping early would set a tenth of the records aside, evenly over classes: a class of one
     # record has no tenth.
     model = HistGradientBoostingClassifier(
-        categorical_features=named, early_stopping=False, random_state=data.seed
+        categorical_features=named, early_stopping=False, random_state=data.seed % 2**32
     )
     known, asked = (np.column_stack(side) for side in zip(*columns, strict=True))
     return _fitted(model, known, asked, data)
@@ -176,7 +177,12 @@ def _floats(feature: Feature) -> NDArray[np.float64]:
         values = np.array(feature.values, float)
     except OverflowError:
         return ranks
-    return values if np.abs(values).max() < 1e150 else ranks
+    return values if np.abs(values).max() < 1e150 and _rising(values) else ranks
+
+
+def _rising(values: NDArray[np.float64]) -> bool:
+    """Whether floats still tell all numbers apart that they were made from."""
+    return bool((np.diff(values) > 0).all())
 
 
 def _fitted(model: Any, known: Any, asked: Any, data: Coded) -> NDArray[np.int64]:
@@ -224,17 +230,26 @@ def as_numbers(column: Column, recoding: Recoding) -> Column:
         return column
     middle = dict(zip((i.label for i in recoding.intervals), _middles(recoding), strict=True))
     values = [None if text is None else middle.get(text) for text in column.texts()]
-    distinct = list(dict.fromkeys(values))
-    codes = np.array([distinct.index(value) for value in values], column.codes.dtype)
-    return Column(column.name, codes[column.codes], pa.array(distinct, pa.float64()))
+    at = {value: code for code, value in enumerate(dict.fromkeys(values))}
+    codes = np.array([at[value] for value in values], column.codes.dtype)
+    return Column(column.name, codes[column.codes], pa.array(list(at), pa.float64()))
 
 
 def _middles(recoding: Recoding) -> list[float]:
     """The middle of each interval; its rank where no float can hold that."""
     try:
-        return [float((i.low + i.high) / 2) for i in recoding.intervals]
+        middles = [float((i.low + i.high) / 2) for i in recoding.intervals]
     except OverflowError:
-        return [float(rank) for rank in range(len(recoding.intervals))]
+        middles = []
+    if middles and _rising(np.array(middles)):
+        return middles
+    return [float(rank) for rank in range(len(recoding.intervals))]
+
+
+def check_seed(seed: Any) -> None:
+    """Refuse what is no seed."""
+    if not isinstance(seed, Integral) or isinstance(seed, bool) or seed < 0:
+        raise InputError("a seed is a whole number of at least 0")
 
 
 def splits(rows: int, *, folds: int | None, seed: int) -> Iterator[Rows]:

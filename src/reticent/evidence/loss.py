@@ -49,7 +49,7 @@ def distortion(domain: Domain, masked: Column, recoding: Recoding) -> float:
     costs = (
         _climbed(domain, labels)
         if domain.mask == "generalize"
-        else {label: _share(domain, label, recoding) for label in labels}
+        else _shares(domain, labels, recoding)
     )
     total = 0.0
     for pair, count in zip(found.tolist(), counts.tolist(), strict=True):
@@ -76,16 +76,14 @@ def _climbed(domain: Domain, labels: Sequence[str]) -> Mapping[tuple[int, str], 
     return levels
 
 
-def _share(domain: Domain, label: str, recoding: Recoding) -> float:
-    """An interval's share of the range; 1 for the marker, 0 for a value shown as it is."""
-    if label == domain.marker:
-        return 1.0
-    for interval in recoding.intervals:
-        if interval.label == label:
-            assert domain.ends is not None
-            whole = domain.ends[1] - domain.ends[0]
-            return float((interval.high - interval.low) / whole) if whole else 0.0
-    return 0.0
+def _shares(domain: Domain, labels: Sequence[str], recoding: Recoding) -> dict[Any, float]:
+    """Each interval's share of the range; 1 for the marker, 0 for a value shown as it is."""
+    shares: dict[Any, float] = dict.fromkeys(labels, 0.0)
+    if domain.ends is not None:
+        whole = domain.ends[1] - domain.ends[0]
+        for interval in recoding.intervals:
+            shares[interval.label] = float((interval.high - interval.low) / whole) if whole else 0.0
+    return shares | {domain.marker: 1.0}
 
 
 def hidden(domain: Domain, masked: Column) -> int:

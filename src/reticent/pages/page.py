@@ -1,7 +1,8 @@
 """The two pages of a release: what everybody may see, and what its owner alone should.
 
 The public page tells nothing that the released rows, the policy and its taxonomies down to the cut
-do not tell: no value that is hidden, no group as it was before, no number counted on the original.
+do not tell: no value that is hidden, no group as it was before, and of the numbers counted on the
+original only the errors of a classifier, over hundreds of records.
 The policy on it is written anew, because a comment may hold anything, and ends its inline
 taxonomies at the cut; it still checks the release with ``reticent verify``.
 """

@@ -66,6 +66,8 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         told = np.full(len(y), True)
         if y.dtype == object:
             told = np.asarray(arrow_of(y, "y").is_valid())
+        if not told.any():
+            raise ValueError("no row has a class")
         assert_all_finite(y[told], input_name="y")
         check_classification_targets(y[told])
         if len(y) != len(X):

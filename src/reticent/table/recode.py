@@ -160,10 +160,11 @@ def read_off(
     """
     missing = MISSING if MISSING in shown else domain.marker
     if taxonomy is not None:
+        above = {label for row in taxonomy.rows() for label in _opened(row, shown)}
         labels: dict[str, str] = {}
-        for row in taxonomy.rows():
-            label = next((label for label in row if label in shown), None)
-            labels |= {} if label is None else {shortest(row[0]): label, row[0]: label}
+        for row in taxonomy.rows():  # the first label from the root that was not opened
+            label = next(label for label in (*reversed(row), row[0]) if label not in above)
+            labels |= {shortest(row[0]): label, row[0]: label}
         root = taxonomy.labels[0]
         missing = MISSING if MISSING in shown else root
         return Recoding(domain.name, domain.mask, labels, (), "text", missing, None)
@@ -178,6 +179,12 @@ def read_off(
         domain.name, domain.mask, {}, tuple(found), domain.scale.kind, missing, domain.marker,
         decimal, date_format,
     )  # fmt: skip
+
+
+def _opened(row: Sequence[str], shown: Collection[str]) -> Sequence[str]:
+    """The labels above the lowest one of a path, leaf to root, that is shown."""
+    at = next((i for i, label in enumerate(row) if label in shown), len(row))
+    return row[at + 1 :]
 
 
 def _interval(label: str, scale: Scale) -> Interval | None:

@@ -6,6 +6,7 @@
               of every column's order, and inside it the rows stay sorted
     codes     codes[j, row]: the value of a row in column j; -1 is missing
     kinds     kinds[j]: how column j splits: AT_MOST, EQUALS or EACH
+    typical   typical[j]: whether the gain of column j counts for the mean that C4.5 asks for
     classes   the class of each row
     weights   how many records a row stands for
     counts    counts[v, c]: records of class c with the v-th value that occurs in the node
@@ -126,7 +127,9 @@ def judge(counts, missing, kind, criterion, ns):
 
 
 @compiled
-def best(orders, codes, kinds, classes, weights, low, high, criterion, counts, values, ns):
+def best(
+    orders, codes, kinds, typical, classes, weights, low, high, criterion, counts, values, ns
+):  # fmt: skip
     """The best split of a node: column (-1 for none), code, default branch; the first of equals.
 
     `counts` and `values` are scratch with a line for every row of the table.
@@ -158,20 +161,21 @@ def best(orders, codes, kinds, classes, weights, low, high, criterion, counts, v
             )
             split[j, 0] = values[at]
             split[j, 1] = default
-    column = choose(gains, ratios, criterion)
+    column = choose(gains, ratios, typical, criterion)
     return column, split[column, 0], split[column, 1]
 
 
 @compiled
-def choose(gains, ratios, criterion):
+def choose(gains, ratios, typical, criterion):
     """The column to split by, from the best split of each; -1 if none gains anything."""
     enough = NO_GAIN
     if criterion == C45:
         total = 0.0
         count = 0
-        for gain in gains:
-            total += gain
-            count += gain > 0
+        for j in range(len(gains)):
+            if typical[j] and gains[j] > 0:
+                total += gains[j]
+                count += 1
         enough = max(enough, total / max(count, 1) - NEARLY)
     top = 0.0
     column = -1
