@@ -144,14 +144,14 @@ def test_tree_equals_twin(start: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("start", range(10_000, 30_000, 1000))
+@pytest.mark.parametrize("start", range(10_000, 14_000, 500))
 def test_tree_equals_twin_on_many_more(start: int) -> None:
-    for seed in range(start, start + 1000):
+    for seed in range(start, start + 500):
         compare(random_case(random.Random(seed)))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("start", range(50_000, 50_200, 20))
+@pytest.mark.parametrize("start", range(50_000, 50_080, 20))
 def test_tree_equals_twin_on_larger_tables(start: int) -> None:
     for seed in range(start, start + 20):
         compare(random_case(random.Random(seed), most=400))
