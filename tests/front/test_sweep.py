@@ -319,6 +319,8 @@ def test_the_table_says_what_the_json_says() -> None:
         plain = {k: v for k, v in point.items() if k not in ("threshold", "kept", "errors")}
         plain |= point["errors"][line["classifier"]] if "errors" in point else {}
         plain["kept"] = " ".join(map(str, point.get("kept", ())))
+        if "infeasible" in plain:  # in one line: the JSON says what to do as well
+            plain["infeasible"] = "no release keeps the promise"
         told_here = {k: v for k, v in line.items() if v and k not in ("k", "classifier")}
         assert told_here == {k: str(v) for k, v in plain.items() if v != ""}
 
