@@ -8,6 +8,9 @@ from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pyarrow as pa
+
 from reticent import folder, pipeline
 from reticent.errors import InputError, Unsatisfiable
 from reticent.evidence import classify
@@ -19,7 +22,7 @@ from reticent.pipeline import Watch
 from reticent.prepare import Prepared, prepare
 from reticent.searching import search
 from reticent.table.files import Reading
-from reticent.table.schema import Table
+from reticent.table.schema import Column, Table, stacked
 
 if TYPE_CHECKING:
     from reticent.policy import Policy
@@ -68,7 +71,8 @@ def evaluate(
     """Measure what a release costs and what it stops.
 
     Errors are measured on a third of the records, drawn at random by `seed`; on each of `folds`
-    parts in turn; or on the records of `test`, which are masked as `released` shows. `population`
+    parts in turn; or on the records of `test`: once under the cuts of a release of both tables
+    together, and once under those that `released` shows, which is learnt on training. `population`
     is a register that the journalist of the attack view looks into; without one, the original is.
     """
     watch = watch or Watch()
@@ -99,7 +103,7 @@ def evaluate(
         proof,
         _classification(prepared, rounds, used, seed, watch),
         losses(masked),
-        attacks(masked, register, rounds),
+        attacks(masked, register, _of_the_release(rounds, test)),
         tuple(_warnings(proof, used, classifiers, rounds)),
         prepared.table.notes,
     )
@@ -116,6 +120,11 @@ def _warnings(
     proof: Proof, used: Sequence[str], asked: Sequence[str] | None, rounds: Sequence[Round]
 ) -> Sequence[str]:
     found = []
+    if any(part.masked is part.fresh for part in rounds):
+        found.append(
+            "both tables together allow no release under this policy, so AE or SE is the error of "
+            "the mask that the release shows."
+        )
     lacking = sum(part.fresh is None for part in rounds)
     if lacking:
         found.append(
@@ -156,8 +165,13 @@ def _rounds(
     ]
 
 
+def _of_the_release(rounds: Sequence[Round], test: Any) -> Sequence[Round]:
+    """Rounds as the release itself masks them: with a test table, it was learnt on training."""
+    return rounds if test is None else [replace(p, masked=p.fresh or p.masked) for p in rounds]
+
+
 def _given(masked: Masked, test: Table) -> Round:
-    """A round whose test records come from another table: the mask never saw them."""
+    """A round whose test records come from another table, which the release never saw."""
     prepared = masked.prepared
     test = masked.further(test, prepared.roles.released)
     if prepared.roles.class_ is not None:
@@ -166,19 +180,35 @@ def _given(masked: Masked, test: Table) -> Round:
         if told is not None and not told.any():
             raise InputError(f'no row has a value of "{goal.name}", the class', where=test.name)
         test = test if told is None else test.take(told)
-    sides = (masked.view(), for_classifiers(test, masked.recodings))
-    return Round((prepared.cleaned, test), sides, sides)  # learnt on the training records alone
+    alone = (masked.view(), for_classifiers(test, masked.recodings))
+    return Round((prepared.cleaned, test), _learnt_on_both(prepared, test) or alone, alone)
+
+
+def _learnt_on_both(prepared: Prepared, test: Table) -> Sides | None:
+    """Both tables masked as one release of all their records would; None if there is none."""
+    nobody = np.zeros(test.rows, dtype=np.uint8)
+    columns = {}
+    for name, column in prepared.table.columns.items():
+        absent = Column(name, nobody, pa.nulls(1, pa.large_string()))  # dropped columns may be
+        columns[name] = stacked(column, test.columns.get(name, absent))
+    both = replace(prepared.table, columns=columns, rows=prepared.table.rows + test.rows)
+    return _masked_alike(both, prepared, (prepared.cleaned, test))
 
 
 def _learnt_on(prepared: Prepared, part: Any) -> Sides | None:
     """Both parts masked as a release of the training part alone would; None if there is none."""
+    sides = (prepared.cleaned.take(part), prepared.cleaned.take(~part))
+    return _masked_alike(prepared.table.take(part), prepared, sides)
+
+
+def _masked_alike(source: Table, prepared: Prepared, sides: Sides) -> Sides | None:
+    """Training and test records masked by the cuts of a release of `source`."""
     try:
-        known = prepare(prepared.table.take(part), prepared.policy, prepared.reading)
+        known = prepare(source, prepared.policy, prepared.reading)
         recodings = search(known, Watch(), max_steps=None, deadline=None).recodings
-        shown = for_classifiers(prepared.cleaned, recodings)
+        return for_classifiers(sides[0], recodings), for_classifiers(sides[1], recodings)
     except (Unsatisfiable, InputError):  # too few records for the promise, or other kinds of value
         return None
-    return shown.take(part), shown.take(~part)
 
 
 def _classification(

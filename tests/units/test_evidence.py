@@ -827,6 +827,30 @@ def test_a_mask_learnt_on_training_never_sees_the_test_records() -> None:
     assert alone.cuts != release.cuts  # or the test could not fail
 
 
+def test_a_given_test_table_is_masked_with_the_training_table_and_without() -> None:
+    rng = random.Random(7)
+
+    def drawn(rows: int) -> pa.Table:
+        jobs = [rng.choice("abcdef") for _ in range(rows)]
+        told = ["yn"[(j in "abc") ^ (rng.random() < 0.2)] for j in jobs]
+        return pa.table({"J": jobs, "Name": [str(i) for i in range(rows)], "C": told})
+
+    train, test = drawn(90), drawn(60)
+    policy = {"class": "C", "drop": ["Name"], "anonymity": [{"over": ["J"], "k": 16}]}
+    release = pipeline.release(train, policy)
+    both = pipeline.release(pa.concat_tables([train, test]), policy)
+    assert both.cuts != release.cuts  # or the test could not fail
+    found = evaluate(
+        train, release.table, policy, test=test.drop_columns(["Name"]), classifiers=["tree"]
+    )
+    assert found.classification is not None
+    told = found.classification["classifiers"]["tree"]
+    for name, cuts in (("AE", both.recodings), ("learnt_on_training", release.recodings)):
+        sides = [for_classifiers(pipeline.read(t)[0], cuts) for t in (train, test)]
+        wrong = mistakes(release.prepared, (sides[0], sides[1]), ["J"], "C")
+        assert told[name] == pytest.approx(wrong / 60, abs=1e-6)
+
+
 def test_an_attack_tells_before_from_after_and_knows_all_that_promises_assume() -> None:
     """Only both columns together give the illness away; all of it is masked afterwards."""
     known = [(a, b) for a in "01" for b in "01"] * 15

@@ -19,14 +19,13 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from reticent.evidence.aligned import Masked, recoded
 from reticent.evidence.study import Round, majority, mistakes
 from reticent.privacy.promises import Anonymity, Confidence, Promise
 from reticent.table.collapse import Codes, distinct
-from reticent.table.schema import Column, Table, recode
+from reticent.table.schema import Column, Table, stacked
 
 
 def attacks(masked: Masked, register: Table | None, rounds: Sequence[Round]) -> dict[str, Any]:
@@ -176,21 +175,11 @@ def _fitting(
 ) -> NDArray[np.int64]:
     """How many people of a register fit each group; never fewer than its own."""
     rows = len(group_of)
-    both, counts = _groups([_joined(a, b) for a, b in zip(known, register, strict=True)])
+    both, counts = _groups([stacked(a, b) for a, b in zip(known, register, strict=True)])
     fitting = np.bincount(both[rows:], minlength=len(counts))
     found = np.zeros(len(sizes), np.int64)
     found[group_of] = fitting[both[:rows]]
     return np.maximum(found, sizes)
-
-
-def _joined(first: Column, second: Column) -> Column:
-    """The cells of two columns below each other."""
-    texts = [*first.texts(), *second.texts()]
-    at = {text: code for code, text in enumerate(dict.fromkeys(texts))}
-    to = np.array([at[text] for text in texts])
-    codes = np.concatenate([to[first.codes], to[len(first.values) :][second.codes]])
-    whole = Column(first.name, codes.astype(np.uint32), pa.array(list(at), pa.large_string()))
-    return recode(whole, range(len(at)), whole.values)
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,6 +151,26 @@ def recode(column: Column, mapping: Sequence[int] | NDArray[Any], values: pa.Arr
     return Column(column.name, to.astype(smallest(max(len(values), 1)))[column.codes], values)
 
 
+def stacked(first: Column, second: Column) -> Column:
+    """The cells of two columns below each other, as their texts.
+
+    >>> stacked(encode("A", pa.array(["x", None])), encode("A", pa.array(["y", "x"]))).cells()
+    ... # doctest: +ELLIPSIS
+    <pyarrow.lib.StringArray object at ...>
+    [
+      "x",
+      null,
+      "y",
+      "x"
+    ]
+    """
+    texts = [*first.texts(), *second.texts()]
+    at = {text: code for code, text in enumerate(dict.fromkeys(texts))}
+    to = np.array([at[text] for text in texts], dtype=smallest(max(len(at), 1)))
+    codes = np.concatenate([to[first.codes], to[len(first.values) :][second.codes]])
+    return Column(first.name, codes, pa.array(list(at), pa.large_string()))
+
+
 def trimmed(column: Column) -> Column:
     """The column with blanks around its texts stripped."""
     if not _is_text(column.values.type):
