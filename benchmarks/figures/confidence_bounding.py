@@ -84,17 +84,22 @@ def suppressed(job: Job) -> Suppressed:
     data = DATA_SETS[name]()
     table = data.table.select([*data.categorical, CLASS])
     over = [column for column in data.categorical if column not in sensitive]
-    secret = {column: data.rarest_half(column) for column in sensitive}
-    promises = sum(map(len, secret.values()))
+    promises = sum(len(data.rarest_half(column)) for column in sensitive)
     found, kept = [], 0
     for at_most in LEVELS[name]:
-        bound = {column: keepable(data, column, secret[column], at_most) for column in secret}
-        bound = {column: values for column, values in bound.items() if values}
+        bound = bounds(data, sensitive, at_most)
         view = shown(bounded(table, [over], bound, at_most)) if bound else unmasked(data)
         found.append(errors(data, view, data.categorical, classifier))
         kept += sum(map(len, bound.values()))
     asked = promises * len(LEVELS[name])
     return Suppressed(mean(found), asked, asked - kept)
+
+
+def bounds(data: DataSet, sensitive: Names, at_most: str) -> dict[str, list[str]]:
+    """The values of each attribute that can be promised to be hard to infer."""
+    asked = {column: data.rarest_half(column) for column in sensitive}
+    kept = {column: keepable(data, column, values, at_most) for column, values in asked.items()}
+    return {column: values for column, values in kept.items() if values}
 
 
 def keepable(data: DataSet, column: str, values: list[str], at_most: str) -> list[str]:

@@ -12,6 +12,7 @@ import adult_generalized
 import attribute_ranking
 import confidence_bounding
 import credit_anonymity
+import deviations
 import genetic_algorithm
 import inference_counts
 import scalability
@@ -22,7 +23,8 @@ from experiment import RESULTS, Claim
 
 EXPERIMENTS = (
     adult_anonymity, adult_generalized, taxonomy_choice, attribute_ranking, several_templates,
-    credit_anonymity, confidence_bounding, inference_counts, genetic_algorithm, scalability,
+    credit_anonymity, confidence_bounding, deviations, inference_counts, genetic_algorithm,
+    scalability,
 )  # fmt: skip
 HEADS = ("experiment", "paper", "ours", "within?", "J48 on the same data")
 
