@@ -110,7 +110,9 @@ class Goal(Record):
         Utility | Callable[..., float] | None,
         WithJsonSchema({"enum": ["classification", "distortion", "discernibility"]}),
     ] = Field(default=None, description="Default: classification with a class, else distortion.")
-    score: Literal["paper"] = Field(default="paper", description="How candidates are ranked.")
+    score: Literal["conditional", "paper"] = Field(
+        default="paper", description="How candidates are ranked."
+    )
     search: Literal["greedy"] = Field(default="greedy", description="How cuts are searched.")
 
 

@@ -180,7 +180,10 @@ class Search:
             else:
                 sensitive = prepared.sensitive_marks(promise)
                 self.measures.append(LargestConfidence(promise, self.cuts, attributes, sensitive))
-        self.goal = Goal(self.cuts, prepared.policy.utility, *(prepared.classes or ()))
+        goal = prepared.policy.goal
+        self.goal = Goal(
+            self.cuts, prepared.policy.utility, *(prepared.classes or ()), score=goal.score
+        )
         self.steps: list[Step] = []
 
     def begin(self, watch: Watch) -> None:

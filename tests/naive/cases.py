@@ -21,6 +21,7 @@ class Case:
     templates: list[Template]
     cls: str | None
     utility: str
+    score: str = "paper"
 
 
 def random_case(rng: random.Random) -> Case:

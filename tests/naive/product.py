@@ -39,7 +39,7 @@ def policy_of(
 
 def case_policy(case: Case, **more: Any) -> Policy:
     """Say a whole case as a policy."""
-    goal = {"utility": case.utility}
+    goal = {"utility": case.utility, "score": case.score, "search": "greedy"}
     return policy_of(case.attrs, case.templates, cls=case.cls, goal=goal, **more)
 
 

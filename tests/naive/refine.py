@@ -206,6 +206,37 @@ def discernibility(rows: list[Row], labels: list[Labels]) -> int:
     return sum(len(group) ** 2 for group in groups(rows, labels, labels[0]))
 
 
+def units(factors: Iterable[int]) -> int:
+    """The logarithm of a product in bits, counted in 2**-20ths of a bit."""
+    return round(sum(math.log2(factor) for factor in factors) * 2**20)
+
+
+def class_bits(rows: list[Row], labels: list[Labels], cls: str) -> int:
+    """What it takes to tell the class of each record of each group, learning from those before.
+
+    The i-th record of a class among n so far is told with chance (i + 1) / (n + classes).
+    """
+    classes = len({row[cls] for row in rows})
+    total = 0
+    for group in groups(rows, labels, labels[0]):
+        total += units(n + classes for n in range(len(group)))
+        for count in Counter(row[cls] for row in group).values():
+            total -= units(i + 1 for i in range(count))
+    return total
+
+
+def share(attr: Attr, part: Part, rows: list[Row], marker: str) -> float:
+    """The share of the whole range that a value of a continuous attribute covers."""
+    if part.label == marker or part.kids:
+        return 1.0
+    if part.span is None:  # missing
+        return 0.0
+    present = [row[attr.name] for row in rows if row[attr.name] is not None]
+    edges = attr.intervals or attr.bounds or (min(present), max(present))
+    low, high = edges[0], edges[-1]
+    return (part.span[1] - part.span[0]) / (high - low) if high > low else 0.0
+
+
 def sensitive_values(template: Conf, rows: list[Row]) -> set[tuple[str, str]]:
     """Return the (column, value) pairs that a template protects, with "*" expanded."""
     pairs: set[tuple[str, str]] = set()
@@ -270,6 +301,7 @@ def refine(
     *,
     cls: str | None,
     utility: str = "classification",
+    score: str = "paper",
     marker: str = "*",
 ) -> Result:
     """Perform the valid and beneficial refinement of highest score until there is none."""
@@ -294,6 +326,17 @@ def refine(
                 loss = Fraction(before - after if isinstance(t, Anon) else after - before)
                 losses.append(loss / most if both_kinds and isinstance(t, Anon) else loss)
         return float(sum(losses) / len(losses))
+
+    def bits_lost(name: str, then: list[int | Fraction]) -> float:
+        """Return the mean over the templates that hold the attribute of the factor, in bits."""
+        losses = []
+        for t, before, after in zip(search, now, then, strict=True):
+            if name in t.over and isinstance(t, Anon):
+                losses.append(math.log2(before) - math.log2(after))
+            elif name in t.over:  # a confidence of nothing counts as that of half a record
+                least = 1 / (2 * len(rows))
+                losses.append(math.log2(max(after, least)) - math.log2(max(before, least)))
+        return sum(losses) / len(losses)
 
     steps: list[dict[str, Any]] = []
     stopped: dict[tuple[str, str], dict[str, Any]] = {}
@@ -322,15 +365,33 @@ def refine(
                         continue  # not valid
                     if target is not None:
                         worth = gain(rows, attr, part, into, target)
+                        if score == "conditional":
+                            bits = class_bits(rows, labels, target)
+                            bits -= class_bits(rows, labels_then, target)
+                            worth = bits / 2**20 / len(rows) if bits > 0 else worth * 1e-6
+                    elif (
+                        score == "conditional"
+                        and attr.mask == "discretize"
+                        and (utility == "distortion")
+                    ):  # a finer interval is worth what it gives up of the range
+                        before = share(attr, part, rows, marker)
+                        worth = sum(
+                            len(records(rows, attr, p)) * (before - share(attr, p, rows, marker))
+                            for p in into
+                        )
                     elif utility == "distortion":  # what stays suppressed gets no more specific
                         finer = into[:1] if attr.mask == "suppress" else into
                         worth = float(sum(len(records(rows, attr, p)) for p in finer))
                     else:
-                        before = discernibility(rows, labels)
-                        worth = float(before - discernibility(rows, labels_then))
-                    loss = privacy_loss(attr.name, then)
-                    score = worth / (loss + 1)
-                    if best is None or better(score, best[0]["score"]):
+                        squares = discernibility(rows, labels)
+                        worth = float(squares - discernibility(rows, labels_then))
+                    if score == "conditional":
+                        loss = bits_lost(attr.name, then)
+                        rank = worth / (loss + 0.1)
+                    else:
+                        loss = privacy_loss(attr.name, then)
+                        rank = worth / (loss + 1)
+                    if best is None or better(rank, best[0]["score"]):
                         step: dict[str, Any] = {
                             "step": len(steps) + 1,
                             "attribute": attr.name,
@@ -338,7 +399,7 @@ def refine(
                             "into": [p.label for p in into],
                             "info_gain": worth,
                             "privacy_loss": loss,
-                            "score": score,
+                            "score": rank,
                             "templates": then,
                         }
                         best = step, state_then, then

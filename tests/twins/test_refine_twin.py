@@ -1,6 +1,7 @@
 """The engine against its naive twin: equal step for step, number for number, label for label."""
 
 import random
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -14,7 +15,7 @@ from reticent import Release, Unsatisfiable, release
 def in_policy_order(case: Case) -> Case:
     """The product lists anonymity before confidence; the order of values in a trace follows."""
     ordered = sorted(case.templates, key=lambda t: not isinstance(t, Anon))
-    return Case(case.rows, case.attrs, ordered, case.cls, case.utility)
+    return replace(case, templates=ordered)
 
 
 def released(case: Case) -> Release:
@@ -25,7 +26,10 @@ def compare(case: Case) -> int:
     """Run both; returns the number of steps, or -1 where both find the policy infeasible."""
     case = in_policy_order(case)
     try:
-        expected = refine(case.rows, case.attrs, case.templates, cls=case.cls, utility=case.utility)
+        expected = refine(
+            case.rows, case.attrs, case.templates,
+            cls=case.cls, utility=case.utility, score=case.score,
+        )  # fmt: skip
     except Infeasible:
         with pytest.raises(Unsatisfiable):
             released(case)
@@ -48,6 +52,10 @@ def compare(case: Case) -> int:
     return len(steps)
 
 
+def conditional(case: Case) -> Case:
+    return replace(case, score="conditional")
+
+
 def compare_stops(found: Release, expected: Result) -> None:
     """Both rule out the same refinements, after the same step, for the same reason."""
     assert {
@@ -64,10 +72,23 @@ def test_engine_equals_twin(seed: int) -> None:
         compare(random_case(random.Random(seed + offset)))
 
 
+@pytest.mark.parametrize("seed", range(10_000, 10_160, 20))
+def test_engine_equals_twin_given_all_that_is_shown(seed: int) -> None:
+    for offset in range(20):
+        compare(conditional(random_case(random.Random(seed + offset))))
+
+
 def test_two_threads_find_what_one_finds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("reticent.refine.measures.TWO_THREADS", 0)
     for seed in range(5000, 5060):
         compare(random_case(random.Random(seed)))
+        compare(conditional(random_case(random.Random(seed))))
+
+
+def test_long_products_are_computed_as_well_as_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reticent.refine.measures._REMEMBERED", 3)
+    for seed in range(7000, 7060):
+        compare(conditional(random_case(random.Random(seed))))
 
 
 def test_rows_too_wide_to_collapse_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,7 +100,8 @@ def test_rows_too_wide_to_collapse_give_the_same(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(1000, 3000, 200))
 def test_engine_equals_twin_on_many_more(seed: int) -> None:
-    steps = [compare(random_case(random.Random(seed + offset))) for offset in range(200)]
+    cases = [random_case(random.Random(seed + offset)) for offset in range(200)]
+    steps = [compare(case) for case in cases + [conditional(case) for case in cases[:50]]]
     assert max(steps) > 5  # the cases are not all trivial
 
 

@@ -12,6 +12,11 @@ Source: Fung 2007, chapters 4 and 5 (algorithms TDR and TDD); Wang, Fung, Yu 200
     InfoGain(v)     Goal.gains           from class counts only
     PrivLoss(v)     mean of Measure.loss over the promises about v's column
 
+The score "conditional" has the same form: the gain given all that is shown (see `scores`), over the
+mean loss in bits (`Measure.bits`) + 0.1. A factor says better than a difference what a loss means
+for the steps to come: 200 records fewer are nothing to a smallest group of 10,000 and the end of
+one of 210.
+
 Cost: a reveal touches the rows that showed the revealed value, once per other column that still
 has a candidate there; everything else is counts. Over a run that is O(n · m · h · m) for n distinct
 rows, m columns and mean depth h.
@@ -40,9 +45,10 @@ from numpy.typing import NDArray
 from reticent.refine import kernels
 from reticent.refine.cuts import Cuts
 from reticent.refine.measures import Measure
-from reticent.refine.scores import Floats, Goal
+from reticent.refine.scores import Floats, Goal, Score
 
 Choose = Callable[[NDArray[np.int64], Floats], int]
+_FREE: dict[Score, float] = {"paper": 1.0, "conditional": 0.1}  # keeps free steps from infinity
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +67,7 @@ class Step:
 
 def begin(cuts: Cuts, measures: Sequence[Measure], goal: Goal) -> Losses:
     """Offer the beneficial refinements of the most masked table, and measure each."""
-    losses = Losses(cuts, measures)
+    losses = Losses(cuts, measures, goal.score)
     goal.begin()
     for measure in measures:
         measure.begin()
@@ -85,7 +91,7 @@ def refine(
     choose = choose or highest_score
     while len(slots := candidates(cuts, measures)):
         gains, loss = goal.gains(slots), losses(slots)
-        scores = gains / (loss + 1)
+        scores = gains / (loss + losses.free)
         winner = choose(slots, scores)
         slot = int(slots[winner])
         goal.forget(slot)
@@ -127,8 +133,10 @@ def candidates(cuts: Cuts, measures: Sequence[Measure]) -> NDArray[np.int64]:
 class Losses:
     """PrivLoss: the mean loss over the promises whose `over` holds the candidate's column."""
 
-    def __init__(self, cuts: Cuts, measures: Sequence[Measure]) -> None:
+    def __init__(self, cuts: Cuts, measures: Sequence[Measure], score: Score = "paper") -> None:
         self.measures = measures
+        self.in_bits = score == "conditional"
+        self.free = _FREE[score]
         self.offset = cuts.offset
         kinds = {measure.promise.kind for measure in measures}
         self.units = [
@@ -142,7 +150,7 @@ class Losses:
         """The loss of each candidate."""
         total = np.zeros(len(slots))
         for measure, unit in zip(self.measures, self.units, strict=True):
-            total += measure.loss(slots) / unit
+            total += measure.bits(slots) if self.in_bits else measure.loss(slots) / unit
         attributes = np.searchsorted(self.offset, slots, side="right") - 1
         mean: Floats = total / self.about[attributes]
         return mean

@@ -23,10 +23,13 @@ threads may share the groups of a step between them.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from reticent.compiling import compiled
 
+UNITS = 2**20  # of a bit
 _BLOCK = 512  # rows whose columns are counted together: they stay in the first-level cache
 
 
@@ -252,6 +255,84 @@ def scan_squares(
                         drops[slot] += sign * 2 * size * (total - size)
                     else:
                         drops[node] -= sign * size * size
+            start = end
+
+
+@compiled
+def _bits(known, first, n):
+    """log2 of first · (first + 1) · … with n factors, in UNITS; the short ones are known."""
+    if n < len(known):
+        return known[n]
+    return round((math.lgamma(n + first) - math.lgamma(first)) / math.log(2) * UNITS)
+
+
+@compiled
+def scan_code(
+    rows, words, weights, marks, end_of, spare_words, spare_weights, spare_marks,
+    width, starts, split, column, current, children, live, lows, highs, bottoms,
+    tally, touched, inside, begins, sums, whole_bits, classes, class_bits, one, sign, drops,
+):  # fmt: skip
+    """Add (or take back) the bits that each candidate would save in telling every record's class.
+
+    Marks are classes, from 1. Telling those of a group takes bits(records) - Σ bits(records of a
+    class); see `measures.ClassBits`.
+    """
+    none = len(tally) - 1
+    picked = np.empty(width, dtype=np.int64)
+    for whole in starts:
+        beyond = end_of[whole]
+        if split:
+            _split(
+                rows, words, weights, marks, end_of, spare_words, spare_weights, spare_marks,
+                whole, column, current, tally, touched,
+            )  # fmt: skip
+        start = whole
+        while start < beyond:
+            end = end_of[start]
+            count = _live_columns(rows, start, column, False, current, live, picked)
+            total = _count_parts(rows, weights, start, end, picked, count, children, tally)
+            tally[none] = 0
+            runs = _runs_of_marks(weights, marks, start, end, begins, sums)
+            told = _bits(whole_bits, classes, total)
+            for r in range(runs):
+                told -= _bits(class_bits, one, sums[r])
+            for p in range(count):
+                j = picked[p]
+                node = current[rows[start, j]]
+                bottom = bottoms[node]
+                if not bottom:
+                    drops[node] += sign * told
+                by_rows = highs[node] - lows[node] > end - start
+                first, last = (start, end) if by_rows else (lows[node], highs[node])
+                for i in range(first, last):
+                    slot = children[rows[i, j]] if by_rows else i
+                    size = tally[slot]
+                    if size == 0:
+                        continue
+                    tally[slot] = 0
+                    part = _bits(whole_bits, classes, size)
+                    if bottom:
+                        rest = _bits(whole_bits, classes, total - size)
+                        drops[slot] += sign * (_bits(whole_bits, classes, total) - part - rest)
+                    else:
+                        drops[node] -= sign * part
+                for r in range(runs):
+                    for i in range(begins[r], begins[r + 1]):
+                        inside[children[rows[i, j]]] += weights[i]
+                    inside[none] = 0
+                    for i in range(begins[r], begins[r + 1]):
+                        slot = children[rows[i, j]]
+                        size = inside[slot]
+                        if size == 0:
+                            continue
+                        inside[slot] = 0
+                        part = _bits(class_bits, one, size)
+                        if bottom:
+                            rest = _bits(class_bits, one, sums[r] - size)
+                            every = _bits(class_bits, one, sums[r])
+                            drops[slot] += sign * (part + rest - every)
+                        else:
+                            drops[node] += sign * part
             start = end
 
 

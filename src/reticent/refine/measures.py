@@ -33,6 +33,7 @@ from reticent.table.collapse import Codes, Distinct, distinct, fit_one_word
 
 Slots = NDArray[np.int64]
 _UNSEEN = np.iinfo(np.int64).max
+_REMEMBERED = 1 << 16  # logarithms of longer products are computed
 TWO_THREADS = 50_000  # rows in a step from which on a second thread pays
 
 
@@ -68,6 +69,9 @@ class Measure(Protocol):
 
     def loss(self, slots: Slots) -> NDArray[np.float64]:
         """How much each candidate would take away from it; never negative."""
+
+    def bits(self, slots: Slots) -> NDArray[np.float64]:
+        """The same as a factor, in bits: 1 halves the smallest group or doubles a confidence."""
 
     def forecast(self, slots: Slots) -> Forecast:
         """What candidates would make of it; of those ruled out, as it was when they were."""
@@ -203,6 +207,12 @@ class SmallestGroup:
         """A(X) - A_v(X)."""
         return np.maximum(self.value - self.smallest[slots], 0).astype(np.float64)
 
+    def bits(self, slots: Slots) -> NDArray[np.float64]:
+        """log2 of A(X) / A_v(X)."""
+        after = np.minimum(self.smallest[slots], self.value)
+        bits: NDArray[np.float64] = np.log2(self.value) - np.log2(after, dtype=np.float64)
+        return bits
+
     def forecast(self, slots: Slots) -> Forecast:
         """A_v(X), exact wherever it is too small."""
         return Forecast(~self.valid(slots), self.smallest[slots])
@@ -284,8 +294,8 @@ class LargestConfidence:
         sizes = (slots, slots, slots, marks, marks, slots)
         self.scratch = [[np.zeros(n, dtype=np.int64) for n in sizes] for _ in range(2)]
         self.value = max(map(_largest_share, self.parts))
-        records = int(self.parts[0].weights.sum(dtype=np.int64))
-        self.small = records < 2**31
+        self.records = int(self.parts[0].weights.sum(dtype=np.int64))
+        self.small = self.records < 2**31
 
     def holds(self, promise: Promise | None = None) -> bool:
         """Whether no confidence is too large now."""
@@ -308,6 +318,14 @@ class LargestConfidence:
     def loss(self, slots: Slots) -> NDArray[np.float64]:
         """C_v(X) - C(X)."""
         return np.maximum(self.over[slots] / self.under[slots] - float(self.value), 0.0)
+
+    def bits(self, slots: Slots) -> NDArray[np.float64]:
+        """log2 of C_v(X) / C(X); a confidence that was 0 counts as that of half a record."""
+        least = 1 / (2 * self.records)
+        after = np.maximum(self.over[slots] / self.under[slots], least)
+        before = np.maximum(float(self.value), least)
+        bits: NDArray[np.float64] = np.maximum(np.log2(after) - np.log2(before), 0.0)
+        return bits
 
     def forecast(self, slots: Slots) -> Forecast:
         """C_v(X), exact wherever it is too large."""
@@ -358,13 +376,17 @@ def _largest_share(groups: Groups) -> Fraction:
     return Fraction(int(per_mark[1:].max()), int(per_mark.sum()))
 
 
-class SquaredGroups:
-    """Discernibility: the sum of squared group sizes over all masked columns together."""
+class Joint:
+    """What each candidate would take off a sum over the groups of all masked columns together.
 
-    def __init__(self, cuts: Cuts) -> None:
-        self.groups = Groups(cuts, range(len(cuts.domains)))
+    Unlike a promise's extreme, a sum changes with every group, so what a group contributes is taken
+    back before it is split. All is whole numbers: nothing is left over, whatever the order.
+    """
+
+    def __init__(self, cuts: Cuts, marks: Codes | None = None, mark_count: int = 0) -> None:
+        self.groups = Groups(cuts, range(len(cuts.domains)), marks, mark_count)
         self.drops = np.zeros(cuts.none + 1, dtype=np.int64)
-        self.scratch = (_Scratch(cuts.none + 1), _Scratch(cuts.none + 1))
+        self.saved = 0  # taken off so far
 
     def begin(self) -> None:
         """Count the parts of every candidate."""
@@ -372,6 +394,7 @@ class SquaredGroups:
 
     def forget(self, slot: int) -> None:
         """Take back what the groups that a candidate touches contribute, before it is refined."""
+        self.saved += int(self.drops[slot])
         self.groups.touch(slot)
         self._scan(-1, split=False)
 
@@ -387,16 +410,64 @@ class SquaredGroups:
         found = [self.drops, *(np.zeros_like(self.drops) for _ in shares[1:])]
         _together(
             [
-                partial(
-                    kernels.scan_squares,
-                    *self.groups.scan(starts, split=split),
-                    scratch.tally,
-                    scratch.touched,
-                    sign,
-                    drops,
-                )
-                for scratch, starts, drops in zip(self.scratch, shares, found, strict=False)
+                partial(self._count, self.groups.scan(starts, split=split), thread, sign, drops)
+                for thread, (starts, drops) in enumerate(zip(shares, found, strict=True))
             ]
         )
         for other in found[1:]:
             self.drops += other
+
+    def _count(
+        self, scan: tuple[Any, ...], thread: int, sign: int, drops: NDArray[np.int64]
+    ) -> None:
+        raise NotImplementedError
+
+
+class SquaredGroups(Joint):
+    """Discernibility: the sum of squared group sizes."""
+
+    def __init__(self, cuts: Cuts) -> None:
+        super().__init__(cuts)
+        self.scratch = (_Scratch(cuts.none + 1), _Scratch(cuts.none + 1))
+
+    def _count(
+        self, scan: tuple[Any, ...], thread: int, sign: int, drops: NDArray[np.int64]
+    ) -> None:
+        scratch = self.scratch[thread]
+        kernels.scan_squares(*scan, scratch.tally, scratch.touched, sign, drops)
+
+
+class ClassBits(Joint):
+    """The bits it takes to tell the class of every record to somebody who sees its group.
+
+    The classes of a group are told one by one, each in -log2 p bits for a chance p that starts out
+    alike for all classes and learns from those told already: (so many of this class so far + 1) /
+    (so many so far + how many classes there are). A group that is split must be learnt anew in
+    each part, which costs bits: a split pays only if its parts really differ. So the sum says
+    how well records to come can be told, and not only those at hand (Rissanen 1984).
+    """
+
+    def __init__(self, cuts: Cuts, classes: Codes, class_count: int) -> None:
+        super().__init__(cuts, np.asarray(classes) + 1, class_count)
+        slots, marks = cuts.none + 1, class_count + 2
+        sizes = (slots, slots, slots, marks, marks)  # tally, touched, inside, begins, sums
+        self.scratch = [[np.zeros(n, dtype=np.int64) for n in sizes] for _ in range(2)]
+        records = int(self.groups.weights.sum(dtype=np.int64))
+        self.whole = (_rising_bits(class_count, records), class_count)
+        self.each = (_rising_bits(1, records), 1)
+
+    def _count(
+        self, scan: tuple[Any, ...], thread: int, sign: int, drops: NDArray[np.int64]
+    ) -> None:
+        kernels.scan_code(*scan, *self.scratch[thread], *self.whole, *self.each, sign, drops)
+
+
+def _rising_bits(first: int, count: int) -> NDArray[np.int64]:
+    """log2 of first · (first + 1) · …, for up to `count` factors or as many as are worth a table.
+
+    >>> (_rising_bits(1, 4) / kernels.UNITS).round(3)
+    array([0.   , 0.   , 1.   , 2.585, 4.585])
+    """
+    factors = first + np.arange(min(count, _REMEMBERED), dtype=np.float64)
+    bits = np.concatenate([[0.0], np.cumsum(np.log2(factors))])
+    return np.round(bits * kernels.UNITS).astype(np.int64)

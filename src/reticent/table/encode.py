@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -71,6 +72,29 @@ class Domain:
         if high == len(points):
             return f"[{label(start)},{label(self.ends[1])}]"
         return f"[{label(start)},{label(points[high])})"
+
+    def share(self, node: Node) -> float:
+        """The share of the whole range that a node of a continuous column covers.
+
+        The marker above "missing" and the full interval tells nothing and covers it all; "missing"
+        hides nothing and covers none.
+        """
+        if self.ends is None or node.label == self.marker:
+            return 1.0
+        assert self.scale is not None
+        points = self.scale.points
+        if node.label == MISSING:
+            return 0.0
+        if self.bins and node.children:
+            return 1.0
+        if self.bins:
+            edges = {self.bin_label(i): pair for i, pair in enumerate(pairwise(self.bins))}
+            low, high = edges[node.label]
+        else:
+            low = self.ends[0] if node.low == 0 else points[node.low]
+            high = self.ends[1] if node.high >= len(points) else points[node.high]
+        whole = self.ends[1] - self.ends[0]
+        return float((high - low) / whole) if whole else 0.0
 
     def bin_label(self, i: int) -> str:
         """Print the fixed bin number `i`."""
