@@ -17,6 +17,7 @@ SRC = Path(reticent.__file__).parent
 MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "compiling": set(),
+    "watching": set(),
     "table": {"errors"},
     "privacy": {"errors", "table"},  # the verifier lives here: it never sees an engine
     "policy": {"errors", "table", "privacy"},
@@ -30,23 +31,25 @@ MAY_IMPORT: dict[str, set[str]] = {
     "sample": {"errors", "table"},
     "pipeline": {
         "errors", "policy", "table", "privacy", "refine", "prepare", "report", "folder",
-        "searching", "evidence",
+        "leaving", "searching", "evidence", "watching",
     },
     "searching": {"errors", "privacy", "refine", "report"},
+    "exploring": {"evidence", "prepare", "refine", "searching", "watching"},
+    "leaving": {"errors", "evidence", "exploring", "prepare", "privacy", "searching"},
     "evidence": {"errors", "policy", "prepare", "privacy", "table", "trees"},
     "sweeping": {
         "errors", "evidence", "folder", "pages", "pipeline", "policy", "prepare", "privacy",
-        "searching", "table",
+        "leaving", "searching", "table", "watching",
     },
     "evaluating": {
-        "errors", "evidence", "folder", "pipeline", "policy", "prepare", "privacy", "searching",
-        "table",
+        "errors", "evidence", "folder", "pipeline", "policy", "prepare", "privacy", "leaving",
+        "table", "watching",
     },
     "workshop": {"errors", "pipeline", "table", "drafting", "sample"},
     "sklearn": {"errors", "policy", "pipeline", "table", "prepare", "trees"},
     "front": {
         "errors", "policy", "pipeline", "workshop", "evaluating", "sweeping", "privacy",
-        "report", "table", "refine",
+        "report", "table", "refine", "watching",
     },
 }  # fmt: skip
 

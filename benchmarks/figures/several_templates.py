@@ -20,10 +20,11 @@ from datasets import ADULT, adult
 from experiment import Claim, Kept, anonymized, each, error, run, shown
 from reticent.evidence.aligned import Masked
 from reticent.pages.charts import Series
-from reticent.pipeline import Release, Watch
+from reticent.pipeline import Release
 from reticent.refine.engine import highest_score
 from reticent.searching import Search
 from reticent.table.schema import Table
+from reticent.watching import Watch
 
 K = 100
 REQUIREMENTS = 30

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from reticent.errors import Unsatisfiable as Unsatisfiable
     from reticent.evaluating import evaluate as evaluate
     from reticent.pipeline import Release as Release
-    from reticent.pipeline import Watch as Watch
     from reticent.pipeline import apply as apply
     from reticent.pipeline import release as release
     from reticent.pipeline import risk as risk
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from reticent.policy import Policy as Policy
     from reticent.sweeping import sweep as sweep
     from reticent.table.files import Reading as Reading
+    from reticent.watching import Watch as Watch
     from reticent.workshop import draft as draft
 
 __version__ = "0.1.0"
@@ -44,7 +44,7 @@ _HOME = {
     "Release": "reticent.pipeline",
     "ReticentError": "reticent.errors",
     "Unsatisfiable": "reticent.errors",
-    "Watch": "reticent.pipeline",
+    "Watch": "reticent.watching",
     "apply": "reticent.pipeline",
     "draft": "reticent.workshop",
     "evaluate": "reticent.evaluating",

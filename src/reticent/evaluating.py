@@ -18,11 +18,11 @@ from reticent.evidence.aligned import Masked, aligned, for_classifiers
 from reticent.evidence.attack import attacks
 from reticent.evidence.loss import losses
 from reticent.evidence.study import Round, Sides, divided, errors, majority
-from reticent.pipeline import Watch
+from reticent.leaving import find_leaving_out
 from reticent.prepare import Prepared, prepare
-from reticent.searching import search
 from reticent.table.files import Reading
 from reticent.table.schema import Column, Table, stacked
+from reticent.watching import Watch
 
 if TYPE_CHECKING:
     from reticent.policy import Policy
@@ -205,7 +205,7 @@ def _masked_alike(source: Table, prepared: Prepared, sides: Sides) -> Sides | No
     """Training and test records masked by the cuts of a release of `source`."""
     try:
         known = prepare(source, prepared.policy, prepared.reading)
-        recodings = search(known, Watch(), max_steps=None, deadline=None).recodings
+        recodings = find_leaving_out(known, Watch())[1].recodings
         return for_classifiers(sides[0], recodings), for_classifiers(sides[1], recodings)
     except (Unsatisfiable, InputError):  # too few records for the promise, or other kinds of value
         return None

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -20,8 +20,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reticent.errors import Broken, InputError
+from reticent.watching import Watch
 
 if TYPE_CHECKING:
+    from reticent.leaving import LeftOut
     from reticent.policy import Policy
     from reticent.prepare import Prepared
     from reticent.privacy.risk import Exposure
@@ -42,16 +44,6 @@ _OTHER_FORMATS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
-    """How a flow tells its caller how far it is, and hears that it should stop."""
-
-    stage: Callable[[str], None] = lambda name: None
-    step: Callable[[int, Sequence[int | Fraction]], None] = lambda number, values: None
-    stop: Callable[[], bool] = lambda: False
-    started: Callable[[], None] = lambda: None  # from here on, stopping still gives a release
-
-
-@dataclass(frozen=True, slots=True)
 class Release:
     """A masked table, how it came about, and the verifier's word on it."""
 
@@ -65,6 +57,8 @@ class Release:
     stopped_early: bool
     seconds: dict[str, float]
     limits: Limits = field(repr=False)  # why nothing more was revealed
+    found: Found = field(repr=False)  # the search's own word, with the cuts that it passed over
+    left_out: LeftOut | None = field(repr=False)  # records that the policy lets go
     table: Any = field(default=None, repr=False)  # the released rows, in the kind that came in
     output: str | None = None
     # How well a classifier learns from it: errors by name (see `pages.public`), or the reason why
@@ -129,6 +123,7 @@ def release(
     trace: str | Path | None = None,
     max_steps: int | None = None,
     time_limit: float | None = None,
+    search_time: float | None = None,
     watch: Watch | None = None,
 ) -> Release:
     """Mask a table so that it keeps every promise of the policy and no cut could be finer.
@@ -154,8 +149,8 @@ def release(
             table = parsed.table()
             del parsed, coming  # four times the size of the codes taken from it
         with clock.stage("encode"):
+            from reticent.leaving import find_leaving_out
             from reticent.prepare import prepare
-            from reticent.searching import search
 
             prepared = prepare(table, policy, reading)
             _give_back_memory()
@@ -163,11 +158,14 @@ def release(
         beside.submit(_load_verifier)
         with clock.stage("refine"):
             deadline = None if time_limit is None else begun + time_limit
-            found = search(prepared, watch, max_steps=max_steps, deadline=deadline)
+            prepared, found, left_out = find_leaving_out(
+                prepared, watch, max_steps=max_steps, deadline=deadline, search_time=search_time
+            )
         exposed = before.result()
     return publish(
-        prepared, found, exposed, data, kind, clock, output=output, force=force, trace=trace
-    )
+        prepared, found, exposed, data, kind, clock,
+        left_out=left_out, output=output, force=force, trace=trace,
+    )  # fmt: skip
 
 
 def publish(
@@ -178,6 +176,7 @@ def publish(
     kind: str,
     clock: Clock,
     *,
+    left_out: LeftOut | None = None,
     output: str | Path | None = None,
     force: bool = False,
     trace: str | Path | None = None,
@@ -190,9 +189,9 @@ def publish(
     masked = partial(
         Release, prepared, sheet, found.steps, found.recodings, before,
         implied=found.implied, stopped_early=found.stopped_early, seconds=clock.seconds,
-        limits=found.limits,
+        limits=found.limits, found=found, left_out=left_out,
     )  # fmt: skip
-    publishing = _Publishing(prepared, sheet, hidden, found.values, clock)
+    publishing = _Publishing(prepared, sheet, hidden, found.values, left_out, clock)
     with ExitStack() as both:  # output and trace appear together, or neither does
         tracing = whole_file(Path(trace), force=force, private=True) if trace else nullcontext()
         trace_path = both.enter_context(tracing)
@@ -375,6 +374,7 @@ class _Publishing:
     sheet: Sheet
     hidden: Any  # columns that are counted but not published, row by row
     values: Mapping[int, int | Fraction]  # what the engine makes of the promises
+    left_out: LeftOut | None
     clock: Clock
 
     def as_frame(self, data: Any, kind: str) -> dict[str, Any]:
@@ -422,7 +422,7 @@ class _Publishing:
 
     def _proven(self, proof: Proof) -> Proof:
         agreed = all(proof.findings[i].value == value for i, value in self.values.items())
-        complete = not proof.unchecked and proof.rows == self.prepared.table.rows
+        complete = not proof.unchecked and proof.rows == self._rows_due()
         if not (proof.holds and complete and agreed):
             raise Broken(
                 "the verifier refused the masked table, so nothing was written",
@@ -430,6 +430,14 @@ class _Publishing:
                 do="please report it, with the policy but without the data.",
             )
         return proof
+
+    def _rows_due(self) -> int:
+        """How many rows must be there: all, but for those that may be left out, if so many may."""
+        if self.left_out is None:
+            return self.prepared.table.rows
+        rows = self.left_out.before.table.rows
+        most = self.prepared.policy.suppress_records * rows
+        return rows - self.left_out.count if self.left_out.count <= most else -1
 
 
 def _text_of(sheet: Sheet) -> Any:

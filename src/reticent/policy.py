@@ -27,11 +27,20 @@ from pydantic import (
     PrivateAttr,
     ValidationError,
     WithJsonSchema,
+    field_validator,
     model_validator,
 )
 
 from reticent.errors import InputError, Problem, did_you_mean, listed, quoted
-from reticent.privacy.promises import Anonymity, Cell, Confidence, Promise, Record, columns_of
+from reticent.privacy.promises import (
+    Anonymity,
+    Cell,
+    Confidence,
+    Promise,
+    Record,
+    Share,
+    columns_of,
+)
 from reticent.table import taxonomy
 from reticent.table.taxonomy import Taxonomy
 
@@ -113,7 +122,9 @@ class Goal(Record):
     score: Literal["conditional", "paper"] = Field(
         default="paper", description="How candidates are ranked."
     )
-    search: Literal["greedy"] = Field(default="greedy", description="How cuts are searched.")
+    search: Literal["thorough", "greedy"] = Field(
+        default="greedy", description="How cuts are searched."
+    )
 
 
 class Policy(Record):
@@ -153,12 +164,23 @@ class Policy(Record):
     order: Literal["sorted", "input"] = Field(
         default="sorted", description="Input order links released rows to their source."
     )
+    suppress_records: Share = Field(
+        default=Fraction(0),
+        description='The largest share of records that may be left out: 0.02 or "1/50".',
+    )
     attributes: dict[str, Attribute] = Field(default={}, description="How columns are masked.")
     anonymity: tuple[Anonymity, ...] = Field(default=(), description="Smallest groups allowed.")
     confidence: tuple[Confidence, ...] = Field(
         default=(), description="Largest confidences allowed."
     )
     goal: Goal = Goal()
+
+    @field_validator("suppress_records")
+    @classmethod
+    def _leaves_most(cls, share: Fraction) -> Fraction:
+        if share > Fraction(1, 2):
+            raise ValueError("at most half of all records may be left out")
+        return share
 
     _source: Path | None = PrivateAttr(default=None)
     _text: str | None = PrivateAttr(default=None)

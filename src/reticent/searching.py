@@ -16,14 +16,15 @@ from reticent.errors import Problem, Stopped, Unsatisfiable
 from reticent.privacy.promises import Anonymity
 
 if TYPE_CHECKING:
-    from reticent.pipeline import Watch
     from reticent.policy import Policy
     from reticent.prepare import Prepared
     from reticent.privacy.promises import Promise
     from reticent.refine.engine import Choose, Step
     from reticent.refine.limits import Limits
     from reticent.refine.measures import Forecast
+    from reticent.refine.scores import Score
     from reticent.table.recode import Recoding
+    from reticent.watching import Watch
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +37,11 @@ class Found:
     stopped_early: bool
     values: Mapping[int, int | Fraction]  # what the engine makes of each promise it kept
     limits: Limits  # why it went no further
-
-
-def search(
-    prepared: Prepared, watch: Watch, *, max_steps: int | None, deadline: float | None
-) -> Found:
-    """Search as far as the watch lets it, and keep what a release needs."""
-    engine = Search(prepared)
-    engine.begin(watch)
-    stopped = engine.run(watch, max_steps=max_steps, deadline=deadline)
-    return engine.found(stopped_early=stopped)
+    shown: tuple[Any, ...]  # what each leaf of each masked column is shown as: equal or not
+    worth: float  # of the cut; of two cuts of one table, the larger is better
+    error: float | None = None  # of a tree that learns from it, if that was looked at
+    rounds: int = 1  # how many searches it was chosen from
+    alternatives: tuple[Found, ...] = ()  # clearly different cuts that were found as well
 
 
 def search_together(
@@ -56,7 +52,7 @@ def search_together(
     What a step gains and costs depends on no threshold; a threshold only forbids steps. So all of
     them go the same way until the loosest takes a step that another may not take or, with that
     choice gone, would not take. From there the others go on from a copy. Every result is what
-    `search` finds under that policy alone (test_sweep_laws).
+    a greedy search finds under that policy alone (test_sweep_laws).
     """
     waiting = list(_starts(prepared, policies, watch))
     while waiting:
@@ -161,9 +157,20 @@ class _Riding:
 class Search:
     """The engine, set up for one prepared table."""
 
-    def __init__(self, prepared: Prepared) -> None:
+    def __init__(
+        self,
+        prepared: Prepared,
+        *,
+        score: Score | None = None,
+        measured: bool = False,
+        may_lose: int = 0,
+    ) -> None:
+        """`score`: another than the policy's; `measured`: say what the cut is worth in the end.
+
+        `may_lose`: so many records need not be in groups that are large enough.
+        """
         from reticent.refine.cuts import Cuts
-        from reticent.refine.measures import LargestConfidence, SmallestGroup
+        from reticent.refine.measures import LargestConfidence, LeavingOut, SmallestGroup
         from reticent.refine.scores import Goal
 
         self.prepared = prepared
@@ -180,10 +187,15 @@ class Search:
             else:
                 sensitive = prepared.sensitive_marks(promise)
                 self.measures.append(LargestConfidence(promise, self.cuts, attributes, sensitive))
-        goal = prepared.policy.goal
+        self.may_lose = may_lose
+        if may_lose:
+            groups = [m for m in self.measures if isinstance(m, SmallestGroup)]
+            others = [m for m in self.measures if not isinstance(m, SmallestGroup)]
+            self.measures = [LeavingOut(groups, may_lose), *others]
         self.goal = Goal(
-            self.cuts, prepared.policy.utility, *(prepared.classes or ()), score=goal.score
-        )
+            self.cuts, prepared.policy.utility, *(prepared.classes or ()),
+            score=score or prepared.policy.goal.score, measured=measured,
+        )  # fmt: skip
         self.steps: list[Step] = []
 
     def begin(self, watch: Watch) -> None:
@@ -216,13 +228,18 @@ class Search:
             self.steps.append(step)
             watch.step(step.number, step.values)
 
-    def copy_for(self, rider: _Rider) -> Search:
-        """The search as it stands, to go on under a stricter policy."""
+    def copy(self) -> Search:
+        """The search as it stands, to go on from here twice."""
         twin = copy(self)
-        twin.prepared = replace(self.prepared, policy=rider.policy)
         parts = (self.cuts, self.measures, self.goal, self.losses)
         twin.cuts, twin.measures, twin.goal, twin.losses = deepcopy(parts)
         twin.steps = list(self.steps)
+        return twin
+
+    def copy_for(self, rider: _Rider) -> Search:
+        """The search as it stands, to go on under a stricter policy."""
+        twin = self.copy()
+        twin.prepared = replace(self.prepared, policy=rider.policy)
         for measure, promise in zip(twin.measures, rider.promises, strict=True):
             measure.promise = promise
         for slots, reveals, told in rider.stops:
@@ -238,11 +255,15 @@ class Search:
         from reticent.refine.limits import Limits
 
         kept = [i for i in range(len(self.prepared.policy.promises)) if i not in self.implied]
-        values = {i: measure.value for i, measure in zip(kept, self.measures, strict=True)}
+        values = {}
+        if not self.may_lose:  # else it is another table that keeps the promises
+            values = {i: measure.value for i, measure in zip(kept, self.measures, strict=True)}
         limits = Limits(self.cuts, self.measures)
+        shown = tuple(self.cuts.labels(attribute)[0] for attribute in range(len(self.cuts.domains)))
         return Found(
-            tuple(self.steps), self.recodings(), self.implied, stopped_early, values, limits
-        )
+            tuple(self.steps), self.recodings(), self.implied, stopped_early, values, limits,
+            shown, self.goal.worth,
+        )  # fmt: skip
 
     def refuse_infeasible(self) -> None:
         """Say which promises even the most masked table breaks."""

@@ -30,7 +30,8 @@ from reticent.evidence import classify, study
 from reticent.evidence.aligned import Masked
 from reticent.evidence.attack import linked_by
 from reticent.evidence.loss import losses
-from reticent.pipeline import Clock, Watch
+from reticent.leaving import LeftOut, find_leaving_out
+from reticent.pipeline import Clock
 from reticent.prepare import Prepared, prepare
 from reticent.privacy.promises import as_fraction
 from reticent.searching import Found, search_together
@@ -43,6 +44,7 @@ from reticent.table.output import (
     whole_file,
     write_text,
 )
+from reticent.watching import Watch
 
 if TYPE_CHECKING:
     from reticent.policy import Policy
@@ -114,8 +116,8 @@ def sweep(
     """Release a table under each of several thresholds, and measure every release.
 
     `k` replaces the k of every anonymity template, `at_most` that of every confidence template.
-    One search serves all thresholds for as long as they go the same way. The same call goes on
-    where an earlier one was interrupted; `force` begins anew.
+    One greedy search serves all thresholds for as long as they go the same way. The same call
+    goes on where an earlier one was interrupted; `force` begins anew.
     """
     watch = watch or Watch()
     policy = pipeline.policy_of(policy)
@@ -134,12 +136,12 @@ def sweep(
     clock = Clock(watch)
     watch.stage("refine")
     try:
-        for at, found in search_together(prepared, [p.policy for p in waiting], watch):
+        for at, asked, found, left_out in _searches(prepared, [p.policy for p in waiting], watch):
             point = waiting[at]
             watch.stage(f"{point.name}, {len(state.done) + 1} of {len(points)}")
             if isinstance(found, Found):
                 state.begin()  # not before there is something to write
-            record = _released(point, found, prepared, data, place, measuring, clock)
+            record = _released(point, asked, found, left_out, data, place, measuring, clock)
             state.keep(point.name, record)
             watch.stage("refine")
     except (Stopped, KeyboardInterrupt):
@@ -233,10 +235,36 @@ def _fingerprint(
 # --- one point -----------------------------------------------------------------------------------
 
 
+def _searches(
+    prepared: Prepared, policies: Sequence[Policy], watch: Watch
+) -> Iterator[tuple[int, Prepared, Found | Unsatisfiable, LeftOut | None]]:
+    """What is found under each policy, and the records it is about.
+
+    Greedy searches share their way; a thorough one chooses its own under each threshold.
+    """
+    if not policies:
+        return
+    if policies[0].goal.search == "greedy" and not policies[0].suppress_records:
+        for at, result in search_together(prepared, policies, watch):
+            yield at, replace(prepared, policy=policies[at]), result, None
+        return
+    for at, policy in enumerate(policies):
+        asked = replace(prepared, policy=policy)
+        try:
+            asked, found, left_out = find_leaving_out(asked, watch)
+        except Unsatisfiable as broken:
+            yield at, asked, broken, None
+            continue
+        if watch.stop():  # what was found in haste is not what the same command would find
+            raise Stopped("stopped between two releases")
+        yield at, asked, found, left_out
+
+
 def _released(
     point: Point,
+    asked: Prepared,
     found: Found | Unsatisfiable,
-    prepared: Prepared,
+    left_out: LeftOut | None,
     data: Any,
     place: Path,
     measuring: _Measuring,
@@ -246,14 +274,16 @@ def _released(
     record: dict[str, Any] = {"threshold": _plain(point.threshold)}
     if isinstance(found, Unsatisfiable):
         return record | {"infeasible": found.text()}
-    asked = replace(prepared, policy=point.policy)
+    everybody = left_out.before if left_out else asked
     # A release that stands here without its line in the state is whole, but was never measured.
     release = pipeline.publish(
-        asked, found, pipeline.exposures(asked, worst=20), data, "file", clock,
-        output=place / point.name, force=True,
+        asked, found, pipeline.exposures(everybody, worst=20), data, "file", clock,
+        left_out=left_out, output=place / point.name, force=True,
     )  # fmt: skip
     kept = [finding.value for finding in release.proof.findings]
     record |= {"kept": [_plain(value) for value in kept], "steps": len(release.steps)}
+    if left_out:
+        record |= {"left_out": left_out.count}
     return record | measuring(asked, release)
 
 
@@ -309,7 +339,8 @@ class _Measuring:
         }
         if self.test is None:
             return record
-        part = study.divided(masked, self.test)
+        test = self.test[~release.left_out.rows] if release.left_out else self.test
+        part = study.divided(masked, test)
         errors = {}
         for name in self.used:
             rate = study.rates(prepared, [part], name, seed=self.seed, only=("masked",))

@@ -25,11 +25,11 @@ from reticent import InputError, Policy, pipeline
 from reticent.errors import Unsatisfiable
 from reticent.evidence.aligned import Masked, aligned
 from reticent.evidence.loss import losses
-from reticent.pipeline import Watch
+from reticent.exploring import find
 from reticent.prepare import Prepared, prepare
-from reticent.searching import search
 from reticent.table.files import Reading
 from reticent.table.schema import Table
+from reticent.watching import Watch
 
 # --- the same case in other clothes --------------------------------------------------------------
 
@@ -120,7 +120,7 @@ def a_release(rng: random.Random, style: str) -> tuple[Case, Prepared, Masked]:
         prepared = prepare(pipeline.read(table)[0], policy, reading)
         most = rng.choice([None, rng.randint(0, 8)])
         try:
-            found = search(prepared, Watch(), max_steps=most, deadline=None)
+            found = find(prepared, Watch(), max_steps=most)
         except Unsatisfiable:
             continue
         return case, prepared, Masked.of(prepared, found.recodings)

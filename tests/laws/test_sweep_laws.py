@@ -13,10 +13,12 @@ from naive.cases import Case, random_case
 from naive.product import case_policy, table_of
 from naive.refine import Anon, Conf
 from reticent.errors import InputError, Unsatisfiable
-from reticent.pipeline import Watch, read
+from reticent.exploring import find
+from reticent.pipeline import read
 from reticent.policy import Policy
 from reticent.prepare import prepare
-from reticent.searching import Found, search, search_together
+from reticent.searching import Found, search_together
+from reticent.watching import Watch
 
 
 def ladder(case: Case, kind: type, rng: random.Random) -> list[Policy]:
@@ -52,9 +54,7 @@ def told(found: Found) -> tuple[Any, ...]:
 
 def alone(prepared: Any, policy: Policy) -> tuple[Any, ...] | str:
     try:
-        return told(
-            search(replace(prepared, policy=policy), Watch(), max_steps=None, deadline=None)
-        )
+        return told(find(replace(prepared, policy=policy), Watch()))
     except Unsatisfiable as error:
         return error.text()
 

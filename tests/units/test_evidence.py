@@ -30,11 +30,11 @@ from reticent.evidence.attack import attacks, inference, linkage
 from reticent.evidence.classify import as_numbers, predictions, splits
 from reticent.evidence.loss import discernibility, distortion, hidden, losses
 from reticent.evidence.study import Round, divided, errors, majority, mistakes, rates, utility
-from reticent.pipeline import Watch
+from reticent.exploring import find
 from reticent.prepare import Prepared, prepare
-from reticent.searching import search
 from reticent.table.recode import Interval, Recoding
 from reticent.table.schema import Column, Table, encode
+from reticent.watching import Watch
 
 NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
 
@@ -69,7 +69,7 @@ def random_releases(count: int, *, seed: int = 0) -> Iterator[tuple[Case, Masked
         )
         try:
             most = rng.choice([None, rng.randint(0, 6)])
-            found = search(prepared, Watch(), max_steps=most, deadline=None)
+            found = find(prepared, Watch(), max_steps=most)
         except Unsatisfiable:
             continue
         masked = Masked.of(prepared, found.recodings)

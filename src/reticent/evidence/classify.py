@@ -53,7 +53,7 @@ def coded(
     pairs = [(train.columns[name], test.columns[name]) for name in columns]
     pairs = [pair for pair in pairs if _present(pair[0])]  # else there is nothing to learn from
     features = tuple(
-        Feature.of(known, number=_are_numbers(known, asked, format), **format)
+        Feature.of(known, number=are_numbers([known, asked], **format), **format)
         for known, asked in pairs
     )
     goal = Feature.of(train.columns[target], number=False)
@@ -67,9 +67,9 @@ def coded(
     )
 
 
-def _are_numbers(known: Column, asked: Column, format: Mapping[str, Any]) -> bool:
-    """Whether both parts of a column hold numbers or times; one odd cell makes all of it text."""
-    present = [column for column in (known, asked) if _present(column)]
+def are_numbers(parts: Sequence[Column], **format: Any) -> bool:
+    """Whether all parts of a column hold numbers or times; one odd cell makes all of it text."""
+    present = [column for column in parts if _present(column)]
     kinds = {kind_of(column, **format) for column in present}
     if len(kinds) != 1 or kinds & {"text", "boolean"}:
         return False

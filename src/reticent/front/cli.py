@@ -23,8 +23,8 @@ from reticent import __version__
 from reticent.errors import InputError, ReticentError, Stopped
 
 if TYPE_CHECKING:
-    from reticent.pipeline import Watch
     from reticent.table.files import Reading
+    from reticent.watching import Watch
 
 app = typer.Typer(
     help="Share data about people without sharing what must stay private.",
@@ -202,7 +202,7 @@ _STOPPING = "writing the release so far. Press Ctrl-C again to write nothing."
 @contextmanager
 def _watching(say: Say, *, stoppable: bool = True, stopping: str = _STOPPING) -> Iterator[Watch]:
     """Progress on a terminal, and Ctrl-C: once to stop and write, twice to stop at once."""
-    from reticent.pipeline import Watch
+    from reticent.watching import Watch
 
     state = {"started": False, "stop": False, "stage": ""}
 

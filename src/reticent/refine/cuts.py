@@ -71,6 +71,17 @@ class Cuts:
         """The column a slot belongs to."""
         return int(np.searchsorted(self.offset, slot, side="right")) - 1
 
+    def slot_of(self, name: str, label: str) -> int:
+        """The slot of a value that a column shows, or could disclose; -1 if there is none."""
+        names = [domain.name for domain in self.domains]
+        attribute = names.index(name)
+        first, bottom = self.span(attribute)
+        domain = self.domains[attribute]
+        if domain.root is None:
+            return first + domain.leaves.index(label) if label in domain.leaves else -1
+        shown = (s for s, node in self.shown.items() if first <= s < bottom and node.label == label)
+        return next(shown, -1)
+
     def candidates(self) -> NDArray[np.int64]:
         """The live candidates, in tie order."""
         return np.flatnonzero(self.live & ~self.bottoms)

@@ -63,6 +63,7 @@ class Step:
     privacy_loss: float
     score: float
     values: tuple[int | Fraction, ...]  # each measure's value after the step
+    slot: int = -1  # the candidate, as `Cuts` knows it
 
 
 def begin(cuts: Cuts, measures: Sequence[Measure], goal: Goal) -> Losses:
@@ -95,15 +96,17 @@ def refine(
         winner = choose(slots, scores)
         slot = int(slots[winner])
         goal.forget(slot)
+        about = [m for m in measures if cuts.attribute_of(slot) in m.attributes]
+        for measure in about:
+            measure.forget(slot)
         reveal = cuts.reveal(slot)
         goal.reveal(reveal)
-        for measure in measures:
-            if reveal.attribute in measure.attributes:
-                measure.reveal(reveal)
+        for measure in about:
+            measure.reveal(reveal)
         yield Step(
             cuts.reveals, cuts.domains[reveal.attribute].name, reveal.label, reveal.into,
             float(gains[winner]), float(loss[winner]), float(scores[winner]),
-            tuple(measure.value for measure in measures),
+            tuple(measure.value for measure in measures), slot,
         )  # fmt: skip
 
 

@@ -417,6 +417,74 @@ def scan_distinct(
 
 
 @compiled
+def scan_lost(
+    rows, words, weights, marks, end_of, spare_words, spare_weights, spare_marks,
+    width, starts, split, column, current, children, live, lows, highs, bottoms,
+    tally, touched, held, alone, latest, records, run, sign, least, lost, smallest,
+):  # fmt: skip
+    """Add (or take back) the records that each candidate would leave in parts that are too small.
+
+    A part is too small below `least` records or, where rows carry marks, distinct marks. The
+    records of a group that is too small are lost already. `smallest` is lowered to the smallest
+    part that is not lost. Returns the run reached, as `scan_distinct` does.
+    """
+    none = len(tally) - 1
+    marked = len(marks) > 0
+    picked = np.empty(width, dtype=np.int64)
+    for whole in starts:
+        beyond = end_of[whole]
+        if split:
+            _split(
+                rows, words, weights, marks, end_of, spare_words, spare_weights, spare_marks,
+                whole, column, current, tally, touched,
+            )  # fmt: skip
+        start = whole
+        while start < beyond:
+            end = end_of[start]
+            count = _live_columns(rows, start, column, False, current, live, picked)
+            total = _count_parts(rows, weights, start, end, picked, count, children, records)
+            records[none] = 0
+            for p in range(count):
+                j = picked[p]
+                node = current[rows[start, j]]
+                size_of_all = total
+                if marked:
+                    size_of_all, run = _count_marks(
+                        rows, marks, start, end, j, children, tally, held, alone, latest, run
+                    )
+                by_rows = highs[node] - lows[node] > end - start
+                first, last = (start, end) if by_rows else (lows[node], highs[node])
+                for i in range(first, last):
+                    slot = children[rows[i, j]] if by_rows else i
+                    inside = records[slot]
+                    if inside == 0:
+                        continue
+                    size = tally[slot] if marked else inside
+                    rest = size_of_all - (alone[slot] if marked else inside)
+                    records[slot] = 0
+                    held[slot] = 0
+                    tally[slot] = 0
+                    alone[slot] = 0
+                    if size_of_all < least:
+                        continue
+                    target = slot if bottoms[node] else node
+                    if size < least:
+                        lost[target] += sign * inside
+                    elif size < smallest[target]:
+                        smallest[target] = size
+                    if bottoms[node] and inside < total:
+                        if rest < least:
+                            lost[target] += sign * (total - inside)
+                        elif rest < smallest[target]:
+                            smallest[target] = rest
+                held[none] = 0
+                tally[none] = 0
+                alone[none] = 0
+            start = end
+    return run
+
+
+@compiled
 def _raise_to(over, under, at, part, whole):
     """Raise the fraction over[at] / under[at] to part / whole if that is larger; exact."""
     if part * under[at] > over[at] * whole:

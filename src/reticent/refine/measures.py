@@ -16,7 +16,7 @@ candidate that breaks a promise once breaks it for good (the promise is anti-mon
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
@@ -61,6 +61,10 @@ class Measure(Protocol):
     def value(self) -> int | Fraction:
         """The promise's value on the table as shown now."""
 
+    @property
+    def cells(self) -> int:
+        """How much there is to count: collapsed rows times columns."""
+
     def holds(self, promise: Promise | None = None) -> bool:
         """Whether the table as shown now keeps it, or the same with another threshold."""
 
@@ -81,6 +85,9 @@ class Measure(Protocol):
 
     def begin(self) -> None:
         """Look at every candidate for the first time."""
+
+    def forget(self, slot: int) -> None:
+        """Hear that a candidate is about to be refined."""
 
     def reveal(self, reveal: Reveal) -> None:
         """Hear of a refinement that `cuts` already shows."""
@@ -128,6 +135,11 @@ class Groups:
     def words(self) -> NDArray[np.uint64]:
         """The same rows as whole words: a view that a copied search must not copy apart."""
         return self.rows.view(np.uint64)
+
+    @property
+    def cells(self) -> int:
+        """How much there is to count: rows times columns."""
+        return len(self.rows) * len(self.attributes)
 
     def touch(self, slot: int, reveal: Reveal | None = None) -> None:
         """Find the groups that showed a value: before it is refined, or just after its reveal."""
@@ -191,6 +203,11 @@ class SmallestGroup:
         kind = _MarkScratch if of else _Scratch
         self.scratch = (kind(cuts.none + 1), kind(cuts.none + 1))
 
+    @property
+    def cells(self) -> int:
+        """How much there is to count."""
+        return self.groups.cells
+
     def holds(self, promise: Promise | None = None) -> bool:
         """Whether the smallest group is large enough now."""
         asked = promise or self.promise
@@ -224,6 +241,9 @@ class SmallestGroup:
     def begin(self) -> None:
         """Count the parts of every candidate."""
         self._scan(split=False)
+
+    def forget(self, slot: int) -> None:
+        """Nothing to take back: a smallest part stays one."""
 
     def reveal(self, reveal: Reveal) -> None:
         """Split groups, and count the parts of candidates in them."""
@@ -297,6 +317,11 @@ class LargestConfidence:
         self.records = int(self.parts[0].weights.sum(dtype=np.int64))
         self.small = self.records < 2**31
 
+    @property
+    def cells(self) -> int:
+        """How much there is to count."""
+        return sum(groups.cells for groups in self.parts)
+
     def holds(self, promise: Promise | None = None) -> bool:
         """Whether no confidence is too large now."""
         asked = promise or self.promise
@@ -341,6 +366,9 @@ class LargestConfidence:
         for groups in self.parts:
             self._scan(groups, split=False)
 
+    def forget(self, slot: int) -> None:
+        """Nothing to take back: a largest confidence stays one."""
+
     def reveal(self, reveal: Reveal) -> None:
         """Split groups, and count the parts of candidates in them."""
         after = Fraction(int(self.over[reveal.slot]), int(self.under[reveal.slot]))
@@ -376,6 +404,100 @@ def _largest_share(groups: Groups) -> Fraction:
     return Fraction(int(per_mark[1:].max()), int(per_mark.sum()))
 
 
+class LeavingOut:
+    """Anonymity promises together, if some records may be left out for their sake.
+
+    A record in a group that is too small will be left out, and no refinement brings it back, so
+    that what is lost only grows: a candidate that loses too many loses too many for good. A record
+    in small groups of two promises counts twice, and what leaving it out does to the groups of the
+    other promise is not seen here: who is left out in the end is told by recounting
+    (`reticent.leaving`).
+    """
+
+    def __init__(self, measures: Sequence[SmallestGroup], most: int) -> None:
+        self.measures = list(measures)
+        self.promise = measures[0].promise
+        self.attributes = frozenset[int]().union(*(m.attributes for m in measures))
+        self.most = most
+        self.gone = 0
+        slots = len(measures[0].smallest)
+        self.lost = [np.zeros(slots, dtype=np.int64) for _ in measures]
+        self.scratch = [np.zeros(slots, dtype=np.int64) for _ in range(6)]
+        self.run = 0
+
+    @property
+    def value(self) -> int:
+        """The smallest group that is not lost, of all promises."""
+        return min(measure.value for measure in self.measures)
+
+    @property
+    def cells(self) -> int:
+        """How much there is to count."""
+        return sum(measure.cells for measure in self.measures)
+
+    def holds(self, promise: Promise | None = None) -> bool:
+        """Whether every promise holds while everything is masked."""
+        return all(measure.holds() for measure in self.measures)
+
+    def valid(self, slots: Slots, promise: Promise | None = None) -> NDArray[np.bool_]:
+        """Which candidates lose few enough."""
+        return np.asarray(sum(lost[slots] for lost in self.lost) + self.gone <= self.most)
+
+    def loss(self, slots: Slots) -> NDArray[np.float64]:
+        """The mean of what each promise loses besides those that are left out."""
+        return np.asarray(sum(measure.loss(slots) for measure in self.measures)) / len(self.lost)
+
+    def bits(self, slots: Slots) -> NDArray[np.float64]:
+        """The same as a factor."""
+        return np.asarray(sum(measure.bits(slots) for measure in self.measures)) / len(self.lost)
+
+    def forecast(self, slots: Slots) -> Forecast:
+        """Smallest groups, though it is not they that rule a candidate out."""
+        return Forecast(~self.valid(slots), self.measures[0].smallest[slots])
+
+    def recall(self, slots: Slots, forecast: Forecast) -> None:
+        """Never asked: only searches under several thresholds go back."""
+        raise NotImplementedError
+
+    def begin(self) -> None:
+        """Count the parts of every candidate."""
+        for measure, lost in zip(self.measures, self.lost, strict=True):
+            self._scan(measure, lost, 1, split=False)
+
+    def forget(self, slot: int) -> None:
+        """Leave out what the candidate loses, and take back what its groups contribute."""
+        for measure, lost in self._about(slot):
+            self.gone += int(lost[slot])
+            measure.value = min(measure.value, int(measure.smallest[slot]))
+            measure.groups.touch(slot)
+            self._scan(measure, lost, -1, split=False)
+
+    def reveal(self, reveal: Reveal) -> None:
+        """Split groups, and count the parts of candidates in them."""
+        for measure, lost in self._about(reveal.slot):
+            if reveal.value < 0:
+                lost[list(reveal.parts)] = 0
+                measure.smallest[list(reveal.parts)] = _UNSEEN
+            measure.groups.touch(reveal.slot, reveal)
+            self._scan(measure, lost, 1, split=True)
+
+    def _about(self, slot: int) -> Iterator[tuple[SmallestGroup, NDArray[np.int64]]]:
+        attribute = self.measures[0].groups.cuts.attribute_of(slot)
+        for measure, lost in zip(self.measures, self.lost, strict=True):
+            if attribute in measure.attributes:
+                yield measure, lost
+
+    def _scan(
+        self, measure: SmallestGroup, lost: NDArray[np.int64], sign: int, *, split: bool
+    ) -> None:
+        groups = measure.groups
+        assert isinstance(measure.promise, Anonymity)
+        self.run = kernels.scan_lost(
+            *groups.scan(groups.starts[: groups.found], split=split), *self.scratch,
+            self.run, sign, measure.promise.k, lost, measure.smallest,
+        )  # fmt: skip
+
+
 class Joint:
     """What each candidate would take off a sum over the groups of all masked columns together.
 
@@ -386,6 +508,7 @@ class Joint:
     def __init__(self, cuts: Cuts, marks: Codes | None = None, mark_count: int = 0) -> None:
         self.groups = Groups(cuts, range(len(cuts.domains)), marks, mark_count)
         self.drops = np.zeros(cuts.none + 1, dtype=np.int64)
+        self.cells = self.groups.cells
         self.saved = 0  # taken off so far
 
     def begin(self) -> None:

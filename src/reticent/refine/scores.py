@@ -60,7 +60,9 @@ class Goal:
         class_count: int = 1,
         *,
         score: Score = "paper",
+        measured: bool = False,
     ) -> None:
+        """`measured`: keep count of `worth`, whatever the score."""
         self.cuts = cuts
         self.utility = utility
         self.score = score
@@ -81,10 +83,11 @@ class Goal:
         self.gain: Floats = np.zeros(slots)
         self.hidden: dict[int, Counts] = {}  # suppressed column → classes of its ⊥ records
         self.alike: dict[int, tuple[NDArray[np.int64], Counts]] = {}
+        self.gained = 0.0
         self.joint: Joint | None = None
         if utility == "discernibility":
             self.joint = SquaredGroups(cuts)
-        elif utility == "classification" and score == "conditional":
+        elif utility == "classification" and (measured or score == "conditional"):
             assert classes is not None
             self.joint = ClassBits(cuts, classes, class_count)
 
@@ -107,8 +110,14 @@ class Goal:
 
     def forget(self, slot: int) -> None:
         """Hear that a candidate is about to be refined."""
+        self.gained += float(self.gain[slot])
         if self.joint:
             self.joint.forget(slot)
+
+    @property
+    def worth(self) -> float:
+        """What all refinements together gained; of two cuts of a table, the larger is better."""
+        return self.gained if self.joint is None else float(self.joint.saved)
 
     def reveal(self, reveal: Reveal) -> None:
         """Offer and rate what a refinement opened."""
@@ -123,7 +132,7 @@ class Goal:
 
     def gains(self, slots: NDArray[np.int64]) -> Floats:
         """The utility of candidates."""
-        if self.joint is None:
+        if self.joint is None or (self.score == "paper" and self.utility == "classification"):
             return self.gain[slots]
         drops = self.joint.drops[slots].astype(np.float64)
         if self.utility == "discernibility":

@@ -47,6 +47,17 @@ def distinct(columns: Sequence[Codes], sizes: Sequence[int]) -> Distinct:
     return Distinct(tuple(column[order[starts]] for column in columns), counts)
 
 
+def ascending(columns: Sequence[Codes], sizes: Sequence[int]) -> NDArray[np.int64]:
+    """The order of rows by their codes, column by column from the left; equal rows in any order.
+
+    >>> ascending([np.array([1, 0, 1]), np.array([2, 3, 0])], [2, 4]).tolist()
+    [1, 2, 0]
+    """
+    bits = [max(int(size) - 1, 0).bit_length() for size in sizes]
+    runs = _words(bits)
+    return _order([_pack([columns[j] for j in run], [bits[j] for j in run]) for run in runs])
+
+
 def _order(words: Sequence[NDArray[Any]]) -> NDArray[np.int64]:
     """The order of rows by their words: by the first, and by the others only where it ties.
 

@@ -1,0 +1,277 @@
+"""Many maximal cuts instead of one: what ``search = "thorough"`` does.
+
+A greedy search never looks back: what its first steps spend is gone. So several searches are made,
+and the best cut of all is taken:
+
+1. as greedy does, under the policy's score, and under the other one;
+2. *give back*: the steps of the best cut so far but for those of one column, then on without that
+   column, and with it only when nothing else is left. Columns that cost most privacy come first;
+   of one that shows nothing yet, all steps come first instead;
+3. once no column is worth giving back: every column weighted at random, from a fixed seed, and
+   then again as in 2.
+
+Which cut is better is told by its worth (`Goal.worth`): bits saved in telling the class, squares,
+or records made more specific, whatever the utility. The one that is released is chosen among
+the best by how well a tree that learns from it tells records that it has not seen
+(`reticent.evidence.judge`). The greedy cut stays unless another errs less by two standard errors,
+or by one if its worth is higher, too: on small tables the fewest errors are mostly good luck.
+
+A number of rounds that depends on the table alone gives the same cut on every machine; a number of
+seconds need not. Two rounds run side by side, and count in their order.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from reticent.searching import Found, Search
+from reticent.watching import Watch
+
+if TYPE_CHECKING:
+    from reticent.prepare import Prepared
+    from reticent.refine.engine import Step
+    from reticent.refine.scores import Score
+
+_ROUNDS = 24
+_FEWEST_ROUNDS = 4
+_CELLS = 40_000_000  # of all rounds together: beyond, fewer rounds
+_FINALISTS = 4
+_FEWEST = 100  # records; with fewer, an error tells one cut from another by chance alone
+_FIRST_OF_ALL = 1e9
+_THE_OTHER: dict[str, Score] = {"paper": "conditional", "conditional": "paper"}
+
+
+def find(
+    prepared: Prepared,
+    watch: Watch,
+    *,
+    max_steps: int | None = None,
+    deadline: float | None = None,
+    search_time: float | None = None,
+    may_lose: int = 0,
+    way: Sequence[Step] = (),
+) -> Found:
+    """Search for a maximal cut as the policy says.
+
+    A search that may only make so many steps looks for no second way, and one that is stopped, or
+    reaches its deadline, gives what it has. `may_lose`: see `Search`. `way`: steps of another
+    search to make first, as far as they are there.
+    """
+    thorough = prepared.policy.goal.search == "thorough" and max_steps is None
+    origin = Search(prepared, measured=thorough, may_lose=may_lose)
+    origin.begin(watch)
+    first = origin.copy() if thorough else origin
+    guide = partial(_follow, [(step.attribute, step.value) for step in way], first)
+    if first.run(watch, max_steps=max_steps, deadline=deadline, choose=guide if way else None):
+        return first.found(stopped_early=True)
+    if not thorough or not first.steps:
+        return first.found()
+    return _Exploring(origin, watch, deadline, search_time).best(_trip(first))
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """A way to search: some candidates first, some columns last, others preferred."""
+
+    ahead: tuple[int, ...] = ()
+    last: int = -1
+    weights: Any = None
+    score: Score | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Trip:
+    """A maximal cut and how it was reached."""
+
+    found: Found
+    slots: tuple[int, ...]
+    lost: tuple[tuple[int, float], ...]  # columns and what each of their steps lost
+
+    @property
+    def telling(self) -> frozenset[int]:
+        """The columns that show anything."""
+        return frozenset(column for column, _ in self.lost)
+
+    @property
+    def worth(self) -> float:
+        """What it tells."""
+        return self.found.worth
+
+    def same(self, other: _Trip) -> bool:
+        """Whether both show the same."""
+        return all(map(np.array_equal, self.found.shown, other.found.shown))
+
+
+def _trip(search: Search) -> _Trip:
+    lost = ((search.cuts.attribute_of(step.slot), step.privacy_loss) for step in search.steps)
+    return _Trip(search.found(), tuple(step.slot for step in search.steps), tuple(lost))
+
+
+class _Exploring:
+    """Rounds of searches from one beginning."""
+
+    def __init__(
+        self, origin: Search, watch: Watch, deadline: float | None, search_time: float | None
+    ) -> None:
+        self.origin = origin
+        self.columns = len(origin.cuts.domains)
+        self.watch = watch
+        now = time.monotonic()
+        ends = [end for end in (deadline, now + search_time if search_time else None) if end]
+        self.end = min(ends, default=None)
+        self.rounds = None if search_time else _rounds(origin)
+        self.made = 1
+
+    def best(self, first: _Trip) -> Found:
+        """Explore, then let the best of what was found be judged."""
+        trips = [first]
+        with ThreadPoolExecutor(2) as pool:
+            plans = self._plans(trips)
+            while pair := list(islice(plans, self._left(2))):
+                for trip in pool.map(self._travel, pair):
+                    if trip is not None and not any(trip.same(known) for known in trips):
+                        trips.append(trip)
+                self.made += len(pair)
+                if self._over():
+                    break
+        if self.watch.stop():
+            return first.found
+        return self._chosen(first, trips[1:])
+
+    def _left(self, most: int) -> int:
+        return most if self.rounds is None else min(most, self.rounds - self.made)
+
+    def _over(self) -> bool:
+        late = self.end is not None and time.monotonic() >= self.end
+        return late or self.watch.stop()
+
+    def _plans(self, trips: list[_Trip]) -> Iterator[_Plan]:
+        """What to try next; knows what came out so far from `trips`."""
+        yield _Plan(score=_THE_OTHER[self.origin.goal.score])
+        again = 0
+        while True:
+            best = max(trips, key=lambda trip: trip.worth)
+            for column in self._dearest(best):
+                yield self._give_back(best, column)
+            if max(trip.worth for trip in trips) > best.worth:
+                continue
+            again += 1
+            weights = np.exp(np.random.default_rng([7, again]).normal(size=self.columns))
+            yield _Plan(weights=weights)
+
+    def _dearest(self, trip: _Trip) -> list[int]:
+        """The columns, those first whose steps lost most."""
+        lost = dict.fromkeys(range(self.columns), 0.0)
+        for column, loss in trip.lost:
+            lost[column] += loss
+        return sorted(lost, key=lambda column: (column not in trip.telling, -lost[column]))
+
+    def _give_back(self, trip: _Trip, column: int) -> _Plan:
+        if column not in trip.telling:
+            weights = np.ones(self.columns)
+            weights[column] = _FIRST_OF_ALL
+            return _Plan(weights=weights)
+        pairs = zip(trip.slots, trip.lost, strict=True)
+        return _Plan(ahead=tuple(slot for slot, (c, _) in pairs if c != column), last=column)
+
+    def _travel(self, plan: _Plan) -> _Trip | None:
+        """One search to its end; None if there was no time for it."""
+        if plan.score:
+            lose = self.origin.may_lose
+            search = Search(self.origin.prepared, score=plan.score, measured=True, may_lose=lose)
+            search.begin(Watch())
+        else:
+            search = self.origin.copy()
+        guide = partial(_choose, list(plan.ahead), plan, search.cuts.offset)
+        if search.run(Watch(stop=self.watch.stop), deadline=self.end, choose=guide):
+            return None
+        return _trip(search)
+
+    def _chosen(self, first: _Trip, others: list[_Trip]) -> Found:
+        """The cut to release, with the clearly different ones beside it."""
+        ranked = sorted(others, key=lambda trip: -trip.worth)
+        finalists = [first, *_different(first, ranked)]
+        if self.origin.prepared.classes is None or self.origin.prepared.table.rows < _FEWEST:
+            best = max(finalists, key=lambda trip: trip.worth)  # ties: the first
+            if self.origin.prepared.classes is not None:
+                best = first
+            named = {id(trip): trip.found for trip in finalists}
+        else:
+            best, named = _judged(self.origin.prepared, finalists)
+        others = [trip for trip in finalists if trip is not best]
+        rest = tuple(named[id(trip)] for trip in _different(best, others, 3))
+        return replace(named[id(best)], rounds=self.made, alternatives=rest)
+
+
+def _judged(prepared: Prepared, trips: Sequence[_Trip]) -> tuple[_Trip, dict[int, Found]]:
+    """The first, or the one with the fewest errors if it is clearly better; and all errors."""
+    from reticent.evidence.judge import Judge, clearly_fewer
+
+    judge = Judge(prepared)
+    with ThreadPoolExecutor(2) as pool:
+        wrong = list(pool.map(judge.wrong, [trip.found.shown for trip in trips]))
+    at = min(range(len(trips)), key=lambda i: int(wrong[i].sum()))
+    best = trips[at]
+    errors = 1 if best.worth > trips[0].worth else 2  # two signs need be less sure than one
+    if not clearly_fewer(wrong[at], wrong[0], errors=errors):
+        best = trips[0]
+    named = {
+        id(trip): replace(trip.found, error=float(told.mean()))
+        for trip, told in zip(trips, wrong, strict=True)
+    }
+    return best, named
+
+
+def _different(best: _Trip, ranked: Sequence[_Trip], most: int = _FINALISTS) -> list[_Trip]:
+    """Some trips: the first, and then those that let other columns tell something."""
+    chosen: list[_Trip] = []
+    for trip in ranked:
+        seen = {best.telling, *(other.telling for other in chosen)}
+        if trip is ranked[0] or trip.telling not in seen:
+            chosen.append(trip)
+    return chosen[:most]
+
+
+def _rounds(search: Search) -> int:
+    """How many rounds a table of this size gets."""
+    joint = search.goal.joint
+    cells = sum(measure.cells for measure in search.measures) + (joint.cells if joint else 0)
+    return max(_FEWEST_ROUNDS, min(_ROUNDS, _CELLS // max(int(cells), 1)))
+
+
+def _follow(way: list[tuple[str, str]], search: Search, slots: Any, scores: Any) -> int:
+    """The next step of another search's way, by name, or else the best."""
+    from reticent.refine.engine import highest_score
+
+    while way:
+        slot = search.cuts.slot_of(*way.pop(0))
+        at = int(np.searchsorted(slots, slot))
+        if at < len(slots) and slots[at] == slot:
+            return at
+    return highest_score(slots, scores)
+
+
+def _choose(ahead: list[int], plan: _Plan, offset: Any, slots: Any, scores: Any) -> int:
+    """The next candidate on a planned way."""
+    from reticent.refine.engine import highest_score
+
+    while ahead:
+        wanted = ahead.pop(0)
+        at = int(np.searchsorted(slots, wanted))
+        if at < len(slots) and slots[at] == wanted:
+            return at
+    columns = np.searchsorted(offset, slots, side="right") - 1
+    if plan.weights is not None:
+        scores = scores * plan.weights[columns]
+    early = np.flatnonzero(columns != plan.last)
+    if 0 < len(early) < len(slots):
+        return int(early[highest_score(slots[early], scores[early])])
+    return highest_score(slots, scores)

@@ -1,0 +1,190 @@
+"""Leaving a few records out, if the policy allows it and it pays.
+
+One rare person can keep a whole column from everybody. With ``suppress_records = 0.02`` up to 2 %
+of the records may be left out of the release, which is then an ordinary release of the others: all
+that is promised, searched and recounted is about them, as if the rest had never been there.
+
+1. Search with the promise relaxed: so many records may end in groups that are too small.
+2. Leave out whoever did, and whoever's group is too small without those, and so on.
+3. Release what is left: first along the way of 1, then as far as it goes.
+
+It pays if a tree that learns from what 1 shows errs clearly less (`reticent.evidence.judge`) than
+one that learns from the release with everybody; without a class, if more is told in all, though
+those left out tell nothing.
+
+Records are left out for the sake of anonymity promises only. To leave out those who hold a
+sensitive value, so that others look safe, would be to tell a lie about how frequent it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.errors import InputError, Unsatisfiable
+from reticent.exploring import find
+from reticent.prepare import Prepared, prepare
+from reticent.privacy.promises import Anonymity
+
+if TYPE_CHECKING:
+    from reticent.searching import Found
+    from reticent.watching import Watch
+
+Rows = NDArray[np.bool_]
+_ATTEMPTS = 4  # each with half the records of the one before
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Who was left out, and what the records were before: for the owner's eyes."""
+
+    rows: Rows
+    before: Prepared
+
+    @property
+    def count(self) -> int:
+        """How many."""
+        return int(self.rows.sum())
+
+
+def find_leaving_out(
+    prepared: Prepared, watch: Watch, **limits: Any
+) -> tuple[Prepared, Found, LeftOut | None]:
+    """Search, and leave out what may be and pays; the table of the release, and its cut.
+
+    `limits`: see `reticent.exploring.find`.
+    """
+    everybody = find(prepared, watch, **limits)
+    most = int(prepared.policy.suppress_records * prepared.table.rows)
+    promised = any(isinstance(promise, Anonymity) for promise in prepared.policy.promises)
+    if not (most and promised) or everybody.stopped_early or limits.get("max_steps") is not None:
+        return prepared, everybody, None
+    for _ in range(_ATTEMPTS):
+        relaxed = find(prepared, watch, **limits, may_lose=most)
+        out = stragglers(prepared, relaxed)
+        if relaxed.stopped_early or not out.any():
+            break
+        if out.sum() <= int(prepared.policy.suppress_records * prepared.table.rows):
+            found = _others(prepared, out, relaxed, watch, limits)
+            if found and _pays(prepared, everybody, relaxed, found[1], out):
+                return *found, LeftOut(out, prepared)
+            break
+        most //= 2  # those left out broke up groups of others
+        if not most:
+            break
+    return prepared, everybody, None
+
+
+def stragglers(prepared: Prepared, found: Found) -> Rows:
+    """The records in groups that are too small, and those that are once these are gone."""
+    columns = [
+        shown[domain.codes] for shown, domain in zip(found.shown, prepared.domains, strict=True)
+    ]
+    out = np.zeros(prepared.table.rows, dtype=bool)
+    promises = [p for p in prepared.policy.promises if isinstance(p, Anonymity)]
+    groups = [_numbered([columns[a] for a in prepared.attributes(p)]) for p in promises]
+    people = [prepared.of_marks(promise) for promise in promises]
+    while True:
+        small = out.copy()
+        for promise, group, marks in zip(promises, groups, people, strict=True):
+            small |= _sizes(group, out, marks[0] if marks else None)[group] < promise.k
+        if (small == out).all():
+            return out
+        out = small
+
+
+def _numbered(columns: list[Any]) -> NDArray[np.int64]:
+    """The group of every row, as a small number."""
+    number = columns[0].astype(np.int64)
+    for column in columns[1:]:
+        number = number * (int(column.max(initial=0)) + 1) + column
+        number = np.unique(number, return_inverse=True)[1].reshape(-1)
+    return np.unique(number, return_inverse=True)[1].reshape(-1)
+
+
+def _sizes(group: NDArray[np.int64], out: Rows, marks: Any) -> NDArray[np.int64]:
+    """How many records each group has without some, or how many different marks above 0."""
+    count = int(group.max(initial=0)) + 1
+    if marks is None:
+        return np.bincount(group[~out], minlength=count)
+    counted = ~out & (marks > 0)
+    pairs = np.unique(group[counted] * (int(marks.max()) + 1) + marks[counted])
+    return np.bincount(pairs // (int(marks.max()) + 1), minlength=count)
+
+
+def _others(
+    prepared: Prepared, out: Rows, relaxed: Found, watch: Watch, limits: dict[str, Any]
+) -> tuple[Prepared, Found] | None:
+    """The release of the other records; None if there is none."""
+    try:
+        rest = prepare(prepared.table.take(~out), prepared.policy, prepared.reading)
+        rest = replace(rest, rows_in=prepared.rows_in)
+        return rest, find(rest, watch, **limits, way=relaxed.steps)
+    except (InputError, Unsatisfiable):  # they held the last of some value, or made others rarer
+        return None
+
+
+def _pays(prepared: Prepared, everybody: Found, relaxed: Found, others: Found, out: Rows) -> bool:
+    """Whether the others tell clearly more than everybody does."""
+    if others.stopped_early:
+        return False
+    if prepared.policy.utility == "classification":
+        from reticent.evidence.judge import Judge, clearly_fewer
+
+        judge = Judge(prepared)
+        wrong = [judge.wrong(found.shown) for found in (relaxed, everybody)]
+        return clearly_fewer(wrong[0], wrong[1], errors=1)
+    if prepared.policy.utility == "discernibility":
+        # A record that is left out counts as if it could not be told from any other.
+        n, left = prepared.table.rows, int(out.sum())
+        return (n - left) ** 2 - others.worth + left * n < n**2 - everybody.worth
+    return others.worth > everybody.worth
+
+
+def differences(left: LeftOut, most: int = 5) -> Iterator[dict[str, Any]]:
+    """How those left out differ from the others: the class, and every masked column.
+
+    Quartiles of numbers; of texts the values whose shares differ most.
+    """
+    prepared = left.before
+    names = [prepared.roles.class_] if prepared.roles.class_ else []
+    for name in [*names, *(domain.name for domain in prepared.domains)]:
+        column = prepared.cleaned.columns[name]
+        domain = next((d for d in prepared.domains if d.name == name), None)
+        if domain is not None and domain.scale is not None:
+            points, known = domain.scale.points, domain.codes < len(domain.scale.points)
+            parts = [np.sort(domain.codes[known & rows]) for rows in (left.rows, ~left.rows)]
+            yield {
+                "column": name,
+                **{
+                    who: [
+                        domain.scale.label(points[part[int(q * (len(part) - 1))]])
+                        for q in (0.25, 0.5, 0.75)
+                    ]
+                    if len(part)
+                    else None
+                    for who, part in zip(("left_out", "others"), parts, strict=True)
+                },
+            }
+            continue
+        texts = column.texts()
+        shares = [
+            np.bincount(column.codes[rows], minlength=len(texts)) / int(rows.sum())
+            for rows in (left.rows, ~left.rows)
+        ]
+        ranked = np.argsort(-np.abs(shares[0] - shares[1]), kind="stable")[:most]
+        yield {
+            "column": name,
+            "values": [
+                {
+                    "value": texts[code],
+                    "left_out": float(shares[0][code]),
+                    "others": float(shares[1][code]),
+                }
+                for code in ranked.tolist()
+            ],
+        }
