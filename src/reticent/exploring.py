@@ -56,14 +56,16 @@ def find(
     max_steps: int | None = None,
     deadline: float | None = None,
     search_time: float | None = None,
+    search_rounds: int | None = None,
     may_lose: int = 0,
     way: Sequence[Step] = (),
 ) -> Found:
     """Search for a maximal cut as the policy says.
 
     A search that may only make so many steps looks for no second way, and one that is stopped, or
-    reaches its deadline, gives what it has. `may_lose`: see `Search`. `way`: steps of another
-    search to make first, as far as they are there.
+    reaches its deadline, gives what it has. `search_time` and `search_rounds` say how long a
+    thorough one goes on. `may_lose`: see `Search`. `way`: steps of another search to make first, as
+    far as they are there.
     """
     thorough = prepared.policy.goal.search == "thorough" and max_steps is None
     origin = Search(prepared, measured=thorough, may_lose=may_lose)
@@ -74,7 +76,7 @@ def find(
         return first.found(stopped_early=True)
     if not thorough or not first.steps:
         return first.found()
-    return _Exploring(origin, watch, deadline, search_time).best(_trip(first))
+    return _Exploring(origin, watch, deadline, search_time, search_rounds).best(_trip(first))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,15 +121,20 @@ class _Exploring:
     """Rounds of searches from one beginning."""
 
     def __init__(
-        self, origin: Search, watch: Watch, deadline: float | None, search_time: float | None
+        self,
+        origin: Search,
+        watch: Watch,
+        deadline: float | None,
+        search_time: float | None,
+        search_rounds: int | None,
     ) -> None:
         self.origin = origin
         self.columns = len(origin.cuts.domains)
         self.watch = watch
         now = time.monotonic()
-        ends = [end for end in (deadline, now + search_time if search_time else None) if end]
-        self.end = min(ends, default=None)
-        self.rounds = None if search_time else _rounds(origin)
+        timed = None if search_time is None else now + search_time
+        self.end = min((end for end in (deadline, timed) if end is not None), default=None)
+        self.rounds = search_rounds or (None if timed else _rounds(origin))
         self.made = 1
 
     def best(self, first: _Trip) -> Found:

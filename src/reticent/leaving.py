@@ -50,6 +50,50 @@ class LeftOut:
         """How many."""
         return int(self.rows.sum())
 
+    def differences(self, most: int = 5) -> Iterator[dict[str, Any]]:
+        """How those left out differ from the others: the class, and every masked column.
+
+        Quartiles of numbers; of texts the values whose shares differ most.
+        """
+        prepared = self.before
+        names = [prepared.roles.class_] if prepared.roles.class_ else []
+        for name in [*names, *(domain.name for domain in prepared.domains)]:
+            column = prepared.cleaned.columns[name]
+            domain = next((d for d in prepared.domains if d.name == name), None)
+            if domain is not None and domain.scale is not None:
+                points, known = domain.scale.points, domain.codes < len(domain.scale.points)
+                parts = [np.sort(domain.codes[known & rows]) for rows in (self.rows, ~self.rows)]
+                yield {
+                    "column": name,
+                    **{
+                        who: [
+                            domain.scale.label(points[part[int(q * (len(part) - 1))]])
+                            for q in (0.25, 0.5, 0.75)
+                        ]
+                        if len(part)
+                        else None
+                        for who, part in zip(("left_out", "others"), parts, strict=True)
+                    },
+                }
+                continue
+            texts = column.texts()
+            shares = [
+                np.bincount(column.codes[rows], minlength=len(texts)) / int(rows.sum())
+                for rows in (self.rows, ~self.rows)
+            ]
+            ranked = np.argsort(-np.abs(shares[0] - shares[1]), kind="stable")[:most]
+            yield {
+                "column": name,
+                "shares": [
+                    {
+                        "value": texts[code],
+                        "left_out": float(shares[0][code]),
+                        "others": float(shares[1][code]),
+                    }
+                    for code in ranked.tolist()
+                ],
+            }
+
 
 def find_leaving_out(
     prepared: Prepared, watch: Watch, **limits: Any
@@ -58,6 +102,8 @@ def find_leaving_out(
 
     `limits`: see `reticent.exploring.find`.
     """
+    if prepared.policy.suppress_records and limits.get("search_time") is not None:
+        limits["search_time"] /= 3  # everybody, the relaxed promise, and the others
     everybody = find(prepared, watch, **limits)
     most = int(prepared.policy.suppress_records * prepared.table.rows)
     promised = any(isinstance(promise, Anonymity) for promise in prepared.policy.promises)
@@ -143,48 +189,3 @@ def _pays(prepared: Prepared, everybody: Found, relaxed: Found, others: Found, o
         n, left = prepared.table.rows, int(out.sum())
         return (n - left) ** 2 - others.worth + left * n < n**2 - everybody.worth
     return others.worth > everybody.worth
-
-
-def differences(left: LeftOut, most: int = 5) -> Iterator[dict[str, Any]]:
-    """How those left out differ from the others: the class, and every masked column.
-
-    Quartiles of numbers; of texts the values whose shares differ most.
-    """
-    prepared = left.before
-    names = [prepared.roles.class_] if prepared.roles.class_ else []
-    for name in [*names, *(domain.name for domain in prepared.domains)]:
-        column = prepared.cleaned.columns[name]
-        domain = next((d for d in prepared.domains if d.name == name), None)
-        if domain is not None and domain.scale is not None:
-            points, known = domain.scale.points, domain.codes < len(domain.scale.points)
-            parts = [np.sort(domain.codes[known & rows]) for rows in (left.rows, ~left.rows)]
-            yield {
-                "column": name,
-                **{
-                    who: [
-                        domain.scale.label(points[part[int(q * (len(part) - 1))]])
-                        for q in (0.25, 0.5, 0.75)
-                    ]
-                    if len(part)
-                    else None
-                    for who, part in zip(("left_out", "others"), parts, strict=True)
-                },
-            }
-            continue
-        texts = column.texts()
-        shares = [
-            np.bincount(column.codes[rows], minlength=len(texts)) / int(rows.sum())
-            for rows in (left.rows, ~left.rows)
-        ]
-        ranked = np.argsort(-np.abs(shares[0] - shares[1]), kind="stable")[:most]
-        yield {
-            "column": name,
-            "values": [
-                {
-                    "value": texts[code],
-                    "left_out": float(shares[0][code]),
-                    "others": float(shares[1][code]),
-                }
-                for code in ranked.tolist()
-            ],
-        }

@@ -59,6 +59,7 @@ class Release:
     limits: Limits = field(repr=False)  # why nothing more was revealed
     found: Found = field(repr=False)  # the search's own word, with the cuts that it passed over
     left_out: LeftOut | None = field(repr=False)  # records that the policy lets go
+    asked: Mapping[str, str] = field(repr=False)  # options of the command that decided the cut
     table: Any = field(default=None, repr=False)  # the released rows, in the kind that came in
     output: str | None = None
     # How well a classifier learns from it: errors by name (see `pages.public`), or the reason why
@@ -124,13 +125,17 @@ def release(
     max_steps: int | None = None,
     time_limit: float | None = None,
     search_time: float | None = None,
+    search_rounds: int | None = None,
+    alternative: int = 0,
     watch: Watch | None = None,
 ) -> Release:
     """Mask a table so that it keeps every promise of the policy and no cut could be finer.
 
     `data` is a file, a folder or glob of files, or a pandas, Polars, PyArrow or DuckDB table; the
     same kind comes back as `table` of the result. With `output` it is written instead: a data file
-    by its suffix, or a release folder.
+    by its suffix, or a release folder. A thorough search goes on for `search_time` seconds or
+    `search_rounds` rounds instead of as long as it finds right; `alternative` takes one of the
+    other cuts that the report of an earlier run offers, 1, 2 or 3.
     """
     from reticent.table.output import refuse_inputs
 
@@ -159,13 +164,37 @@ def release(
         with clock.stage("refine"):
             deadline = None if time_limit is None else begun + time_limit
             prepared, found, left_out = find_leaving_out(
-                prepared, watch, max_steps=max_steps, deadline=deadline, search_time=search_time
-            )
+                prepared, watch, max_steps=max_steps, deadline=deadline,
+                search_time=search_time, search_rounds=search_rounds,
+            )  # fmt: skip
+            found = _alternative(found, alternative)
         exposed = before.result()
     return publish(
         prepared, found, exposed, data, kind, clock,
         left_out=left_out, output=output, force=force, trace=trace,
+        asked=_asked(found, alternative, search_time),
     )  # fmt: skip
+
+
+def _alternative(found: Found, number: int) -> Found:
+    """The cut found, or one of those beside it, with the others beside that."""
+    if not number:
+        return found
+    if not 1 <= number <= len(found.alternatives):
+        raise InputError(
+            f"there is no alternative {number}: the search found {len(found.alternatives)}",
+            where="release",
+        )
+    chosen = found.alternatives[number - 1]
+    others = [found, *(other for other in found.alternatives if other is not chosen)]
+    beside = tuple(replace(other, alternatives=()) for other in others)
+    return replace(chosen, rounds=found.rounds, alternatives=beside)
+
+
+def _asked(found: Found, alternative: int, search_time: float | None) -> dict[str, str]:
+    """What must be asked of the command, besides the policy, to find the same cut again."""
+    asked = {"--alternative": str(alternative)} if alternative else {}
+    return asked | ({} if search_time is None else {"--search-rounds": str(found.rounds)})
 
 
 def publish(
@@ -180,6 +209,7 @@ def publish(
     output: str | Path | None = None,
     force: bool = False,
     trace: str | Path | None = None,
+    asked: Mapping[str, str] | None = None,
 ) -> Release:
     """Mask a table as a search found, write it, and let it appear once it is recounted."""
     from reticent.table.output import whole_file, whole_folder, write_text
@@ -189,7 +219,7 @@ def publish(
     masked = partial(
         Release, prepared, sheet, found.steps, found.recodings, before,
         implied=found.implied, stopped_early=found.stopped_early, seconds=clock.seconds,
-        limits=found.limits, found=found, left_out=left_out,
+        limits=found.limits, found=found, left_out=left_out, asked=asked or {},
     )  # fmt: skip
     publishing = _Publishing(prepared, sheet, hidden, found.values, left_out, clock)
     with ExitStack() as both:  # output and trace appear together, or neither does

@@ -120,10 +120,11 @@ class Goal(Record):
         WithJsonSchema({"enum": ["classification", "distortion", "discernibility"]}),
     ] = Field(default=None, description="Default: classification with a class, else distortion.")
     score: Literal["conditional", "paper"] = Field(
-        default="paper", description="How candidates are ranked."
+        default="conditional",
+        description="What a step gains: given all that is shown, or as in the papers.",
     )
     search: Literal["thorough", "greedy"] = Field(
-        default="greedy", description="How cuts are searched."
+        default="thorough", description="The best of many cuts, or the first that is found."
     )
 
 

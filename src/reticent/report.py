@@ -14,6 +14,7 @@ from reticent.privacy.promises import Anonymity, Promise
 if TYPE_CHECKING:
     from reticent.pipeline import Release, Risk
     from reticent.privacy.verify import Proof
+    from reticent.searching import Found
     from reticent.table.output import Sheet
     from reticent.table.recode import Recoding
     from reticent.table.taxonomy import Taxonomy
@@ -88,10 +89,59 @@ def release_summary(release: Release) -> dict[str, Any]:
         "stopped_early": release.stopped_early,
         "templates": kept,
         "attributes": attributes(release),
+        "left_out": left_out(release),
+        "rounds": release.found.rounds,
+        "error": release.found.error,
+        "alternatives": alternatives(release),
         "warnings": list(release.prepared.warnings),
         "output": release.output,
         "seconds": {stage: round(spent, 4) for stage, spent in release.seconds.items()},
     }
+
+
+def left_out(release: Release) -> dict[str, Any] | None:
+    """How many records were left out for others' sake, and how they differ; for the owner."""
+    left = release.left_out
+    if left is None:
+        return None
+    return {
+        "records": left.count,
+        "of": len(left.rows),
+        "at_most": plain(release.prepared.policy.suppress_records),
+        "differences": list(left.differences()),
+    }
+
+
+def alternatives(release: Release) -> list[dict[str, Any]]:
+    """The other cuts that the search passed over: what each tells more of, and what less.
+
+    `error` is that of a tree, estimated while searching; it compares cuts of one table.
+    """
+    names = [domain.name for domain in release.prepared.domains]
+    ours = _values_shown(release.found)
+    found = []
+    for number, other in enumerate(release.found.alternatives, 1):
+        pairs = list(zip(names, ours, _values_shown(other), strict=True))
+        found.append(
+            {
+                "alternative": number,
+                "error": other.error,
+                "finer": {name: [a, b] for name, a, b in pairs if b > a},
+                "coarser": {name: [a, b] for name, a, b in pairs if b < a},
+                "otherwise": [
+                    name
+                    for (name, a, b), mine, theirs in zip(
+                        pairs, release.found.shown, other.shown, strict=True
+                    )
+                    if a == b and mine.tolist() != theirs.tolist()
+                ],
+            }
+        )
+    return found
+
+
+def _values_shown(found: Found) -> list[int]:
+    return [int(shown.max(initial=0)) + 1 for shown in found.shown]
 
 
 def kept_promises(release: Release) -> list[dict[str, Any]]:
@@ -149,6 +199,7 @@ def public(release: Release) -> dict[str, Any]:
     """
     return {
         "rows": release.sheet.rows,
+        "left_out": release.left_out.count if release.left_out else 0,
         "steps": len(release.steps),
         "stopped_early": release.stopped_early,
         "templates": [
@@ -243,8 +294,9 @@ def risk_summary(risk: Risk) -> dict[str, Any]:
 def riskiest(release: Release) -> list[dict[str, Any]]:
     """The groups that were worst before masking, for the owner's eyes."""
     found = []
+    everybody = release.left_out.before if release.left_out else release.prepared
     for exposure in release.before:
-        columns = [release.prepared.cleaned.columns[name] for name in exposure.promise.over]
+        columns = [everybody.cleaned.columns[name] for name in exposure.promise.over]
         texts = [column.texts() for column in columns]
         found.append(
             about(exposure.promise)

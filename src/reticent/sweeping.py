@@ -249,6 +249,8 @@ def _searches(
             yield at, replace(prepared, policy=policies[at]), result, None
         return
     for at, policy in enumerate(policies):
+        if watch.stop():
+            raise Stopped("stopped between two searches")
         asked = replace(prepared, policy=policy)
         try:
             asked, found, left_out = find_leaving_out(asked, watch)

@@ -444,6 +444,7 @@ def test_trace_of_the_34_patients() -> None:
         "Professional = ['Engineer', 'Lawyer'] } } }\n"
         '[attributes.Sex]\nmask = "generalize"\ntaxonomy = { ANY_Sex = ["M", "F"] }\n'
         '[[anonymity]]\nover = ["Job", "Sex"]\nk = 4\n[[anonymity]]\nover = ["Sex"]\nk = 2\n'
+        '[goal]\nscore = "paper"\nsearch = "greedy"\n'
     )
     told = answer(
         "release", "patients.csv", "-p", "patients.toml", "-o", "o.csv", "--trace", "t.jsonl"

@@ -1162,6 +1162,8 @@ def test_thresholds_share_their_search(
         return honest(cuts, slot)
 
     monkeypatch.setattr(Cuts, "reveal", counting)
+    greedy = Path("both.toml").read_text() + '[goal]\nsearch = "greedy"\n'
+    Path("both.toml").write_text(greedy)
     found = reticent.sweep("data.csv", "both.toml", output="out", **given)
     together = count[0]
     assert together < sum(point["steps"] for point in found.points)

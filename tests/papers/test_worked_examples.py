@@ -36,7 +36,8 @@ def release(table: Table, templates: Sequence[Template], **more: Any) -> Release
 def policy_for(table: Table, templates: Sequence[Template], **more: Any) -> Policy:
     used = {name for template in templates for name in template.over}
     attrs = [attr for attr in table[1] if attr.name in used]
-    return policy_of(attrs, templates, cls="Class", **more)
+    goal = {"score": "paper", "search": "greedy"} | more.pop("goal", {})
+    return policy_of(attrs, templates, cls="Class", goal=goal, **more)
 
 
 def told(found: Release) -> list[tuple[str, str, list[str], list[int | str]]]:
@@ -220,6 +221,9 @@ mask = "suppress"
 over = ["Job", "Country"]
 sensitive = { Bankruptcy = ["Discharged"] }
 at_most = AT_MOST
+[goal]
+score = "paper"
+search = "greedy"
 """
 
 

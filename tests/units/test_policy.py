@@ -32,6 +32,7 @@ missing_values = ["?", -9, 1.0, true]
 trim = true
 marker = "hidden"
 order = "input"
+suppress_records = 0.02
 
 [attributes.Job]
 mask = "generalize"
@@ -119,7 +120,8 @@ def test_what_is_not_said_has_a_default() -> None:
     assert (policy.missing, policy.trim) == ("value", False)
     assert (policy.marker, policy.order) == ("*", "sorted")
     assert dict(policy.attributes) == {}
-    assert (policy.goal.score, policy.goal.search) == ("paper", "greedy")
+    assert (policy.goal.score, policy.goal.search) == ("conditional", "thorough")
+    assert policy.suppress_records == 0
     assert policy.utility == "distortion"
     assert Policy.parse(f'class = "C"\n{LEAST}').utility == "classification"
 
@@ -748,7 +750,7 @@ def test_the_schema_knows_the_keys_of_the_file() -> None:
     found = schema()
     assert list(found["properties"]) == [
         "class", "drop", "keep", "missing", "missing_values", "trim", "marker", "order",
-        "attributes", "anonymity", "confidence", "goal",
+        "suppress_records", "attributes", "anonymity", "confidence", "goal",
     ]  # fmt: skip
     written = tomllib.loads(FULL)
     assert set(written) == set(found["properties"])

@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reticent.errors import InputError, quoted
 from reticent.evidence.classify import as_numbers
-from reticent.prepare import Prepared
+from reticent.prepare import Prepared, prepare
 from reticent.table.collapse import distinct
 from reticent.table.recode import Recoding, read_off
 from reticent.table.schema import Column, Table, shortest, trimmed, without_missing
@@ -87,9 +88,14 @@ def aligned(prepared: Prepared, released: Table) -> Masked:
     except InputError:  # a value without a place
         masked = None
     expected = {} if masked is None else {**prepared.table.columns, **masked.columns}
-    if masked is None or not same_rows(
-        [without_missing(expected[name]) for name in shown], list(shown.values())
-    ):
+    ours = [without_missing(expected[name]) for name in shown] if masked else []
+    if masked and released.rows < prepared.table.rows and prepared.policy.suppress_records:
+        out = left_out(ours, list(shown.values()))
+        most = prepared.policy.suppress_records * prepared.table.rows
+        if out is not None and out.sum() <= most:
+            kept = prepare(prepared.table.take(~out), prepared.policy, prepared.reading)
+            return Masked.of(replace(kept, rows_in=prepared.rows_in), recodings)
+    if masked is None or not same_rows(ours, list(shown.values())):
         raise InputError(
             "this is no release of that table under that policy: masking the original as it "
             "shows does not give its rows",
@@ -103,6 +109,38 @@ def same_rows(first: Sequence[Column], second: Sequence[Column]) -> bool:
     """Whether two tables of the same columns hold the same rows, in whatever order."""
     if len(first[0].codes) != len(second[0].codes):
         return False
+    codes, sizes = _coded_alike(first, second)
+    one, other = (distinct(coded, sizes) for coded in codes)
+    return np.array_equal(one.counts, other.counts) and all(
+        np.array_equal(a, b) for a, b in zip(one.columns, other.columns, strict=True)
+    )
+
+
+def left_out(first: Sequence[Column], second: Sequence[Column]) -> NDArray[np.bool_] | None:
+    """Which rows of a table another one lacks; of equal rows the first. None if it has others."""
+    codes, sizes = _coded_alike(first, second)
+    rows = len(first[0].codes)
+    number = np.zeros(rows + len(second[0].codes), dtype=np.int64)
+    for one, other, size in zip(*codes, sizes, strict=True):
+        number = number * size + np.concatenate([one, other])
+        number = np.unique(number, return_inverse=True)[1].reshape(-1)
+    kinds = int(number.max()) + 1
+    lacking = np.bincount(number[:rows], minlength=kinds)
+    lacking -= np.bincount(number[rows:], minlength=kinds)
+    if (lacking < 0).any():
+        return None
+    order = np.argsort(number[:rows], kind="stable")
+    ordered = number[:rows][order]
+    place = np.arange(rows) - np.searchsorted(ordered, ordered)
+    out = np.zeros(rows, dtype=bool)
+    out[order] = place < lacking[ordered]
+    return out
+
+
+def _coded_alike(
+    first: Sequence[Column], second: Sequence[Column]
+) -> tuple[tuple[list[Any], list[Any]], list[int]]:
+    """The rows of two tables in the same codes, and how many codes each column has."""
     codes: tuple[list[Any], list[Any]] = ([], [])
     sizes = []
     for a, b in zip(first, second, strict=True):
@@ -112,7 +150,4 @@ def same_rows(first: Sequence[Column], second: Sequence[Column]) -> bool:
             to = np.array([at.setdefault(text, len(at)) for text in texts], np.int64)
             coded.append(to[column.codes])
         sizes.append(len(at))
-    one, other = (distinct(coded, sizes) for coded in codes)
-    return np.array_equal(one.counts, other.counts) and all(
-        np.array_equal(a, b) for a, b in zip(one.columns, other.columns, strict=True)
-    )
+    return codes, sizes

@@ -288,6 +288,15 @@ def release(
     time_limit: Annotated[
         float | None, typer.Option(min=0, help="Stop searching so many seconds after the start.")
     ] = None,
+    search_time: Annotated[
+        float | None, typer.Option(min=0, help="Look for better cuts for so many seconds.")
+    ] = None,
+    search_rounds: Annotated[
+        int | None, typer.Option(min=1, help="Look for better cuts so many times.")
+    ] = None,
+    alternative: Annotated[
+        int, typer.Option(min=0, help="Take another of the cuts found: 1, 2 or 3 of the report.")
+    ] = 0,
 ) -> None:
     """Mask a table so that it keeps every promise of a policy."""
     from reticent import pipeline
@@ -295,7 +304,8 @@ def release(
     with _watching(say) as watch:
         found = pipeline.release(
             data, policy, output=output, reading=reading, force=say.force, trace=trace,
-            max_steps=max_steps, time_limit=time_limit, watch=watch,
+            max_steps=max_steps, time_limit=time_limit, search_time=search_time,
+            search_rounds=search_rounds, alternative=alternative, watch=watch,
         )  # fmt: skip
     from reticent.front import render  # only now: a release starts to read sooner without it
 

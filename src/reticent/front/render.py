@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from reticent import report
 from reticent.privacy.promises import Anonymity, Promise
 
 if TYPE_CHECKING:
@@ -55,10 +56,12 @@ def _name(promise: Promise) -> str:
 
 def release(found: Release) -> str:
     """What a release did, on one screen."""
-    left_out = found.prepared.rows_in - found.sheet.rows
+    rare = found.left_out.count if found.left_out else 0
+    missing = found.prepared.rows_in - found.sheet.rows - rare
     lines = [
         f"{found.sheet.rows:,} rows released after {len(found.steps)} refinements"
-        + (f"; {left_out:,} records with missing values left out" if left_out else "")
+        + (f"; {missing:,} records with missing values left out" if missing else "")
+        + (f"; {rare:,} rare records left out, so that others can show more" if rare else "")
         + ("; stopped early, more could be revealed" if found.stopped_early else "")
         + ".",
         "",
@@ -78,9 +81,31 @@ def release(found: Release) -> str:
             ],
         ),
     ]
+    if found.found.alternatives:
+        lines += ["", _alternatives(found)]
     if found.output:
         lines += ["", f"Written to {found.output}, after recounting every promise on it."]
     return "\n".join(lines)
+
+
+def _alternatives(found: Release) -> str:
+    """Other cuts that keep the same promises, beside the one released."""
+    errors = found.found.error is not None
+    rows = [["released", _percent(found.found.error), "-", "-"]]
+    for other in report.alternatives(found):
+        changed = [*other["finer"], *(f"{name} (otherwise)" for name in other["otherwise"])]
+        rows.append(
+            [
+                f"--alternative {other['alternative']}",
+                _percent(other["error"]),
+                ", ".join(changed) or "-",
+                ", ".join(other["coarser"]) or "-",
+            ]
+        )
+    heads = ["other cuts that keep the same promises", "error", "finer", "coarser"]
+    if not errors:
+        heads, rows = [heads[0], *heads[2:]], [[row[0], *row[2:]] for row in rows]
+    return table(heads, rows)
 
 
 def _few(labels: Sequence[str], width: int = 60) -> str:

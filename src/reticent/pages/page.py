@@ -86,6 +86,7 @@ def _shared(release: Release) -> dict[str, Any]:
 
     return {
         "rows": release.sheet.rows,
+        "rare": _rare(release),
         "steps_made": len(release.steps),
         "stopped_early": release.stopped_early,
         "version": __version__,
@@ -117,6 +118,7 @@ def _command(release: Release) -> str:
         "--decimal": None if reading.decimal == "." else reading.decimal,
         "--date-format": reading.date_format,
         "--max-steps": str(len(release.steps)) if release.stopped_early else None,
+        **release.asked,
     }
     given = [f" {name} {shlex.quote(value)}" for name, value in options.items() if value]
     return "reticent release DATA --policy policy.toml -o OUT/" + "".join(given)
@@ -255,7 +257,11 @@ def _utility(release: Release) -> dict[str, Any]:
 def _private(release: Release) -> dict[str, Any]:
     searched = report.searched_promises(release)
     return {
-        "left_out": release.prepared.rows_in - release.sheet.rows,
+        "incomplete": release.prepared.rows_in - release.sheet.rows - _rare(release),
+        "left_out": report.left_out(release),
+        "error": release.found.error,
+        "rounds": release.found.rounds,
+        "alternatives": report.alternatives(release),
         "exposures": [
             {"before": e.value, "breaking": e.breaking, "groups": e.groups} for e in release.before
         ],
@@ -282,6 +288,10 @@ def _private(release: Release) -> dict[str, Any]:
             for position, forecast in zip(searched, release.limits.forecasts, strict=True)
         ],
     }
+
+
+def _rare(release: Release) -> int:
+    return release.left_out.count if release.left_out else 0
 
 
 class _First(NamedTuple):
