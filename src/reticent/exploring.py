@@ -42,7 +42,8 @@ if TYPE_CHECKING:
 
 _ROUNDS = 24
 _FEWEST_ROUNDS = 4
-_CELLS = 40_000_000  # of all rounds together: beyond, fewer rounds
+_CELLS = 20_000_000  # of all rounds together: beyond, fewer rounds
+_ONE_BY_ONE = 2_000_000  # cells
 _FINALISTS = 4
 _FEWEST = 100  # records; with fewer, an error tells one cut from another by chance alone
 _FIRST_OF_ALL = 1e9
@@ -140,7 +141,8 @@ class _Exploring:
     def best(self, first: _Trip) -> Found:
         """Explore, then let the best of what was found be judged."""
         trips = [first]
-        with ThreadPoolExecutor(2) as pool:
+        # The steps of a large table run on two threads themselves, and two copies take room.
+        with ThreadPoolExecutor(1 if _cells(self.origin) > _ONE_BY_ONE else 2) as pool:
             plans = self._plans(trips)
             while pair := list(islice(plans, self._left(2))):
                 for trip in pool.map(self._travel, pair):
@@ -249,9 +251,14 @@ def _different(best: _Trip, ranked: Sequence[_Trip], most: int = _FINALISTS) -> 
 
 def _rounds(search: Search) -> int:
     """How many rounds a table of this size gets."""
+    return max(_FEWEST_ROUNDS, min(_ROUNDS, _CELLS // max(_cells(search), 1)))
+
+
+def _cells(search: Search) -> int:
+    """How much a search has to count."""
     joint = search.goal.joint
     cells = sum(measure.cells for measure in search.measures) + (joint.cells if joint else 0)
-    return max(_FEWEST_ROUNDS, min(_ROUNDS, _CELLS // max(int(cells), 1)))
+    return int(cells)
 
 
 def _follow(way: list[tuple[str, str]], search: Search, slots: Any, scores: Any) -> int:

@@ -33,6 +33,7 @@ from reticent.table.collapse import Codes, Distinct, distinct, fit_one_word
 
 Slots = NDArray[np.int64]
 _UNSEEN = np.iinfo(np.int64).max
+_TELLING = 100_000  # records by which classes are told
 _REMEMBERED = 1 << 16  # logarithms of longer products are computed
 TWO_THREADS = 50_000  # rows in a step from which on a second thread pays
 
@@ -97,8 +98,15 @@ class Groups:
     """The groups of equal shown values over some columns, as runs of collapsed rows."""
 
     def __init__(
-        self, cuts: Cuts, attributes: Sequence[int], marks: Codes | None = None, mark_count: int = 0
+        self,
+        cuts: Cuts,
+        attributes: Sequence[int],
+        marks: Codes | None = None,
+        mark_count: int = 0,
+        *,
+        most: int | None = None,
     ) -> None:
+        """`most`: of more records than that, take so many evenly spaced ones in their order."""
         self.cuts = cuts
         self.attributes = tuple(attributes)
         kind = np.uint16 if cuts.none < 2**16 else np.uint32
@@ -112,6 +120,8 @@ class Groups:
             found = distinct(columns, sizes)
         else:  # rows this wide are hardly ever equal, and slow to collapse: 0.15 s a million
             found = Distinct(tuple(columns), np.ones(len(columns[0]), dtype=np.int64))
+        if most is not None:
+            found = _thinned(found, most)
         codes = found.columns[1:] if marked else found.columns
         whole_words = 8 // np.dtype(kind).itemsize
         padded = -(-len(attributes) // whole_words) * whole_words
@@ -172,6 +182,27 @@ class Groups:
             len(self.attributes), starts, split, self.column,
             cuts.current, cuts.children, cuts.live, cuts.lows, cuts.highs, cuts.bottoms,
         )  # fmt: skip
+
+
+def _thinned(found: Distinct, most: int) -> Distinct:
+    """Evenly spaced records of collapsed rows.
+
+    They stand in the order of their codes, so that every part of the table is there in proportion,
+    and the order of the file is no matter.
+
+    >>> rows = Distinct((np.array([0, 1, 2]),), np.array([5, 1, 6]))
+    >>> thin = _thinned(rows, 4)
+    >>> thin.columns[0].tolist(), thin.counts.tolist()
+    ([0, 2], [2, 2])
+    """
+    ends = np.cumsum(found.counts)
+    records = int(ends[-1]) if len(ends) else 0
+    if records <= most:
+        return found
+    taken = (2 * np.arange(most) + 1) * records // (2 * most)
+    counts = np.bincount(np.searchsorted(ends, taken, side="right"), minlength=len(ends))
+    kept = counts > 0
+    return Distinct(tuple(column[kept] for column in found.columns), counts[kept])
 
 
 _second_thread = ThreadPoolExecutor(1)
@@ -505,8 +536,15 @@ class Joint:
     back before it is split. All is whole numbers: nothing is left over, whatever the order.
     """
 
-    def __init__(self, cuts: Cuts, marks: Codes | None = None, mark_count: int = 0) -> None:
-        self.groups = Groups(cuts, range(len(cuts.domains)), marks, mark_count)
+    def __init__(
+        self,
+        cuts: Cuts,
+        marks: Codes | None = None,
+        mark_count: int = 0,
+        *,
+        most: int | None = None,
+    ) -> None:
+        self.groups = Groups(cuts, range(len(cuts.domains)), marks, mark_count, most=most)
         self.drops = np.zeros(cuts.none + 1, dtype=np.int64)
         self.cells = self.groups.cells
         self.saved = 0  # taken off so far
@@ -568,16 +606,19 @@ class ClassBits(Joint):
     (so many so far + how many classes there are). A group that is split must be learnt anew in
     each part, which costs bits: a split pays only if its parts really differ. So the sum says
     how well records to come can be told, and not only those at hand (Rissanen 1984).
+
+    A hundred thousand records tell as well as millions which split saves most, in a tenth of the
+    time: at a million records and 14 columns, a search took 3.8 s more with all of them.
     """
 
     def __init__(self, cuts: Cuts, classes: Codes, class_count: int) -> None:
-        super().__init__(cuts, np.asarray(classes) + 1, class_count)
+        super().__init__(cuts, np.asarray(classes) + 1, class_count, most=_TELLING)
         slots, marks = cuts.none + 1, class_count + 2
         sizes = (slots, slots, slots, marks, marks)  # tally, touched, inside, begins, sums
         self.scratch = [[np.zeros(n, dtype=np.int64) for n in sizes] for _ in range(2)]
-        records = int(self.groups.weights.sum(dtype=np.int64))
-        self.whole = (_rising_bits(class_count, records), class_count)
-        self.each = (_rising_bits(1, records), 1)
+        self.records = int(self.groups.weights.sum(dtype=np.int64))
+        self.whole = (_rising_bits(class_count, self.records), class_count)
+        self.each = (_rising_bits(1, self.records), 1)
 
     def _count(
         self, scan: tuple[Any, ...], thread: int, sign: int, drops: NDArray[np.int64]

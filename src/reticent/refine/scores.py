@@ -66,7 +66,6 @@ class Goal:
         self.cuts = cuts
         self.utility = utility
         self.score = score
-        self.records = len(cuts.domains[0].codes) if cuts.domains else 0
         self.has_class = classes is not None
         slots = cuts.none + 1
         by_class = np.zeros((slots + 1, class_count), dtype=np.int64)
@@ -135,9 +134,9 @@ class Goal:
         if self.joint is None or (self.score == "paper" and self.utility == "classification"):
             return self.gain[slots]
         drops = self.joint.drops[slots].astype(np.float64)
-        if self.utility == "discernibility":
+        if not isinstance(self.joint, ClassBits):
             return drops
-        saved = drops / (kernels.UNITS * self.records)
+        saved = drops / (kernels.UNITS * self.joint.records)
         return np.where(saved > 0, saved, _NO_BITS_SAVED * self.gain[slots])
 
     def _beneficial(self, touched: Counts) -> bool:
