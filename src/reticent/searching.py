@@ -195,6 +195,7 @@ class Search:
         self.goal = Goal(
             self.cuts, prepared.policy.utility, *(prepared.classes or ()),
             score=score or prepared.policy.goal.score, measured=measured,
+            worth_by=prepared.policy.goal.score,
         )  # fmt: skip
         self.steps: list[Step] = []
 
