@@ -233,7 +233,8 @@ class Search:
         """The search as it stands, to go on from here twice."""
         twin = copy(self)
         parts = (self.cuts, self.measures, self.goal, self.losses)
-        twin.cuts, twin.measures, twin.goal, twin.losses = deepcopy(parts)
+        asked = self.goal.utility  # may be anybody's own, and not ours to copy
+        twin.cuts, twin.measures, twin.goal, twin.losses = deepcopy(parts, {id(asked): asked})
         twin.steps = list(self.steps)
         return twin
 

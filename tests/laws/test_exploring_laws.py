@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -451,6 +452,22 @@ def test_stopping_at_any_moment_gives_a_release(calls: int) -> None:
     asked = iter(range(10**9))
     found = reticent.release(survey(), rules(), watch=Watch(stop=lambda: next(asked) >= calls))
     assert reticent.verify(found.table, rules()).holds
+
+
+def test_a_utility_of_ones_own_is_asked_and_not_copied() -> None:
+    class Counting:
+        def __init__(self) -> None:
+            self.lock, self.asked = Lock(), 0  # nobody can copy a lock
+
+        def __call__(self, candidate: Any) -> float:
+            with self.lock:
+                self.asked += 1
+            return float(candidate.records)
+
+    mine = Counting()
+    found = reticent.release(survey(), rules(goal={"utility": mine, "search": "thorough"}))
+    assert mine.asked > len(found.steps)
+    assert reticent.verify(found.table, found.prepared.policy).holds
 
 
 def test_the_papers_way_is_the_same_with_all_this() -> None:
