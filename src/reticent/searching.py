@@ -195,6 +195,7 @@ class Search:
         self.goal = Goal(
             self.cuts, prepared.policy.utility, *(prepared.classes or ()),
             score=score or prepared.policy.goal.score, measured=measured,
+            worth_by=prepared.policy.goal.score,
         )  # fmt: skip
         self.steps: list[Step] = []
 
@@ -232,7 +233,8 @@ class Search:
         """The search as it stands, to go on from here twice."""
         twin = copy(self)
         parts = (self.cuts, self.measures, self.goal, self.losses)
-        twin.cuts, twin.measures, twin.goal, twin.losses = deepcopy(parts)
+        asked = self.goal.utility  # may be anybody's own, and not ours to copy
+        twin.cuts, twin.measures, twin.goal, twin.losses = deepcopy(parts, {id(asked): asked})
         twin.steps = list(self.steps)
         return twin
 

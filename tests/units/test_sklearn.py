@@ -487,8 +487,9 @@ def test_parameters_are_checked_on_fit(masker: Masker, message: str) -> None:
         masker.fit(frame, y)
 
 
-def test_rows_cannot_be_left_out() -> None:
-    rules = Policy.model_validate({"missing": "drop", "anonymity": [{"over": ["a"], "k": 1}]})
+@pytest.mark.parametrize("said", [{"missing": "drop"}, {"suppress_records": 0.02}])
+def test_rows_cannot_be_left_out(said: dict[str, Any]) -> None:
+    rules = Policy.model_validate({**said, "anonymity": [{"over": ["a"], "k": 1}]})
     with pytest.raises(InputError, match="as many rows as it gets"):
         Masker(rules).fit(pd.DataFrame({"a": ["x"]}))
 

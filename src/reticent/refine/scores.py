@@ -61,11 +61,16 @@ class Goal:
         *,
         score: Score = "paper",
         measured: bool = False,
+        worth_by: Score | None = None,
     ) -> None:
-        """`measured`: keep count of `worth`, whatever the score."""
+        """`measured`: keep count of `worth`, whatever the score.
+
+        `worth_by`: the score that says what an interval is worth, if it is not `score`.
+        """
         self.cuts = cuts
         self.utility = utility
         self.score = score
+        self.worth_by = worth_by or score
         self.has_class = classes is not None
         slots = cuts.none + 1
         by_class = np.zeros((slots + 1, class_count), dtype=np.int64)
@@ -82,6 +87,7 @@ class Goal:
         self.gain: Floats = np.zeros(slots)
         self.hidden: dict[int, Counts] = {}  # suppressed column → classes of its ⊥ records
         self.alike: dict[int, tuple[NDArray[np.int64], Counts]] = {}
+        self.worths: dict[int, float] = {}  # candidate → what it is worth, if not its gain
         self.gained = 0.0
         self.joint: Joint | None = None
         if utility == "discernibility":
@@ -109,7 +115,7 @@ class Goal:
 
     def forget(self, slot: int) -> None:
         """Hear that a candidate is about to be refined."""
-        self.gained += float(self.gain[slot])
+        self.gained += self.worths.pop(slot, float(self.gain[slot]))
         if self.joint:
             self.joint.forget(slot)
 
@@ -161,13 +167,22 @@ class Goal:
         elif callable(self.utility):
             labels = [part.label for part in parts]
             self.gain[slot] = self._ask(attribute, node.label, labels, counts, touched)
-        elif self.score == "conditional" and self.cuts.domains[attribute].mask == "discretize":
-            domain, held = self.cuts.domains[attribute], [int(count.sum()) for count in counts]
-            shares = [domain.share(part) for part in parts]
-            whole = domain.share(node)
-            self.gain[slot] = sum(n * (whole - s) for n, s in zip(held, shares, strict=True))
+        elif self.cuts.domains[attribute].mask == "discretize" and "conditional" in (
+            self.score, self.worth_by,
+        ):  # fmt: skip
+            gains = {"conditional": self._narrowed(attribute, node, parts, counts)}
+            self.gain[slot] = gains.get(self.score, float(touched.sum()))
+            self.worths[slot] = gains.get(self.worth_by, float(touched.sum()))
         else:
             self.gain[slot] = touched.sum()
+
+    def _narrowed(
+        self, attribute: int, node: Node, parts: Sequence[Node], counts: Sequence[Counts]
+    ) -> float:
+        """What the records under an interval are spared of the range, all together."""
+        domain = self.cuts.domains[attribute]
+        spared = [domain.share(node) - domain.share(part) for part in parts]
+        return sum(int(n.sum()) * share for n, share in zip(counts, spared, strict=True))
 
     def _rate_values(self, attribute: int) -> None:
         """Rate the disclosure of each value of a suppressed column, or offer none any more."""

@@ -189,6 +189,13 @@ def _fitted_to(policy: Policy, names: list[str], classes: Any) -> Policy:
             why="a transformer gives back as many rows as it gets.",
             do='use  missing = "value",  or leave such rows out of X and y yourself.',
         )  # fmt: skip
+    if policy.suppress_records:
+        raise InputError(
+            "suppress_records leaves out rows", where=policy.name,
+            why="a transformer gives back as many rows as it gets, and the promises would not "
+            "hold for those left out.",
+            do="take it out of the policy, or use  release.",
+        )  # fmt: skip
     counted = {name for promise in policy.anonymity for name in promise.of}
     class_ = policy.class_
     if classes is None and class_ not in names:

@@ -1,0 +1,509 @@
+"""What is true of every release that was chosen from many cuts.
+
+Small random cases are judged by the naive twin, which masks and counts from nothing; a made-up
+table of some hundred records is large enough for the judge to have a say.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import reticent
+from naive.cases import Case, random_case
+from naive.product import policy_of, table_of
+from naive.refine import (
+    Labels,
+    State,
+    class_bits,
+    discernibility,
+    holds,
+    mask,
+    measure,
+    records,
+    refinements,
+    share,
+    start,
+)
+from reticent import Policy, Release, Unsatisfiable
+from reticent.evidence.judge import Judge, clearly_fewer
+from reticent.pipeline import read
+from reticent.prepare import prepare
+from reticent.searching import Found
+from reticent.watching import Watch
+
+MARKER = "*"
+ROUNDS = "reticent.exploring._ROUNDS"
+
+
+# --- small random cases ---------------------------------------------------------------------------
+
+
+def thorough(case: Case, **more: Any) -> Policy:
+    goal = {"utility": case.utility, "score": case.score, "search": "thorough"}
+    return policy_of(case.attrs, case.templates, cls=case.cls, **{"goal": goal, **more})
+
+
+def release(case: Case, *, order: str = "input", **more: Any) -> Release:
+    return reticent.release(table_of(case.rows, case.attrs), thorough(case, order=order), **more)
+
+
+def labels_of(case: Case, table: pa.Table) -> list[Labels]:
+    cells = table.select([attr.name for attr in case.attrs]).to_pylist()
+    return [{name: label or "" for name, label in row.items()} for row in cells]
+
+
+def start_state(case: Case) -> State:
+    return {a.name: [start(a, [r[a.name] for r in case.rows], MARKER)] for a in case.attrs}
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """Where some steps lead, by the definition alone."""
+
+    state: State
+    worth: float
+
+
+def replayed(case: Case, found: Found) -> Replayed:
+    """Make the steps of a search again, each of which must be there to be made."""
+    state, finer = start_state(case), 0.0
+    attrs = {attr.name: attr for attr in case.attrs}
+    for step in found.steps:
+        attr = attrs[step.attribute]
+        parts = state[attr.name]
+        [(at, into)] = [
+            (at, into)
+            for at, part in enumerate(parts)
+            if records(case.rows, attr, part)
+            for value, into in refinements(attr, part, case.rows, case.cls, MARKER)
+            if value == step.value and [p.label for p in into] == list(step.into)
+        ]
+        held = [len(records(case.rows, attr, part)) for part in into]
+        if case.score == "conditional" and attr.mask == "discretize":
+            before = share(attr, parts[at], case.rows, MARKER)
+            spared = [before - share(attr, part, case.rows, MARKER) for part in into]
+            finer += sum(n * s for n, s in zip(held, spared, strict=True))
+        else:
+            finer += held[0] if attr.mask == "suppress" else sum(held)
+        state = {**state, attr.name: [*parts[:at], *into, *parts[at + 1 :]]}
+    first, last = mask(case.rows, start_state(case)), mask(case.rows, state)
+    if case.utility == "discernibility":
+        return Replayed(state, discernibility(case.rows, first) - discernibility(case.rows, last))
+    if case.utility == "classification":
+        assert case.cls is not None
+        bits = [class_bits(case.rows, shown, case.cls) for shown in (first, last)]
+        return Replayed(state, bits[0] - bits[1])
+    return Replayed(state, finer)
+
+
+def is_valid(case: Case, labels: list[Labels]) -> bool:
+    return all(holds(t, measure(t, case.rows, labels)) for t in case.templates)
+
+
+def assert_maximal(case: Case, state: State) -> None:
+    """No single further refinement is both valid and beneficial."""
+    target = case.cls if case.utility == "classification" else None
+    for attr in case.attrs:
+        parts = state[attr.name]
+        for at, part in enumerate(parts):
+            touched = records(case.rows, attr, part)
+            if not touched or (target and len({row[target] for row in touched}) < 2):
+                continue
+            for value, into in refinements(attr, part, case.rows, case.cls, MARKER):
+                then = {**state, attr.name: [*parts[:at], *into, *parts[at + 1 :]]}
+                assert not is_valid(case, mask(case.rows, then)), (attr.name, value)
+
+
+def masked_as(case: Case, found: Found) -> pa.Table:
+    """The whole table as another cut of it would show it."""
+    prepared = prepare(read(table_of(case.rows, case.attrs))[0], thorough(case))
+    cells = {name: column.cells() for name, column in prepared.table.columns.items()}
+    for name, recoding in found.recodings.items():
+        cells[name] = recoding.apply(prepared.cleaned.columns[name])[0].cells()
+    return pa.table(cells)
+
+
+def keeps_every_promise(case: Case, rng: random.Random) -> None:
+    """An independent recount finds every promise kept."""
+    found = release(case, order=rng.choice(["sorted", "input"]))
+    proof = reticent.verify(found.table, thorough(case))
+    assert found.proof.holds
+    assert proof.holds
+    assert not proof.leftovers
+    assert proof.findings == found.proof.findings
+    assert proof.rows == len(case.rows)
+
+
+def could_not_be_finer(case: Case, rng: random.Random) -> None:
+    """The released cut and every alternative are valid, maximal and worth what they say."""
+    found = release(case)
+    for cut in (found.found, *found.found.alternatives):
+        again = replayed(case, cut)
+        labels = mask(case.rows, again.state)
+        assert labels == labels_of(case, masked_as(case, cut))
+        assert is_valid(case, labels)
+        assert_maximal(case, again.state)
+        rounded = 4 * len(case.rows) if case.utility == "classification" else 1e-9
+        assert cut.worth == pytest.approx(again.worth, rel=1e-9, abs=rounded)
+    assert labels_of(case, found.table) == mask(case.rows, replayed(case, found.found).state)
+
+
+def alternatives_are_other_cuts(case: Case, rng: random.Random) -> None:
+    """They keep every promise, too, and show something else than what was released."""
+    found = release(case)
+    shown = [cut.shown for cut in (found.found, *found.found.alternatives)]
+    assert len(shown) <= 4
+    for i, one in enumerate(shown):
+        assert not any(all(map(np.array_equal, one, other)) for other in shown[:i])
+    for other in found.found.alternatives:
+        assert reticent.verify(masked_as(case, other), thorough(case)).holds
+        assert not other.alternatives
+        assert not other.stopped_early
+
+
+def the_best_worth_wins_without_a_class(case: Case, rng: random.Random) -> None:
+    """Without a class nobody judges: nothing that was found is worth more than the winner."""
+    blind = replace(case, cls=None, utility=rng.choice(["distortion", "discernibility"]))
+    if case.cls is not None:
+        blind = replace(
+            blind, rows=[{n: v for n, v in r.items() if n != case.cls} for r in case.rows]
+        )
+    found = release(blind).found
+    assert all(found.worth >= other.worth for other in found.alternatives)
+    goal = {"utility": blind.utility, "score": blind.score, "search": "greedy"}
+    table = table_of(blind.rows, blind.attrs)
+    assert found.worth >= reticent.release(table, thorough(blind, goal=goal)).found.worth
+    assert found.error is None
+
+
+def order_and_chance_play_no_part(case: Case, rng: random.Random) -> None:
+    """Shuffled rows, and a second run, come to the same table, steps and alternatives."""
+    first = release(case, order="sorted")
+    shuffled = replace(case, rows=rng.sample(case.rows, len(case.rows)))
+    for again in (release(shuffled, order="sorted"), release(case, order="sorted")):
+        assert again.table.equals(first.table)
+        assert told(again) == told(first)
+
+
+def stopping_gives_a_release(case: Case, rng: random.Random) -> None:
+    """Whenever it is stopped, what was found so far is a release."""
+    calls = iter(range(10**9))
+    most = rng.randint(0, 40)
+    for more in (
+        {"watch": Watch(stop=lambda: next(calls) >= most)},
+        {"time_limit": 0},
+        {"max_steps": rng.randint(0, 3)},
+    ):
+        found = release(case, **more)
+        assert reticent.verify(found.table, thorough(case)).holds
+        assert not found.found.alternatives or not found.stopped_early
+        state = replayed(case, found.found).state
+        assert mask(case.rows, state) == labels_of(case, found.table)
+        if not found.stopped_early:
+            assert_maximal(case, state)
+
+
+def told(found: Release) -> list[Any]:
+    """What the search says of the released cut and of the others."""
+    cuts = (found.found, *found.found.alternatives)
+    return [
+        (cut.worth, cut.error, cut.rounds, [replace(step, slot=-1) for step in cut.steps])
+        for cut in cuts
+    ]
+
+
+Law = Callable[[Case, random.Random], None]
+LAWS: list[Law] = [
+    keeps_every_promise,
+    could_not_be_finer,
+    alternatives_are_other_cuts,
+    the_best_worth_wins_without_a_class,
+    order_and_chance_play_no_part,
+    stopping_gives_a_release,
+]
+named = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
+
+
+def obey(law: Law, seed: int) -> bool:
+    """Try a law on one case; one that no release can satisfy is another test's business."""
+    rng = random.Random(seed)
+    case = replace(random_case(rng), score=rng.choice(["paper", "conditional"]))
+    if not is_valid(case, mask(case.rows, start_state(case))):
+        with pytest.raises(Unsatisfiable):
+            release(case)
+        return False
+    law(case, rng)
+    return True
+
+
+@named
+def test_law(law: Law, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ROUNDS, 8)
+    assert sum(obey(law, 20_000 + seed) for seed in range(9)) > 4
+
+
+@pytest.mark.slow
+@named
+@pytest.mark.parametrize("seed", range(21_000, 21_100, 25))
+def test_law_on_many_more(law: Law, seed: int) -> None:
+    assert sum(obey(law, seed + offset) for offset in range(25)) > 15
+
+
+def test_an_interval_is_worth_the_same_whatever_score_found_it() -> None:
+    """A cut that the other score led to is not counted in the other score's units."""
+    rng = random.Random(3)
+    ages = [rng.randint(18, 80) for _ in range(300)]
+    table = pa.table({"Age": ages, "Hours": [rng.randint(0, 40) for _ in ages]})
+    said = {
+        "attributes": {
+            name: {"range": [0, 100], "mask": "discretize"} for name in table.schema.names
+        },
+        "anonymity": [{"over": ["Age", "Hours"], "k": 8}],
+    }
+    for score in ("conditional", "paper"):
+        found = reticent.release(table, {**said, "goal": {"score": score, "search": "thorough"}})
+        rows, size = table.num_rows, 0.0
+        for name, shown in found.cuts.items():
+            cells = found.table.column(name).to_pylist()
+            for label in shown:
+                low, high = (float(end) for end in label.strip("[])").split(","))
+                size += cells.count(label) * (1 - (high - low) / 100)
+        if score == "conditional":
+            assert found.found.worth == pytest.approx(size)
+        else:
+            assert found.found.worth >= rows
+
+
+# --- a table that is large enough to judge --------------------------------------------------------
+
+
+@cache
+def survey(rows: int = 600) -> pa.Table:
+    """A class that depends on two columns, another that tells one of them again, and noise."""
+    rng = np.random.default_rng(5)
+    age = rng.integers(18, 80, rows)
+    job = rng.choice(
+        ["cook", "clerk", "nurse", "judge", "smith"], rows, p=[0.3, 0.3, 0.2, 0.1, 0.1]
+    )
+    rank = np.where(rng.random(rows) < 0.9, (age > 45).astype(int), rng.integers(0, 3, rows))
+    town = rng.choice([f"t{i}" for i in range(12)], rows)
+    chance = 0.1 + 0.5 * (age > 50) + 0.3 * np.isin(job, ["judge", "nurse"])
+    return pa.table(
+        {
+            "Age": age,
+            "Job": job,
+            "Rank": [f"r{r}" for r in rank],
+            "Town": town,
+            "Ward": rng.choice(["a", "b"], rows),
+            "Class": np.where(rng.random(rows) < chance, "yes", "no"),
+        }
+    )
+
+
+def rules(k: int = 10, search: str = "thorough", **more: Any) -> Policy:
+    said: dict[str, Any] = {
+        "class": "Class",
+        "keep": ["Ward"],
+        "attributes": {"Age": {"mask": "discretize", "range": [0, 100]}},
+        "anonymity": [{"over": ["Age", "Job", "Rank", "Town"], "k": k}],
+        "goal": {"score": "conditional", "search": search},
+    }
+    return Policy.model_validate(said | more)
+
+
+@cache
+def surveyed(k: int = 10) -> Release:
+    return reticent.release(survey(), rules(k))
+
+
+def test_a_larger_release_keeps_its_promises_and_names_other_cuts() -> None:
+    found = surveyed()
+    assert reticent.verify(found.table, rules()).holds
+    assert found.found.rounds == 24
+    assert found.found.alternatives
+    assert all(cut.error is not None for cut in (found.found, *found.found.alternatives))
+
+
+def test_the_greedy_cut_stays_where_no_other_errs_clearly_less() -> None:
+    for k in (5, 10, 25):
+        found = surveyed(k).found
+        greedy = reticent.release(survey(), rules(k, "greedy")).found
+        assert all(map(np.array_equal, found.shown, greedy.shown))
+        assert found.worth == greedy.worth
+        judge = Judge(surveyed(k).prepared)
+        for other in found.alternatives:
+            errors = 1 if other.worth > greedy.worth else 2
+            told_wrong = judge.wrong(other.shown)
+            assert told_wrong.mean() == other.error
+            assert not clearly_fewer(told_wrong, judge.wrong(greedy.shown), errors=errors)
+
+
+@pytest.mark.parametrize("score", ["paper", "conditional"])
+def test_a_trap_for_the_greedy_is_left_by_going_back(score: str) -> None:
+    """Two columns tell the class together and nothing alone; a third tells a little at once."""
+    rng = np.random.default_rng(8)
+    bits = np.arange(800)
+    one, two, bait = bits % 2, bits // 2 % 2, bits // 4 % 2
+    yes = rng.random(800) < np.where(one != two, 0.8, 0.05) + 0.15 * bait
+    columns = {"One": one, "Two": two, "Bait": bait, "Class": yes}
+    table = pa.table({name: [f"{name}{v}" for v in column] for name, column in columns.items()})
+    said: dict[str, Any] = {
+        "class": "Class",
+        "attributes": {
+            name: {"mask": "generalize", "taxonomy": {name: {f"{name}0": {}, f"{name}1": {}}}}
+            for name in ("One", "Two", "Bait")
+        },
+        "anonymity": [{"over": ["One", "Two", "Bait"], "k": 150}],
+    }
+    greedy, found = (
+        reticent.release(table, {**said, "goal": {"score": score, "search": search}})
+        for search in ("greedy", "thorough")
+    )
+    assert {step.attribute for step in found.steps} == {"One", "Two"}
+    judge = Judge(found.prepared)
+    wrong, before = judge.wrong(found.found.shown), judge.wrong(greedy.found.shown)
+    assert wrong.mean() == found.found.error
+    assert clearly_fewer(wrong, before, errors=2)
+    assert {step.attribute for step in found.found.alternatives[0].steps} != {"One", "Two"}
+    assert reticent.verify(found.table, found.prepared.policy).holds
+
+
+def test_nobody_judges_by_the_errors_of_a_few() -> None:
+    few = survey().slice(0, 99)
+    found = reticent.release(few, rules(5)).found
+    greedy = reticent.release(few, rules(5, "greedy")).found
+    assert all(map(np.array_equal, found.shown, greedy.shown))
+    assert found.error is None
+
+
+def test_rows_in_another_order_give_the_same() -> None:
+    order = np.random.default_rng(1).permutation(survey().num_rows)
+    again = reticent.release(survey().take(pa.array(order)), rules())
+    assert again.table.equals(surveyed().table)
+    assert told(again) == told(surveyed())
+
+
+class Alone(ThreadPoolExecutor):
+    """One thread, however many are asked for."""
+
+    def __init__(self, threads: int) -> None:
+        super().__init__(1)
+
+
+def test_one_thread_finds_what_two_find(monkeypatch: pytest.MonkeyPatch) -> None:
+    surveyed()  # with two
+    monkeypatch.setattr("reticent.exploring.ThreadPoolExecutor", Alone)
+    assert told(reticent.release(survey(), rules())) == told(surveyed())
+
+
+def test_two_threads_inside_a_search_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    surveyed()
+    monkeypatch.setattr("reticent.refine.measures.TWO_THREADS", 0)
+    assert told(reticent.release(survey(), rules())) == told(surveyed())
+
+
+def test_rounds_decide_and_not_the_time_they_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    from reticent.searching import Search
+
+    surveyed()
+    run, rng = Search.run, random.Random(1)
+
+    def slowly(*args: Any, **more: Any) -> bool:
+        time.sleep(rng.random() / 50)
+        return run(*args, **more)
+
+    monkeypatch.setattr(Search, "run", slowly)
+    assert told(reticent.release(survey(), rules())) == told(surveyed())
+
+
+def test_more_rounds_are_never_worth_less_without_a_class(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = survey().drop_columns(["Class"])
+    worth = []
+    for rounds in (1, 2, 5, 12, 24):
+        monkeypatch.setattr(ROUNDS, rounds)
+        monkeypatch.setattr("reticent.exploring._FEWEST_ROUNDS", 1)
+        policy = rules(goal={"search": "thorough"}).model_copy(update={"class_": None})
+        found = reticent.release(plain, policy).found
+        assert found.rounds == rounds
+        worth.append(found.worth)
+    assert worth == sorted(worth)
+
+
+def test_a_number_of_seconds_ends_in_a_release() -> None:
+    found = reticent.release(survey(), rules(), search_time=0.3)
+    assert reticent.verify(found.table, rules()).holds
+    assert not found.stopped_early
+
+
+@pytest.mark.parametrize("calls", [0, 1, 3, 8, 20, 60, 200])
+def test_stopping_at_any_moment_gives_a_release(calls: int) -> None:
+    asked = iter(range(10**9))
+    found = reticent.release(survey(), rules(), watch=Watch(stop=lambda: next(asked) >= calls))
+    assert reticent.verify(found.table, rules()).holds
+
+
+def test_a_utility_of_ones_own_is_asked_and_not_copied() -> None:
+    class Counting:
+        def __init__(self) -> None:
+            self.lock, self.asked = Lock(), 0  # nobody can copy a lock
+
+        def __call__(self, candidate: Any) -> float:
+            with self.lock:
+                self.asked += 1
+            return float(candidate.records)
+
+    mine = Counting()
+    found = reticent.release(survey(), rules(goal={"utility": mine, "search": "thorough"}))
+    assert mine.asked > len(found.steps)
+    assert reticent.verify(found.table, found.prepared.policy).holds
+
+
+def test_the_papers_way_is_the_same_with_all_this() -> None:
+    """Greedy searches under the paper's score explore, judge and leave out nothing."""
+    goal = {"score": "paper", "search": "greedy"}
+    found = reticent.release(survey(), rules(goal=goal))
+    assert (found.found.rounds, found.found.alternatives, found.found.error) == (1, (), None)
+    assert found.left_out is None
+    part = reticent.release(survey(), rules(goal=goal), max_steps=3)
+    assert part.steps == found.steps[:3]
+
+
+def test_a_thorough_release_is_written_with_all_that_goes_beside_it(tmp_path: Path) -> None:
+    path = tmp_path / "survey.csv"
+    from pyarrow import csv
+
+    csv.write_csv(survey(), path)
+    found = reticent.release(path, rules(), output=tmp_path / "out", trace=tmp_path / "trace.jsonl")
+    assert reticent.verify(tmp_path / "out", rules()).holds
+    assert len((tmp_path / "trace.jsonl").read_text().splitlines()) == len(found.steps)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rows", [500, 1500, 3000])
+@pytest.mark.parametrize("score", ["paper", "conditional"])
+@pytest.mark.parametrize("utility", ["classification", "distortion", "discernibility"])
+def test_larger_tables(rows: int, score: str, utility: str) -> None:
+    policy = rules(
+        goal={"score": score, "utility": utility, "search": "thorough"},
+        anonymity=[{"over": ["Age", "Job"], "k": 20}, {"over": ["Rank", "Town", "Job"], "k": 9}],
+        confidence=[{"over": ["Age", "Town"], "sensitive": {"Ward": "*"}, "at_most": 0.8}],
+        keep=[],
+    )
+    found = reticent.release(survey(rows), policy)
+    assert reticent.verify(found.table, policy).holds
+    order = pa.array(np.random.default_rng(2).permutation(rows))
+    again = reticent.release(survey(rows).take(order), policy)
+    assert again.table.equals(found.table)
+    assert told(again) == told(found)
