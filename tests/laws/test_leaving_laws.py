@@ -238,7 +238,7 @@ def rows_of(table: pa.Table) -> Counter[tuple[str, ...]]:
 @pytest.mark.parametrize("search", ["greedy", "thorough"])
 def test_laws(search: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ROUNDS, 4)
-    assert sum(obey(case, rng, search) for case, rng in cases(range(34_010, 34_024)))
+    assert sum(obey(case, rng, search) for case, rng in cases(range(34_010, 34_018)))
 
 
 @pytest.mark.slow
