@@ -507,3 +507,18 @@ def test_larger_tables(rows: int, score: str, utility: str) -> None:
     again = reticent.release(survey(rows).take(order), policy)
     assert again.table.equals(found.table)
     assert told(again) == told(found)
+
+
+def test_every_alternative_can_be_released_instead() -> None:
+    first = surveyed().found
+    for number, other in enumerate(first.alternatives, 1):
+        found = reticent.release(survey(), rules(), alternative=number)
+        assert all(map(np.array_equal, found.found.shown, other.shown))
+        assert reticent.verify(found.table, rules()).holds
+        assert len(found.found.alternatives) == len(first.alternatives)
+        assert all(map(np.array_equal, found.found.alternatives[0].shown, first.shown))
+
+
+def test_as_many_rounds_as_the_table_gets_find_the_same() -> None:
+    assert told(reticent.release(survey(), rules(), search_rounds=24)) == told(surveyed())
+    assert reticent.release(survey(), rules(), search_rounds=3).found.rounds == 3
