@@ -23,6 +23,7 @@ seconds need not. Two rounds run side by side, and count in their order.
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -45,7 +46,7 @@ _FEWEST_ROUNDS = 4
 _CELLS = 20_000_000  # of all rounds together: beyond, fewer rounds
 _ONE_BY_ONE = 2_000_000  # cells
 _FINALISTS = 4
-_FEWEST = 100  # records; with fewer, an error tells one cut from another by chance alone
+FEWEST_TO_JUDGE = 100  # records; with fewer, an error tells one cut from another by chance alone
 _FIRST_OF_ALL = 1e9
 _THE_OTHER: dict[str, Score] = {"paper": "conditional", "conditional": "paper"}
 
@@ -72,7 +73,7 @@ def find(
     origin = Search(prepared, measured=thorough, may_lose=may_lose)
     origin.begin(watch)
     first = origin.copy() if thorough else origin
-    guide = partial(_follow, [(step.attribute, step.value) for step in way], first)
+    guide = partial(_follow, deque((step.attribute, step.value) for step in way), first)
     if first.run(watch, max_steps=max_steps, deadline=deadline, choose=guide if way else None):
         return first.found(stopped_early=True)
     if not thorough or not first.steps:
@@ -141,8 +142,10 @@ class _Exploring:
     def best(self, first: _Trip) -> Found:
         """Explore, then let the best of what was found be judged."""
         trips = [first]
-        # The steps of a large table run on two threads themselves, and two copies take room.
-        with ThreadPoolExecutor(1 if _cells(self.origin) > _ONE_BY_ONE else 2) as pool:
+        # The steps of a large table run on two threads themselves, and two copies take room; a
+        # user's own utility may not be ready for two.
+        alone = _cells(self.origin) > _ONE_BY_ONE or callable(self.origin.goal.utility)
+        with ThreadPoolExecutor(1 if alone else 2) as pool:
             plans = self._plans(trips)
             while pair := list(islice(plans, self._left(2))):
                 for trip in pool.map(self._travel, pair):
@@ -199,7 +202,7 @@ class _Exploring:
             search.begin(Watch())
         else:
             search = self.origin.copy()
-        guide = partial(_choose, list(plan.ahead), plan, search.cuts.offset)
+        guide = partial(_choose, deque(plan.ahead), plan, search.cuts.offset)
         if search.run(Watch(stop=self.watch.stop), deadline=self.end, choose=guide):
             return None
         return _trip(search)
@@ -208,13 +211,14 @@ class _Exploring:
         """The cut to release, with the clearly different ones beside it."""
         ranked = sorted(others, key=lambda trip: -trip.worth)
         finalists = [first, *_different(first, ranked)]
-        if self.origin.prepared.classes is None or self.origin.prepared.table.rows < _FEWEST:
+        prepared = self.origin.prepared
+        named = {id(trip): trip.found for trip in finalists}
+        if prepared.policy.utility != "classification":
             best = max(finalists, key=lambda trip: trip.worth)  # ties: the first
-            if self.origin.prepared.classes is not None:
-                best = first
-            named = {id(trip): trip.found for trip in finalists}
+        elif prepared.table.rows < FEWEST_TO_JUDGE:
+            best = first
         else:
-            best, named = _judged(self.origin.prepared, finalists)
+            best, named = _judged(prepared, finalists)
         others = [trip for trip in finalists if trip is not best]
         rest = tuple(named[id(trip)] for trip in _different(best, others, 3))
         return replace(named[id(best)], rounds=self.made, alternatives=rest)
@@ -261,24 +265,24 @@ def _cells(search: Search) -> int:
     return int(cells)
 
 
-def _follow(way: list[tuple[str, str]], search: Search, slots: Any, scores: Any) -> int:
+def _follow(way: deque[tuple[str, str]], search: Search, slots: Any, scores: Any) -> int:
     """The next step of another search's way, by name, or else the best."""
     from reticent.refine.engine import highest_score
 
     while way:
-        slot = search.cuts.slot_of(*way.pop(0))
+        slot = search.cuts.slot_of(*way.popleft())
         at = int(np.searchsorted(slots, slot))
         if at < len(slots) and slots[at] == slot:
             return at
     return highest_score(slots, scores)
 
 
-def _choose(ahead: list[int], plan: _Plan, offset: Any, slots: Any, scores: Any) -> int:
+def _choose(ahead: deque[int], plan: _Plan, offset: Any, slots: Any, scores: Any) -> int:
     """The next candidate on a planned way."""
     from reticent.refine.engine import highest_score
 
     while ahead:
-        wanted = ahead.pop(0)
+        wanted = ahead.popleft()
         at = int(np.searchsorted(slots, wanted))
         if at < len(slots) and slots[at] == wanted:
             return at

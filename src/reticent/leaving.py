@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.errors import InputError, Unsatisfiable
-from reticent.exploring import find
+from reticent.exploring import FEWEST_TO_JUDGE, find
 from reticent.prepare import Prepared, prepare
 from reticent.privacy.promises import Anonymity
 
@@ -179,6 +179,8 @@ def _pays(prepared: Prepared, everybody: Found, relaxed: Found, others: Found, o
     if others.stopped_early:
         return False
     if prepared.policy.utility == "classification":
+        if prepared.table.rows < FEWEST_TO_JUDGE:
+            return False
         from reticent.evidence.judge import Judge, clearly_fewer
 
         judge = Judge(prepared)
@@ -188,4 +190,16 @@ def _pays(prepared: Prepared, everybody: Found, relaxed: Found, others: Found, o
         # A record that is left out counts as if it could not be told from any other.
         n, left = prepared.table.rows, int(out.sum())
         return (n - left) ** 2 - others.worth + left * n < n**2 - everybody.worth
+    if prepared.policy.utility == "distortion":
+        return _told(prepared, relaxed, ~out) > _told(prepared, everybody, np.ones_like(out))
     return others.worth > everybody.worth
+
+
+def _told(prepared: Prepared, found: Found, rows: Rows) -> float:
+    """How much of their columns some records do not cover: 1 for each value shown as it is."""
+    told = 0.0
+    for shown, domain in zip(found.shown, prepared.domains, strict=True):
+        alike = np.bincount(shown)[shown]  # leaves that are shown as each leaf is
+        covered = (alike - 1) / max(domain.size - 1, 1)
+        told += float((1 - covered[domain.codes[rows]]).sum())
+    return told

@@ -142,6 +142,8 @@ def release(
     begun = time.monotonic()
     watch = watch or Watch()
     clock = Clock(watch)
+    if search_rounds is not None and search_rounds < 1:
+        raise InputError("search_rounds must be at least 1", where="release")
     _check_outputs(output, trace, force)
     with _beside() as beside:
         with clock.stage("read"):

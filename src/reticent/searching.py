@@ -154,6 +154,15 @@ class _Riding:
             self.riders = [rider for rider in self.riders if rider not in group]
 
 
+def _left_out_below(promise: Promise, prepared: Prepared) -> int:
+    """The size below which a group of a promise is left out for the sake of another promise.
+
+    Known where both are about the same columns; elsewhere groups are others.
+    """
+    same = [p.k for p in prepared.policy.anonymity if not p.of and set(p.over) == set(promise.over)]
+    return max(same, default=0)
+
+
 class Search:
     """The engine, set up for one prepared table."""
 
@@ -186,7 +195,10 @@ class Search:
                 self.measures.append(SmallestGroup(promise, self.cuts, attributes, marks))
             else:
                 sensitive = prepared.sensitive_marks(promise)
-                self.measures.append(LargestConfidence(promise, self.cuts, attributes, sensitive))
+                least = _left_out_below(promise, prepared) if may_lose else 0
+                self.measures.append(
+                    LargestConfidence(promise, self.cuts, attributes, sensitive, least=least)
+                )
         self.may_lose = may_lose
         if may_lose:
             groups = [m for m in self.measures if isinstance(m, SmallestGroup)]
@@ -195,7 +207,6 @@ class Search:
         self.goal = Goal(
             self.cuts, prepared.policy.utility, *(prepared.classes or ()),
             score=score or prepared.policy.goal.score, measured=measured,
-            worth_by=prepared.policy.goal.score,
         )  # fmt: skip
         self.steps: list[Step] = []
 

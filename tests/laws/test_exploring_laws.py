@@ -90,13 +90,12 @@ def replayed(case: Case, found: Found) -> Replayed:
             for value, into in refinements(attr, part, case.rows, case.cls, MARKER)
             if value == step.value and [p.label for p in into] == list(step.into)
         ]
-        held = [len(records(case.rows, attr, part)) for part in into]
-        if case.score == "conditional" and attr.mask == "discretize":
-            before = share(attr, parts[at], case.rows, MARKER)
-            spared = [before - share(attr, part, case.rows, MARKER) for part in into]
-            finer += sum(n * s for n, s in zip(held, spared, strict=True))
-        else:
-            finer += held[0] if attr.mask == "suppress" else sum(held)
+        before = share(attr, parts[at], case.rows, MARKER)
+        finer += sum(
+            held * (before - share(attr, part, case.rows, MARKER))
+            for part in into
+            if (held := len(records(case.rows, attr, part)))
+        )
         state = {**state, attr.name: [*parts[:at], *into, *parts[at + 1 :]]}
     first, last = mask(case.rows, start_state(case)), mask(case.rows, state)
     if case.utility == "discernibility":

@@ -226,7 +226,10 @@ def class_bits(rows: list[Row], labels: list[Labels], cls: str) -> int:
 
 
 def share(attr: Attr, part: Part, rows: list[Row], marker: str) -> float:
-    """The share of the whole range that a value of a continuous attribute covers."""
+    """How much of its column a value covers: of the range, or of the other values that occur."""
+    if attr.mask != "discretize":
+        values = {row[attr.name] for row in rows}
+        return (len(values & part.values) - 1) / (len(values) - 1) if len(values) > 1 else 0.0
     if part.label == marker or part.kids:
         return 1.0
     if part.span is None:  # missing
@@ -369,15 +372,13 @@ def refine(
                             bits = class_bits(rows, labels, target)
                             bits -= class_bits(rows, labels_then, target)
                             worth = bits / 2**20 / len(rows) if bits > 0 else worth * 1e-6
-                    elif (
-                        score == "conditional"
-                        and attr.mask == "discretize"
-                        and (utility == "distortion")
-                    ):  # a finer interval is worth what it gives up of the range
+                    elif score == "conditional" and utility == "distortion":
+                        # what a record's value covers of its column, before and after
                         before = share(attr, part, rows, marker)
                         worth = sum(
                             len(records(rows, attr, p)) * (before - share(attr, p, rows, marker))
                             for p in into
+                            if records(rows, attr, p)
                         )
                     elif utility == "distortion":  # what stays suppressed gets no more specific
                         finer = into[:1] if attr.mask == "suppress" else into

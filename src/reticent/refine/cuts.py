@@ -52,6 +52,7 @@ class Cuts:
         self.bottoms: NDArray[np.bool_] = np.zeros(slots, dtype=bool)
         # stopped[s]: after how many reveals a promise ruled the candidate s out; -1: none did.
         self.stopped: NDArray[np.int64] = np.full(slots, -1, dtype=np.int64)
+        self.places: dict[int, dict[str, int]] = {}  # of suppressed values, once asked for
         self.reveals = 0
         self.shown: dict[int, Node] = {}  # slot → the tree value shown there
         for attribute, domain in enumerate(self.domains):
@@ -73,12 +74,13 @@ class Cuts:
 
     def slot_of(self, name: str, label: str) -> int:
         """The slot of a value that a column shows, or could disclose; -1 if there is none."""
-        names = [domain.name for domain in self.domains]
-        attribute = names.index(name)
+        attribute = [domain.name for domain in self.domains].index(name)
         first, bottom = self.span(attribute)
         domain = self.domains[attribute]
         if domain.root is None:
-            return first + domain.leaves.index(label) if label in domain.leaves else -1
+            if attribute not in self.places:
+                self.places[attribute] = {value: i for i, value in enumerate(domain.leaves)}
+            return first + self.places[attribute].get(label, -1 - first)
         shown = (s for s, node in self.shown.items() if first <= s < bottom and node.label == label)
         return next(shown, -1)
 

@@ -543,9 +543,11 @@ def _present(rows, start, end, j, children, low, high, tally, inside, found):
 def scan_confidence(
     rows, words, weights, marks, end_of, spare_words, spare_weights, spare_marks,
     width, starts, split, column, current, children, live, lows, highs, bottoms,
-    tally, touched, inside, begins, sums, waiting, over, under,
+    tally, touched, inside, begins, sums, waiting, least, over, under,
 ):  # fmt: skip
     """Raise over / under of every candidate to the largest confidence among its parts.
+
+    Parts with fewer than `least` records do not count: they will be left out.
 
     tally[slot] counts the records of a part, inside[slot] those of them with the sensitive value
     at hand. Disclosing a suppressed value v leaves a rest, whose surest value is often one that v
@@ -588,7 +590,7 @@ def scan_confidence(
                         if inside[slot] > 0:
                             waiting[still] = slot
                             still += 1
-                        elif tally[slot] < total:
+                        elif tally[slot] < total and total - tally[slot] >= least:
                             _raise_to(over, under, slot, sums[r], total - tally[slot])
                     left = still
                     for i in range(begins[r], begins[r + 1]):
@@ -599,8 +601,9 @@ def scan_confidence(
                         inside[slot] = 0
                         if slot == none:
                             continue
-                        _raise_to(over, under, slot if bottom else node, part, tally[slot])
-                        if bottom and tally[slot] < total:
+                        if tally[slot] >= least:
+                            _raise_to(over, under, slot if bottom else node, part, tally[slot])
+                        if bottom and tally[slot] < total and total - tally[slot] >= least:
                             _raise_to(over, under, slot, sums[r] - part, total - tally[slot])
                 if highs[node] - lows[node] <= end - start:
                     for slot in range(lows[node], highs[node]):

@@ -333,8 +333,14 @@ class LargestConfidence:
         cuts: Cuts,
         attributes: Sequence[int],
         sensitive: Sequence[tuple[Codes, int]],
+        *,
+        least: int = 0,
     ) -> None:
-        """`sensitive`: for each sensitive column its values as marks 1, 2, …, 0 for all others."""
+        """`sensitive`: for each sensitive column its values as marks 1, 2, …, 0 for all others.
+
+        `least`: groups with fewer records will be left out, and do not count.
+        """
+        self.least = least
         self.promise = promise
         self.attributes = frozenset(attributes)
         self.parts = [Groups(cuts, attributes, marks, count) for marks, count in sensitive]
@@ -418,7 +424,11 @@ class LargestConfidence:
         _together(
             [
                 partial(
-                    kernels.scan_confidence, *groups.scan(starts, split=split), *scratch, *fraction
+                    kernels.scan_confidence,
+                    *groups.scan(starts, split=split),
+                    *scratch,
+                    self.least,
+                    *fraction,
                 )
                 for scratch, starts, fraction in zip(self.scratch, shares, found, strict=False)
             ]

@@ -9,9 +9,10 @@
 Under the paper's score a second column that tells the same as a first gains as much again, and a
 cut far down a column as much as one at its top. InfoGain needs only how often each class occurs
 under each leaf of a column; the groups behind `conditional` are counted like those of a promise.
-Without a class, both scores take what the utility says, but "conditional" counts an interval by
-its share of the range, as evaluations do. Entropies are in bits; a gain below 1e-12 is rounding
-and counts as 0.
+Without a class, both scores take what the utility says; but where the paper counts the records that
+become more specific, "conditional" counts how much more specific they become: by how much less of
+their column (of its values, or of its range) they cover. Entropies are in bits; a gain below 1e-12
+is rounding and counts as 0.
 """
 
 from __future__ import annotations
@@ -61,16 +62,11 @@ class Goal:
         *,
         score: Score = "paper",
         measured: bool = False,
-        worth_by: Score | None = None,
     ) -> None:
-        """`measured`: keep count of `worth`, whatever the score.
-
-        `worth_by`: the score that says what an interval is worth, if it is not `score`.
-        """
+        """`measured`: keep count of `worth`, whatever the score."""
         self.cuts = cuts
         self.utility = utility
         self.score = score
-        self.worth_by = worth_by or score
         self.has_class = classes is not None
         slots = cuts.none + 1
         by_class = np.zeros((slots + 1, class_count), dtype=np.int64)
@@ -167,19 +163,15 @@ class Goal:
         elif callable(self.utility):
             labels = [part.label for part in parts]
             self.gain[slot] = self._ask(attribute, node.label, labels, counts, touched)
-        elif self.cuts.domains[attribute].mask == "discretize" and "conditional" in (
-            self.score, self.worth_by,
-        ):  # fmt: skip
-            gains = {"conditional": self._narrowed(attribute, node, parts, counts)}
-            self.gain[slot] = gains.get(self.score, float(touched.sum()))
-            self.worths[slot] = gains.get(self.worth_by, float(touched.sum()))
         else:
-            self.gain[slot] = touched.sum()
+            self.worths[slot] = self._narrowed(attribute, node, parts, counts)
+            narrowed = self.score == "conditional"
+            self.gain[slot] = self.worths[slot] if narrowed else touched.sum()
 
     def _narrowed(
         self, attribute: int, node: Node, parts: Sequence[Node], counts: Sequence[Counts]
     ) -> float:
-        """What the records under an interval are spared of the range, all together."""
+        """By how much less of their column the records under a node cover, all together."""
         domain = self.cuts.domains[attribute]
         spared = [domain.share(node) - domain.share(part) for part in parts]
         return sum(int(n.sum()) * share for n, share in zip(counts, spared, strict=True))
@@ -207,7 +199,18 @@ class Goal:
                 labels = [label, domain.marker]
                 self.gain[slot] = self._ask(attribute, label, labels, parts, hidden)
         else:
-            self.gain[live] = counts.sum(axis=1)
+            shown = counts.sum(axis=1)
+            narrowed = self._disclosed(attribute, shown, int(hidden.sum()))
+            self.worths.update(zip(live.tolist(), narrowed.tolist(), strict=True))
+            self.gain[live] = narrowed if self.score == "conditional" else shown
+
+    def _disclosed(self, attribute: int, shown: Counts, hidden: int) -> Floats:
+        """The same for the disclosure of values: what stays hidden could be one value fewer."""
+        first, bottom = self.cuts.span(attribute)
+        values = int((self.cuts.current[first:bottom] == bottom).sum())
+        others = max(self.cuts.domains[attribute].size - 1, 1)
+        narrowed: Floats = (shown * (values - 1) + (hidden - shown)) / others
+        return narrowed
 
     def _alike(self, attribute: int) -> tuple[NDArray[np.int64], Counts]:
         """The distinct class counts among a column's values, and which of them each value has.

@@ -74,11 +74,13 @@ class Domain:
         return f"[{label(start)},{label(points[high])})"
 
     def share(self, node: Node) -> float:
-        """The share of the whole range that a node of a continuous column covers.
+        """How much of its column a node covers: of the range, or of the other values that occur.
 
         The marker above "missing" and the full interval tells nothing and covers it all; "missing"
         hides nothing and covers none.
         """
+        if self.scale is None:
+            return (node.high - node.low - 1) / (self.size - 1) if self.size > 1 else 0.0
         if self.ends is None or node.label == self.marker:
             return 1.0
         assert self.scale is not None
