@@ -1,6 +1,6 @@
 # One face for every job. A machine needs Python 3.11+, pip and make; all else lands in .venv.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all browser-tools lint types check bench figures peers docs clean
+.PHONY: help setup demo test test-rest test-all browser-tools lint types check bench figures peers docs clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -26,7 +26,10 @@ demo: .venv/ready  ## mask a sample of census records and show what came out
 test: .venv/ready  ## fast tests and doctests
 	@$(BIN)/python -m pytest -q -n 2
 
-test-all: .venv/ready  ## every test: slow ones, real data and processes too
+test-rest: .venv/ready  ## the other tests: slow ones, real data, processes
+	@$(BIN)/python -m pytest -q -n 2 -m "slow or data or net"
+
+test-all: .venv/ready  ## every test
 	@$(BIN)/python -m pytest -q -n 2 -m ""
 
 browser-tools: .venv/ready  ## fetch what tests of report pages need besides Chromium (npm)
@@ -38,7 +41,7 @@ lint: .venv/ready  ## style
 types: .venv/ready  ## static types
 	@$(BIN)/mypy
 
-check: lint types test-all  ## exactly what CI runs
+check: lint types test-all  ## all that CI checks, besides the demo
 
 bench: .venv/ready  ## speed and memory beside the floor of reading and writing the file
 	@$(BIN)/python benchmarks/release_speed.py

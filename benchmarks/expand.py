@@ -229,6 +229,9 @@ def attribute(name: str, mask: str, taxonomy: Path | None = None) -> str:
     return "\n".join(lines)
 
 
+GREEDY = '[goal]\nscore = "paper"\nsearch = "greedy"'  # one pass: what the engine itself takes
+
+
 def anonymity(over: Sequence[str]) -> str:
     return f"[[anonymity]]\nover = {listed(over)}\nk = {K}"
 
@@ -273,6 +276,7 @@ def write_policy(kind: str, path: Path) -> None:
     else:
         over = [name for name in ADULT if name != "class"] if kind == "adult14" else QUASI
         sections = [*map(adult_attribute, over), anonymity(over)]
+    sections.append(GREEDY)
     path.write_text("\n\n".join(['class = "class"', *sections]) + "\n", encoding="utf-8")
 
 

@@ -1,6 +1,6 @@
 """Time `reticent release` beside the floor: Polars reading and writing the same file.
 
-    python benchmarks/release_speed.py [--only a1,a4,b,c,d,adult,help] [--pairs 7] [--csv FILE]
+    python benchmarks/release_speed.py [--only a1,a4,b,c,d,t,adult,help] [--pairs 7] [--csv FILE]
 
 Each case alternates fresh processes of the floor and of the command, since one floor run varies by
 half. The floor is timed inside its process, after the import of Polars; the command is timed from
@@ -381,6 +381,43 @@ def by_steps(bench: Bench, results: Results) -> None:
     ]
 
 
+def beside_greedy(bench: Bench, results: Results) -> None:
+    """What the default search costs beside the papers' single pass, all else being the same."""
+    for kind, rows in (("adult8", MILLION), ("adult14", MILLION), ("adult8cat", MILLION)):
+        greedy, default = _both_searches(bench, kind, rows)
+        ratios = [mine / other for mine, other in zip(default.seconds, greedy.seconds, strict=True)]
+        of_medians = median(default.seconds) / median(greedy.seconds)
+        results.lines += [
+            greedy.line(f"t {kind} greedy", bench.pairs),
+            replace(
+                default.line(f"t {kind} default", bench.pairs),
+                floor_s=median(greedy.seconds),
+                ratio_of_medians=of_medians,
+                median_of_ratios=median(ratios),
+            ),
+        ]
+        worse = max(of_medians, median(ratios))
+        results.verdicts.append(verdict(f"t {kind}, default beside greedy", worse, 3, "x"))
+    _, default = _both_searches(bench, "adult", ADULT_ROWS)
+    results.lines.append(default.line("t adult default", bench.pairs))
+    results.verdicts.append(verdict("t adult, default", median(default.seconds), 10, " s"))
+
+
+def _both_searches(bench: Bench, kind: str, rows: int) -> tuple[Release, Release]:
+    """A table released greedily and as the default does, in turns."""
+    table = bench.table(kind, rows)
+    policy = table.policy.with_suffix(".default.toml")
+    text = table.policy.read_text(encoding="utf-8")
+    policy.write_text(text.partition("[goal]")[0], encoding="utf-8")
+    both = Release(table), Release(replace(table, policy=policy))
+    for runs in both:
+        bench.warm(runs.table)
+    for number in range(bench.pairs):
+        for runs in both if number % 2 else both[::-1]:
+            bench.release(runs)
+    return both
+
+
 def adult_itself(bench: Bench, results: Results) -> None:
     """The 45,222 complete records of Adult: under a second after start-up."""
     table = bench.table("adult", ADULT_ROWS)
@@ -410,6 +447,7 @@ CASES: dict[str, Callable[[Bench, Results], None]] = {
     "b": against_floor("b", "adult14", MILLION, 5),
     "c": against_floor("c", "adult8cat", MILLION, 5),
     "d": by_steps,
+    "t": beside_greedy,
 }
 
 

@@ -133,6 +133,7 @@ class _Exploring:
         self.origin = origin
         self.columns = len(origin.cuts.domains)
         self.watch = watch
+        self.deadline = deadline
         now = time.monotonic()
         timed = None if search_time is None else now + search_time
         self.end = min((end for end in (deadline, timed) if end is not None), default=None)
@@ -141,6 +142,7 @@ class _Exploring:
 
     def best(self, first: _Trip) -> Found:
         """Explore, then let the best of what was found be judged."""
+        self.watch.stage("compare cuts")
         trips = [first]
         # The steps of a large table run on two threads themselves, and two copies take room; a
         # user's own utility may not be ready for two.
@@ -154,8 +156,8 @@ class _Exploring:
                 self.made += len(pair)
                 if self._over():
                     break
-        if self.watch.stop():
-            return first.found
+        if self.watch.stop() or (self.deadline and time.monotonic() >= self.deadline):
+            return first.found  # judging takes a while
         return self._chosen(first, trips[1:])
 
     def _left(self, most: int) -> int:

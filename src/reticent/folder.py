@@ -2,7 +2,7 @@
 
 public/    data.<format>   report.html   report.json   manifest.json
 private/   report.html   policy.toml   recoding.json   trace.jsonl   stopped.jsonl   risk.json
-           input.json
+           alternatives.json   left_out.json (if records are)   input.json
 """
 
 from __future__ import annotations
@@ -61,6 +61,9 @@ def describe(release: Release, folder: Path, data: Any, suffix: str) -> None:
     (private / "stopped.jsonl").write_text(report.lines(report.stopped(release)), encoding="utf-8")
     (private / "trace.jsonl").write_text(report.lines(release.trace()), encoding="utf-8")
     _write_json(private / "risk.json", report.riskiest(release))
+    _write_json(private / "alternatives.json", report.alternatives(release))
+    if (who := report.who_was_left_out(release)) is not None:
+        _write_json(private / "left_out.json", who)
     _write_json(private / "input.json", _input(release, data))
     for file in private.rglob("*"):
         file.chmod(0o700 if file.is_dir() else 0o600)

@@ -100,16 +100,20 @@ def release_summary(release: Release) -> dict[str, Any]:
 
 
 def left_out(release: Release) -> dict[str, Any] | None:
-    """How many records were left out for others' sake, and how they differ; for the owner."""
+    """How many records were left out for others' sake."""
     left = release.left_out
     if left is None:
         return None
-    return {
-        "records": left.count,
-        "of": len(left.rows),
-        "at_most": plain(release.prepared.policy.suppress_records),
-        "differences": list(left.differences()),
-    }
+    most = plain(release.prepared.policy.suppress_records)
+    return {"records": left.count, "of": len(left.rows), "at_most": most}
+
+
+def who_was_left_out(release: Release) -> dict[str, Any] | None:
+    """The same, and how they differ from the others: it names rare values, so for their owner."""
+    said = left_out(release)
+    if said is None or release.left_out is None:
+        return None
+    return {**said, "differences": list(release.left_out.differences())}
 
 
 def alternatives(release: Release) -> list[dict[str, Any]]:

@@ -591,6 +591,7 @@ PRIVATE = {
     f"private/{n}"
     for n in (
         "report.html", "policy.toml", "recoding.json", "trace.jsonl", "stopped.jsonl", "risk.json",
+        "alternatives.json",
         "input.json",
     )
 }  # fmt: skip

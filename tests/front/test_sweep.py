@@ -73,6 +73,7 @@ PRIVATE = {
     f"private/{n}"
     for n in (
         "report.html", "policy.toml", "recoding.json", "trace.jsonl", "stopped.jsonl", "risk.json",
+        "alternatives.json",
         "input.json", "jobs.csv",
     )
 }  # fmt: skip

@@ -258,7 +258,7 @@ def _private(release: Release) -> dict[str, Any]:
     searched = report.searched_promises(release)
     return {
         "incomplete": release.prepared.rows_in - release.sheet.rows - _rare(release),
-        "left_out": report.left_out(release),
+        "left_out": report.who_was_left_out(release),
         "error": release.found.error,
         "rounds": release.found.rounds,
         "alternatives": report.alternatives(release),
