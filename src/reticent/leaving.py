@@ -8,9 +8,9 @@ that is promised, searched and recounted is about them, as if the rest had never
 2. Leave out whoever did, and whoever's group is too small without those, and so on.
 3. Release what is left: first along the way of 1, then as far as it goes.
 
-It pays if a tree that learns from what 1 shows errs clearly less (`reticent.evidence.judge`) than
-one that learns from the release with everybody; without a class, if more is told in all, though
-those left out tell nothing.
+It pays if a tree that learns from the others errs clearly less, about everybody
+(`reticent.evidence.judge`), than one that learns from the release of everybody; without a class,
+if more is told in all, though those left out tell nothing.
 
 Records are left out for the sake of anonymity promises only. To leave out those who hold a
 sensitive value, so that others look safe, would be to tell a lie about how frequent it is.
@@ -116,8 +116,9 @@ def find_leaving_out(
             break
         if out.sum() <= int(prepared.policy.suppress_records * prepared.table.rows):
             found = _others(prepared, out, relaxed, watch, limits)
-            if found and _pays(prepared, everybody, relaxed, found[1], out):
-                return *found, LeftOut(out, prepared)
+            best = found and _if_it_pays(prepared, everybody, relaxed, found[1], out)
+            if found and best:
+                return found[0], best, LeftOut(out, prepared)
             break
         most //= 2  # those left out broke up groups of others
         if not most:
@@ -174,25 +175,55 @@ def _others(
         return None
 
 
-def _pays(prepared: Prepared, everybody: Found, relaxed: Found, others: Found, out: Rows) -> bool:
-    """Whether the others tell clearly more than everybody does."""
+def _if_it_pays(
+    prepared: Prepared, everybody: Found, relaxed: Found, others: Found, out: Rows
+) -> Found | None:
+    """The cut of the others, or one beside it, that tells clearly more than everybody's."""
     if others.stopped_early:
-        return False
+        return None
     if prepared.policy.utility == "classification":
         if prepared.table.rows < FEWEST_TO_JUDGE:
-            return False
-        from reticent.evidence.judge import Judge, clearly_fewer
-
-        judge = Judge(prepared)
-        wrong = [judge.wrong(found.shown) for found in (relaxed, everybody)]
-        return clearly_fewer(wrong[0], wrong[1], errors=1)
+            return None
+        return _fewest_errors(prepared, everybody, others, out)
     if prepared.policy.utility == "discernibility":
         # A record that is left out counts as if it could not be told from any other.
         n, left = prepared.table.rows, int(out.sum())
-        return (n - left) ** 2 - others.worth + left * n < n**2 - everybody.worth
-    if prepared.policy.utility == "distortion":
-        return _told(prepared, relaxed, ~out) > _told(prepared, everybody, np.ones_like(out))
-    return others.worth > everybody.worth
+        pays = (n - left) ** 2 - others.worth + left * n < n**2 - everybody.worth
+    elif prepared.policy.utility == "distortion":
+        pays = _told(prepared, relaxed, ~out) > _told(prepared, everybody, np.ones_like(out))
+    else:
+        pays = others.worth > everybody.worth
+    return others if pays else None
+
+
+def _fewest_errors(prepared: Prepared, everybody: Found, others: Found, out: Rows) -> Found | None:
+    """The cut of the others by which everybody is told best: those left out must be, too.
+
+    Else a cut would look good that hides what only those left out had.
+    """
+    from reticent.evidence.judge import Judge, clearly_fewer
+
+    judge = Judge(prepared)
+    cuts = [replace(cut, alternatives=()) for cut in (others, *others.alternatives)]
+    wrong = [judge.wrong(_shown(prepared, cut), out) for cut in cuts]
+    cuts = [replace(cut, error=float(w.mean())) for cut, w in zip(cuts, wrong, strict=True)]
+    at = min(range(len(cuts)), key=lambda i: int(wrong[i].sum()))
+    if not clearly_fewer(wrong[at], judge.wrong(everybody.shown), errors=1):
+        return None
+    beside = tuple(cut for cut in cuts if cut is not cuts[at])
+    return replace(cuts[at], rounds=others.rounds, alternatives=beside)
+
+
+def _shown(prepared: Prepared, found: Found) -> list[NDArray[np.int64]]:
+    """What each leaf of a table is shown as by the cut of a part of it, in the order of leaves."""
+    shown = []
+    for domain in prepared.domains:
+        masked = found.recodings[domain.name].apply(prepared.cleaned.columns[domain.name])[0]
+        of_leaf = np.zeros(domain.size, dtype=np.int64)
+        of_leaf[domain.codes] = masked.codes
+        _, first, code = np.unique(of_leaf, return_index=True, return_inverse=True)
+        shown.append(np.argsort(np.argsort(first))[code.reshape(-1)])
+    return shown
 
 
 def _told(prepared: Prepared, found: Found, rows: Rows) -> float:

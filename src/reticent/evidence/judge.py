@@ -41,14 +41,18 @@ class Judge:
         # Equal records are alike: which of them is taken makes no difference.
         order = ascending([*columns, classes], [*sizes, self.class_count])
         rng = np.random.default_rng(1)
-        taken = order[np.sort(rng.permutation(len(order))[:_RECORDS])]
+        self.taken = taken = order[np.sort(rng.permutation(len(order))[:_RECORDS])]
         self.part = rng.permutation(len(taken)) % _PARTS
         self.leaves = [domain.codes[taken].astype(np.int64) for domain in prepared.domains]
         self.others = [Feature(f.name, f.codes[taken], f.values, f.number) for f in others]
         self.classes: Codes = np.asarray(classes)[taken].astype(np.int64)
 
-    def wrong(self, masked: Sequence[Codes]) -> Bits:
-        """Which records are told wrong, if each leaf of each masked column is shown as this."""
+    def wrong(self, masked: Sequence[Codes], out: Bits | None = None) -> Bits:
+        """Which records are told wrong, if each leaf of each masked column is shown as this.
+
+        Rows of the table that are left out can still be asked about, but not learnt from.
+        """
+        learnt = np.ones(len(self.classes), dtype=bool) if out is None else ~out[self.taken]
         features = [
             _masked(domain, shown[leaves])
             for domain, leaves, shown in zip(self.domains, self.leaves, masked, strict=True)
@@ -59,8 +63,9 @@ class Judge:
         labels = [f"{number:06d}" for number in range(self.class_count)]
         for part in range(_PARTS):
             test = self.part == part
-            known = [Feature(f.name, f.codes[~test], f.values, f.number) for f in features]
-            known, classes, weights = _collapsed(known, self.classes[~test])
+            rest = ~test & learnt
+            known = [Feature(f.name, f.codes[rest], f.values, f.number) for f in features]
+            known, classes, weights = _collapsed(known, self.classes[rest])
             tree = train(known, classes, labels, weights=weights)
             told = tree.predict([f.codes[test] for f in features], int(test.sum()))
             wrong[test] = told != self.classes[test]

@@ -250,6 +250,7 @@ _STAGES = {
     "read": "reading the table",
     "encode": "fitting the policy to the table",
     "refine": "looking for what can be revealed",
+    "compare cuts": "looking for better cuts",
     "mask": "masking",
     "judge": "measuring how useful it is",
     "write": "writing",
