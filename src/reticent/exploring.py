@@ -13,8 +13,9 @@ and the best cut of all is taken:
 Which cut is better is told by its worth (`Goal.worth`): bits saved in telling the class, squares,
 or records made more specific, whatever the utility. The one that is released is chosen among
 the best by how well a tree that learns from it tells records that it has not seen
-(`reticent.evidence.judge`). The greedy cut stays unless another errs less by two standard errors,
-or by one if its worth is higher, too: on small tables the fewest errors are mostly good luck.
+(`reticent.evidence.judge`). The papers' cut stays unless another errs less by two standard errors,
+or by one if its worth is higher, too; then the policy's greedy cut stays in the same way: on
+small tables the fewest errors are mostly good luck.
 
 A number of rounds that depends on the table alone gives the same cut on every machine; a number of
 seconds need not. Two rounds run side by side, and count in their order.
@@ -78,7 +79,10 @@ def find(
         return first.found(stopped_early=True)
     if not thorough or not first.steps:
         return first.found()
-    return _Exploring(origin, watch, deadline, search_time, search_rounds).best(_trip(first))
+    exploring = _Exploring(origin, watch, deadline, search_time, search_rounds)
+    if not way and not may_lose:
+        exploring.defended = "paper"
+    return exploring.best(_trip(first, origin.goal.score))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +100,7 @@ class _Trip:
     """A maximal cut and how it was reached."""
 
     found: Found
+    score: Score | None  # that it was greedily found by
     slots: tuple[int, ...]
     lost: tuple[tuple[int, float], ...]  # columns and what each of their steps lost
 
@@ -114,9 +119,9 @@ class _Trip:
         return all(map(np.array_equal, self.found.shown, other.found.shown))
 
 
-def _trip(search: Search) -> _Trip:
+def _trip(search: Search, score: Score | None = None) -> _Trip:
     lost = ((search.cuts.attribute_of(step.slot), step.privacy_loss) for step in search.steps)
-    return _Trip(search.found(), tuple(step.slot for step in search.steps), tuple(lost))
+    return _Trip(search.found(), score, tuple(step.slot for step in search.steps), tuple(lost))
 
 
 class _Exploring:
@@ -139,6 +144,7 @@ class _Exploring:
         self.end = min((end for end in (deadline, timed) if end is not None), default=None)
         self.rounds = search_rounds or (None if timed else _rounds(origin))
         self.made = 1
+        self.defended: Score | None = None  # whose greedy cut stays if none is clearly better
 
     def best(self, first: _Trip) -> Found:
         """Explore, then let the best of what was found be judged."""
@@ -207,12 +213,13 @@ class _Exploring:
         guide = partial(_choose, deque(plan.ahead), plan, search.cuts.offset)
         if search.run(Watch(stop=self.watch.stop), deadline=self.end, choose=guide):
             return None
-        return _trip(search)
+        return _trip(search, plan.score)
 
     def _chosen(self, first: _Trip, others: list[_Trip]) -> Found:
         """The cut to release, with the clearly different ones beside it."""
         ranked = sorted(others, key=lambda trip: -trip.worth)
-        finalists = [first, *_different(first, ranked)]
+        defended = [trip for trip in ranked if trip.score and trip.score == self.defended]
+        finalists = [*defended, first, *_different(first, [t for t in ranked if not t.score])]
         prepared = self.origin.prepared
         named = {id(trip): trip.found for trip in finalists}
         if prepared.policy.utility != "classification":
@@ -222,27 +229,30 @@ class _Exploring:
         else:
             best, named = _judged(prepared, finalists)
         others = [trip for trip in finalists if trip is not best]
+        others.sort(key=lambda trip: (named[id(trip)].error or 0.0, -trip.worth))
         rest = tuple(named[id(trip)] for trip in _different(best, others, 3))
         return replace(named[id(best)], rounds=self.made, alternatives=rest)
 
 
 def _judged(prepared: Prepared, trips: Sequence[_Trip]) -> tuple[_Trip, dict[int, Found]]:
-    """The first, or the one with the fewest errors if it is clearly better; and all errors."""
+    """The one with the fewest errors, if it is clearly better than those before it; all errors."""
     from reticent.evidence.judge import Judge, clearly_fewer
 
     judge = Judge(prepared)
     with ThreadPoolExecutor(2) as pool:
         wrong = list(pool.map(judge.wrong, [trip.found.shown for trip in trips]))
-    at = min(range(len(trips)), key=lambda i: int(wrong[i].sum()))
-    best = trips[at]
-    errors = 1 if best.worth > trips[0].worth else 2  # two signs need be less sure than one
-    if not clearly_fewer(wrong[at], wrong[0], errors=errors):
-        best = trips[0]
+    best = 0
+    fewest = min(range(len(trips)), key=lambda i: int(wrong[i].sum()))
+    for at in [1, fewest] if len(trips) > 1 else []:
+        # Two signs need be less sure than one.
+        errors = 1 if trips[at].worth > trips[best].worth else 2
+        if clearly_fewer(wrong[at], wrong[best], errors=errors):
+            best = at
     named = {
         id(trip): replace(trip.found, error=float(told.mean()))
         for trip, told in zip(trips, wrong, strict=True)
     }
-    return best, named
+    return trips[best], named
 
 
 def _different(best: _Trip, ranked: Sequence[_Trip], most: int = _FINALISTS) -> list[_Trip]:
