@@ -1,6 +1,6 @@
 # One face for every job. A machine needs Python 3.11+, pip and make; all else lands in .venv.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-rest test-all browser-tools lint types check bench figures peers docs clean
+.PHONY: help setup demo test test-rest test-all browser-tools lint types check bench figures cuts peers docs clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -48,6 +48,9 @@ bench: .venv/ready  ## speed and memory beside the floor of reading and writing 
 
 figures: .venv/ready  ## the papers' experiments beside the papers' numbers; needs their data sets
 	@$(BIN)/python benchmarks/figures/every.py
+
+cuts: .venv/ready  ## the searches beside each other, by the cuts that they find; needs the data sets
+	@$(BIN)/python benchmarks/cuts.py
 
 peers: .venv/ready .venv-peers/ready  ## the same job with other tools, side by side (benchmarks/peers)
 	@$(BIN)/python benchmarks/peers/compare.py

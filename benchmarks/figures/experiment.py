@@ -64,11 +64,12 @@ def anonymized(
     policy["anonymity"] = [{"over": group, "k": k} for group in over]
     if generalize:
         masked = [name for name in table.column_names if any(name in group for group in over)]
-        policy["attributes"] = {name: _mask_of(name) for name in masked}
+        policy["attributes"] = {name: mask_of(name) for name in masked}
     return pipeline.release(table, policy)
 
 
-def _mask_of(name: str) -> dict[str, str]:
+def mask_of(name: str) -> dict[str, str]:
+    """How a column is masked where categories are generalized."""
     path = TAXONOMIES / f"{name}.csv"
     if path.is_file():
         return {"mask": "generalize", "taxonomy": str(path)}
