@@ -335,18 +335,19 @@ def test_a_larger_release_keeps_its_promises_and_names_other_cuts() -> None:
     assert all(cut.error is not None for cut in (found.found, *found.found.alternatives))
 
 
-def test_the_greedy_cut_stays_where_no_other_errs_clearly_less() -> None:
+def test_the_papers_cut_stays_where_no_other_errs_clearly_less() -> None:
+    kept = []
     for k in (5, 10, 25):
         found = surveyed(k).found
-        greedy = reticent.release(survey(), rules(k, "greedy")).found
-        assert all(map(np.array_equal, found.shown, greedy.shown))
-        assert found.worth == greedy.worth
+        once = rules(k, goal={"score": "paper", "search": "greedy"})
+        papers = reticent.release(survey(), once).found
         judge = Judge(surveyed(k).prepared)
-        for other in found.alternatives:
-            errors = 1 if other.worth > greedy.worth else 2
-            told_wrong = judge.wrong(other.shown)
-            assert told_wrong.mean() == other.error
-            assert not clearly_fewer(told_wrong, judge.wrong(greedy.shown), errors=errors)
+        for cut in (found, *found.alternatives):
+            assert judge.wrong(cut.shown).mean() == cut.error
+        kept.append(all(map(np.array_equal, found.shown, papers.shown)))
+        if not kept[-1]:
+            assert clearly_fewer(judge.wrong(found.shown), judge.wrong(papers.shown), errors=1)
+    assert any(kept)
 
 
 @pytest.mark.parametrize("score", ["paper", "conditional"])
