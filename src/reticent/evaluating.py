@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Integral
 from pathlib import Path
@@ -104,7 +104,7 @@ def evaluate(
         _classification(prepared, rounds, used, seed, watch),
         losses(masked),
         attacks(masked, register, _of_the_release(rounds, test)),
-        tuple(_warnings(proof, used, classifiers, rounds)),
+        (*_left_out(prepared, masked), *_warnings(proof, used, classifiers, rounds)),
         prepared.table.notes,
     )
 
@@ -145,6 +145,15 @@ def _warnings(
             'pip install "reticent[sklearn]"  installs.'
         )
     return found
+
+
+def _left_out(prepared: Prepared, masked: Masked) -> Iterator[str]:
+    out = prepared.table.rows - masked.prepared.table.rows
+    if out:
+        yield (
+            f"{out} of {prepared.table.rows} records are left out of the release, and all figures "
+            "are about the others: of the table as it was, too."
+        )
 
 
 def _rounds(

@@ -138,7 +138,6 @@ class _Exploring:
         self.origin = origin
         self.columns = len(origin.cuts.domains)
         self.watch = watch
-        self.deadline = deadline
         now = time.monotonic()
         timed = None if search_time is None else now + search_time
         self.end = min((end for end in (deadline, timed) if end is not None), default=None)
@@ -162,8 +161,6 @@ class _Exploring:
                 self.made += len(pair)
                 if self._over():
                     break
-        if self.watch.stop() or (self.deadline and time.monotonic() >= self.deadline):
-            return first.found  # judging takes a while
         return self._chosen(first, trips[1:])
 
     def _left(self, most: int) -> int:
@@ -230,7 +227,8 @@ class _Exploring:
             best, named = _judged(prepared, finalists)
         others = [trip for trip in finalists if trip is not best]
         others.sort(key=lambda trip: (named[id(trip)].error or 0.0, -trip.worth))
-        rest = tuple(named[id(trip)] for trip in _different(best, others, 3))
+        different = enumerate(_different(best, others, 3), 1)
+        rest = tuple(replace(named[id(trip)], number=number) for number, trip in different)
         return replace(named[id(best)], rounds=self.made, alternatives=rest)
 
 

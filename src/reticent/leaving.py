@@ -7,6 +7,7 @@ that is promised, searched and recounted is about them, as if the rest had never
 1. Search with the promise relaxed: so many records may end in groups that are too small.
 2. Leave out whoever did, and whoever's group is too small without those, and so on.
 3. Release what is left: first along the way of 1, then as far as it goes.
+4. Bring back whom the cut that is taken can do with.
 
 It pays if a tree that learns from the others errs clearly less, about everybody
 (`reticent.evidence.judge`), than one that learns from the release of everybody; without a class,
@@ -18,8 +19,8 @@ sensitive value, so that others look safe, would be to tell a lie about how freq
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,19 +32,20 @@ from reticent.prepare import Prepared, prepare
 from reticent.privacy.promises import Anonymity
 
 if TYPE_CHECKING:
+    from reticent.refine.engine import Step
     from reticent.searching import Found
     from reticent.watching import Watch
 
 Rows = NDArray[np.bool_]
-_ATTEMPTS = 4  # each with half the records of the one before
+_ATTEMPTS = 3  # each with a quarter of the records of the one before
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
     """Who was left out, and what the records were before: for the owner's eyes."""
 
-    rows: Rows
-    before: Prepared
+    rows: Rows = field(repr=False)
+    before: Prepared = field(repr=False)
 
     @property
     def count(self) -> int:
@@ -96,34 +98,69 @@ class LeftOut:
 
 
 def find_leaving_out(
-    prepared: Prepared, watch: Watch, **limits: Any
+    prepared: Prepared, watch: Watch, *, alternative: int = 0, **limits: Any
 ) -> tuple[Prepared, Found, LeftOut | None]:
     """Search, and leave out what may be and pays; the table of the release, and its cut.
 
-    `limits`: see `reticent.exploring.find`.
+    `alternative`: take another of the cuts found. `limits`: see `reticent.exploring.find`.
     """
-    if prepared.policy.suppress_records and limits.get("search_time") is not None:
+    share, rows = prepared.policy.suppress_records, prepared.table.rows
+    if share and limits.get("search_time") is not None:
         limits["search_time"] /= 3  # everybody, the relaxed promise, and the others
     everybody = find(prepared, watch, **limits)
-    most = int(prepared.policy.suppress_records * prepared.table.rows)
     promised = any(isinstance(promise, Anonymity) for promise in prepared.policy.promises)
-    if not (most and promised) or everybody.stopped_early or limits.get("max_steps") is not None:
-        return prepared, everybody, None
-    for _ in range(_ATTEMPTS):
-        relaxed = find(prepared, watch, **limits, may_lose=most)
-        out = stragglers(prepared, relaxed)
-        if relaxed.stopped_early or not out.any():
-            break
-        if out.sum() <= int(prepared.policy.suppress_records * prepared.table.rows):
-            found = _others(prepared, out, relaxed, watch, limits)
-            best = found and _if_it_pays(prepared, everybody, relaxed, found[1], out)
-            if found and best:
-                return found[0], best, LeftOut(out, prepared)
-            break
-        most //= 2  # those left out broke up groups of others
-        if not most:
-            break
-    return prepared, everybody, None
+    if promised and not everybody.stopped_early and limits.get("max_steps") is None:
+        for attempt in range(_ATTEMPTS):
+            most = int(share * rows / 4**attempt)
+            if not most:
+                break
+            relaxed = find(prepared, watch, **limits, may_lose=most)
+            out = stragglers(prepared, relaxed)
+            if relaxed.stopped_early or not out.any():
+                break
+            if out.sum() <= int(share * rows):  # else those left out broke up groups of others
+                others = _others(prepared, out, relaxed.steps, watch, limits)
+                best = others and _if_it_pays(prepared, everybody, relaxed, others[1], out)
+                if best:
+                    return _bring_back(prepared, out, chosen(best, alternative), watch)
+    return prepared, chosen(everybody, alternative), None
+
+
+def chosen(found: Found, number: int) -> Found:
+    """The cut found, or one of those beside it, with the others beside that."""
+    if not number:
+        return found
+    known = {other.number: other for other in found.alternatives}
+    if number not in known:
+        have = ", ".join(map(str, known))
+        raise InputError(
+            f"there is no alternative {number}", where="release",
+            do=f"take one of {have}." if have else "the search found this one cut only.",
+        )  # fmt: skip
+    beside = [found, *(other for other in found.alternatives if other is not known[number])]
+    return replace(
+        known[number],
+        rounds=found.rounds,
+        alternatives=tuple(replace(other, alternatives=()) for other in beside),
+    )
+
+
+def _bring_back(
+    prepared: Prepared, out: Rows, found: Found, watch: Watch
+) -> tuple[Prepared, Found, LeftOut | None]:
+    """Leave out only those whom the cut cannot do without."""
+    shown = _shown(prepared, found)
+    needed = out if shown is None else stragglers(prepared, replace(found, shown=tuple(shown)))
+    for left in (needed, out) if (needed < out).any() else (out,):
+        others = _others(prepared, left, found.steps, watch, {}, thorough=False)
+        if others is not None:  # it may be that only those left out kept a confidence small
+            rest, again = others
+            again = replace(
+                again, error=found.error, rounds=found.rounds, number=found.number,
+                alternatives=found.alternatives,
+            )  # fmt: skip
+            return rest, again, LeftOut(left, prepared) if left.any() else None
+    raise AssertionError("what was released a moment ago can be released")
 
 
 def stragglers(prepared: Prepared, found: Found) -> Rows:
@@ -164,13 +201,20 @@ def _sizes(group: NDArray[np.int64], out: Rows, marks: Any) -> NDArray[np.int64]
 
 
 def _others(
-    prepared: Prepared, out: Rows, relaxed: Found, watch: Watch, limits: dict[str, Any]
+    prepared: Prepared,
+    out: Rows,
+    way: Sequence[Step],
+    watch: Watch,
+    limits: dict[str, Any],
+    *,
+    thorough: bool = True,
 ) -> tuple[Prepared, Found] | None:
-    """The release of the other records; None if there is none."""
+    """The release of the other records, along a way; None if there is none."""
     try:
         rest = prepare(prepared.table.take(~out), prepared.policy, prepared.reading)
         rest = replace(rest, rows_in=prepared.rows_in)
-        return rest, find(rest, watch, **limits, way=relaxed.steps)
+        limits = limits if thorough else {"search_rounds": 1}
+        return rest, find(rest, watch, **limits, way=way)
     except (InputError, Unsatisfiable):  # they held the last of some value, or made others rarer
         return None
 
@@ -184,7 +228,7 @@ def _if_it_pays(
     if prepared.policy.utility == "classification":
         if prepared.table.rows < FEWEST_TO_JUDGE:
             return None
-        return _fewest_errors(prepared, everybody, others, out)
+        return _fewest_errors(prepared, everybody, relaxed, others, out)
     if prepared.policy.utility == "discernibility":
         # A record that is left out counts as if it could not be told from any other.
         n, left = prepared.table.rows, int(out.sum())
@@ -196,7 +240,9 @@ def _if_it_pays(
     return others if pays else None
 
 
-def _fewest_errors(prepared: Prepared, everybody: Found, others: Found, out: Rows) -> Found | None:
+def _fewest_errors(
+    prepared: Prepared, everybody: Found, relaxed: Found, others: Found, out: Rows
+) -> Found | None:
     """The cut of the others by which everybody is told best: those left out must be, too.
 
     Else a cut would look good that hides what only those left out had.
@@ -205,20 +251,28 @@ def _fewest_errors(prepared: Prepared, everybody: Found, others: Found, out: Row
 
     judge = Judge(prepared)
     cuts = [replace(cut, alternatives=()) for cut in (others, *others.alternatives)]
-    wrong = [judge.wrong(_shown(prepared, cut), out) for cut in cuts]
+    wrong = [judge.wrong(_shown(prepared, cut) or relaxed.shown, out) for cut in cuts]
     cuts = [replace(cut, error=float(w.mean())) for cut, w in zip(cuts, wrong, strict=True)]
     at = min(range(len(cuts)), key=lambda i: int(wrong[i].sum()))
-    if not clearly_fewer(wrong[at], judge.wrong(everybody.shown), errors=1):
+    if not clearly_fewer(wrong[at], judge.wrong(everybody.shown), errors=2):
         return None
-    beside = tuple(cut for cut in cuts if cut is not cuts[at])
-    return replace(cuts[at], rounds=others.rounds, alternatives=beside)
+    ranked = sorted((cut for cut in cuts if cut is not cuts[at]), key=lambda cut: cut.error or 0)
+    beside = tuple(replace(cut, number=i) for i, cut in enumerate(ranked, 1))
+    return replace(cuts[at], rounds=others.rounds, number=0, alternatives=beside)
 
 
-def _shown(prepared: Prepared, found: Found) -> list[NDArray[np.int64]]:
-    """What each leaf of a table is shown as by the cut of a part of it, in the order of leaves."""
+def _shown(prepared: Prepared, found: Found) -> list[NDArray[np.int64]] | None:
+    """What each leaf of a table is shown as by the cut of a part of it, in the order of leaves.
+
+    None if it cannot be: without the only text of a column, what is left of it may be numbers.
+    """
     shown = []
     for domain in prepared.domains:
-        masked = found.recodings[domain.name].apply(prepared.cleaned.columns[domain.name])[0]
+        column = prepared.cleaned.columns[domain.name]
+        try:
+            masked = found.recodings[domain.name].apply(column)[0]
+        except InputError:
+            return None
         of_leaf = np.zeros(domain.size, dtype=np.int64)
         of_leaf[domain.codes] = masked.codes
         _, first, code = np.unique(of_leaf, return_index=True, return_inverse=True)

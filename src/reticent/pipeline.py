@@ -144,6 +144,8 @@ def release(
     clock = Clock(watch)
     if search_rounds is not None and search_rounds < 1:
         raise InputError("search_rounds must be at least 1", where="release")
+    if search_time is not None and search_time < 0:
+        raise InputError("search_time must not be negative", where="release")
     _check_outputs(output, trace, force)
     with _beside() as beside:
         with clock.stage("read"):
@@ -167,36 +169,21 @@ def release(
             deadline = None if time_limit is None else begun + time_limit
             prepared, found, left_out = find_leaving_out(
                 prepared, watch, max_steps=max_steps, deadline=deadline,
-                search_time=search_time, search_rounds=search_rounds,
+                search_time=search_time, search_rounds=search_rounds, alternative=alternative,
             )  # fmt: skip
-            found = _alternative(found, alternative)
         exposed = before.result()
     return publish(
         prepared, found, exposed, data, kind, clock,
         left_out=left_out, output=output, force=force, trace=trace,
-        asked=_asked(found, alternative, search_time),
+        asked=_asked(found, search_time, search_rounds),
     )  # fmt: skip
 
 
-def _alternative(found: Found, number: int) -> Found:
-    """The cut found, or one of those beside it, with the others beside that."""
-    if not number:
-        return found
-    if not 1 <= number <= len(found.alternatives):
-        raise InputError(
-            f"there is no alternative {number}: the search found {len(found.alternatives)}",
-            where="release",
-        )
-    chosen = found.alternatives[number - 1]
-    others = [found, *(other for other in found.alternatives if other is not chosen)]
-    beside = tuple(replace(other, alternatives=()) for other in others)
-    return replace(chosen, rounds=found.rounds, alternatives=beside)
-
-
-def _asked(found: Found, alternative: int, search_time: float | None) -> dict[str, str]:
+def _asked(found: Found, search_time: float | None, search_rounds: int | None) -> dict[str, str]:
     """What must be asked of the command, besides the policy, to find the same cut again."""
-    asked = {"--alternative": str(alternative)} if alternative else {}
-    return asked | ({} if search_time is None else {"--search-rounds": str(found.rounds)})
+    rounds = found.rounds if search_time is not None else search_rounds
+    asked = {} if rounds is None else {"--search-rounds": str(rounds)}
+    return asked | ({"--alternative": str(found.number)} if found.number else {})
 
 
 def publish(

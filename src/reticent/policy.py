@@ -176,11 +176,16 @@ class Policy(Record):
     )
     goal: Goal = Goal()
 
-    @field_validator("suppress_records")
+    @field_validator("suppress_records", mode="wrap")
     @classmethod
-    def _leaves_most(cls, share: Fraction) -> Fraction:
+    def _leaves_most(cls, given: Any, read: Callable[[Any], Fraction]) -> Fraction:
+        said = 'write a share of at most one half, such as 0.02 or "1/50"'
+        try:
+            share = read(given)
+        except ValueError:
+            raise ValueError(said) from None
         if share > Fraction(1, 2):
-            raise ValueError("at most half of all records may be left out")
+            raise ValueError(said)
         return share
 
     _source: Path | None = PrivateAttr(default=None)

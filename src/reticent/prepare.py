@@ -239,6 +239,8 @@ def _warnings(prepared: Prepared) -> Iterator[str]:
                 f'column "{domain.name}" has thousands of values to disclose one by one, which '
                 "can take long; a taxonomy is faster, and stopping early is always safe."
             )
+    if prepared.policy.suppress_records and not prepared.policy.anonymity:
+        yield "suppress_records changes nothing: records are left out for anonymity promises only."
     goal = prepared.roles.class_
     if goal is not None and len(prepared.cleaned.columns[goal].values) < 2:
         yield (

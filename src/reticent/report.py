@@ -124,11 +124,11 @@ def alternatives(release: Release) -> list[dict[str, Any]]:
     names = [domain.name for domain in release.prepared.domains]
     ours = _values_shown(release.found)
     found = []
-    for number, other in enumerate(release.found.alternatives, 1):
+    for other in release.found.alternatives:
         pairs = list(zip(names, ours, _values_shown(other), strict=True))
         found.append(
             {
-                "alternative": number,
+                "alternative": other.number,
                 "error": other.error,
                 "finer": {name: [a, b] for name, a, b in pairs if b > a},
                 "coarser": {name: [a, b] for name, a, b in pairs if b < a},

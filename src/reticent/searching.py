@@ -41,6 +41,7 @@ class Found:
     worth: float  # of the cut; of two cuts of one table, the larger is better
     error: float | None = None  # of a tree that learns from it, if that was looked at
     rounds: int = 1  # how many searches it was chosen from
+    number: int = 0  # among the alternatives that a search offers; 0 is the one it takes
     alternatives: tuple[Found, ...] = ()  # clearly different cuts that were found as well
 
 

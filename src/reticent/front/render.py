@@ -105,7 +105,9 @@ def _alternatives(found: Release) -> str:
     heads = ["other cuts that keep the same promises", "error", "finer", "coarser"]
     if not errors:
         heads, rows = [heads[0], *heads[2:]], [[row[0], *row[2:]] for row in rows]
-    return table(heads, rows)
+    return table(heads, rows) + (
+        "\nErrors are a tree's, estimated; a small difference says nothing." if errors else ""
+    )
 
 
 def _few(labels: Sequence[str], width: int = 60) -> str:
@@ -235,6 +237,9 @@ def sweep(found: Sweep) -> str:
     for name, plain in found.floor.get("errors", {}).items():
         told = ", ".join(f"{_percent(rate)} {_VIEWS[view]}" for view, rate in plain.items())
         lines.append(f"\n{name}, to compare with: {told}.")
+    out = [f"{p['left_out']:,} at {p['threshold']}" for p in found.points if "left_out" in p]
+    if out:
+        lines.append(f"\nRare records left out: {', '.join(out)}; figures are about the others.")
     if found.resumed:
         lines.append(f"\n{found.resumed} of these had been done before.")
     if "reason" in found.floor:
