@@ -43,8 +43,9 @@ if TYPE_CHECKING:
     from reticent.refine.scores import Score
 
 _ROUNDS = 24
-_FEWEST_ROUNDS = 4
+_FEWEST_ROUNDS = 3
 _CELLS = 20_000_000  # of all rounds together: beyond, fewer rounds
+_RATED = 40_000_000  # candidates of all steps of all rounds together
 _ONE_BY_ONE = 2_000_000  # cells
 _FINALISTS = 4
 FEWEST_TO_JUDGE = 100  # records; with fewer, an error tells one cut from another by chance alone
@@ -141,13 +142,16 @@ class _Exploring:
         now = time.monotonic()
         timed = None if search_time is None else now + search_time
         self.end = min((end for end in (deadline, timed) if end is not None), default=None)
-        self.rounds = search_rounds or (None if timed else _rounds(origin))
+        self.rounds = search_rounds
+        self.timed = timed is not None
         self.made = 1
         self.defended: Score | None = None  # whose greedy cut stays if none is clearly better
 
     def best(self, first: _Trip) -> Found:
         """Explore, then let the best of what was found be judged."""
         self.watch.stage("compare cuts")
+        if self.rounds is None and not self.timed:
+            self.rounds = _rounds(self.origin, len(first.slots))
         trips = [first]
         # The steps of a large table run on two threads themselves, and two copies take room; a
         # user's own utility may not be ready for two.
@@ -156,10 +160,12 @@ class _Exploring:
             plans = self._plans(trips)
             while pair := list(islice(plans, self._left(2))):
                 for trip in pool.map(self._travel, pair):
-                    if trip is not None and not any(trip.same(known) for known in trips):
+                    if trip is None:  # as if it had not begun: a number of rounds finds the same
+                        break
+                    self.made += 1
+                    if not any(trip.same(known) for known in trips):
                         trips.append(trip)
-                self.made += len(pair)
-                if self._over():
+                if trip is None or self._over():
                     break
         return self._chosen(first, trips[1:])
 
@@ -216,7 +222,8 @@ class _Exploring:
         """The cut to release, with the clearly different ones beside it."""
         ranked = sorted(others, key=lambda trip: -trip.worth)
         defended = [trip for trip in ranked if trip.score and trip.score == self.defended]
-        finalists = [*defended, first, *_different(first, [t for t in ranked if not t.score])]
+        finalists = [*defended, first]
+        finalists += _different(first, [t for t in ranked if all(t is not d for d in defended)])
         prepared = self.origin.prepared
         named = {id(trip): trip.found for trip in finalists}
         if prepared.policy.utility != "classification":
@@ -227,7 +234,7 @@ class _Exploring:
             best, named = _judged(prepared, finalists)
         others = [trip for trip in finalists if trip is not best]
         others.sort(key=lambda trip: (named[id(trip)].error or 0.0, -trip.worth))
-        different = enumerate(_different(best, others, 3), 1)
+        different = enumerate(_different(best, others, 3, nearly=False), 1)
         rest = tuple(replace(named[id(trip)], number=number) for number, trip in different)
         return replace(named[id(best)], rounds=self.made, alternatives=rest)
 
@@ -253,19 +260,22 @@ def _judged(prepared: Prepared, trips: Sequence[_Trip]) -> tuple[_Trip, dict[int
     return trips[best], named
 
 
-def _different(best: _Trip, ranked: Sequence[_Trip], most: int = _FINALISTS) -> list[_Trip]:
-    """Some trips: the first, and then those that let other columns tell something."""
+def _different(
+    best: _Trip, ranked: Sequence[_Trip], most: int = _FINALISTS, *, nearly: bool = True
+) -> list[_Trip]:
+    """Trips that let other columns tell something; and the first, though `nearly` the same."""
     chosen: list[_Trip] = []
     for trip in ranked:
         seen = {best.telling, *(other.telling for other in chosen)}
-        if trip is ranked[0] or trip.telling not in seen:
+        if (nearly and trip is ranked[0]) or trip.telling not in seen:
             chosen.append(trip)
     return chosen[:most]
 
 
-def _rounds(search: Search) -> int:
-    """How many rounds a table of this size gets."""
-    return max(_FEWEST_ROUNDS, min(_ROUNDS, _CELLS // max(_cells(search), 1)))
+def _rounds(search: Search, steps: int) -> int:
+    """How many rounds a table of this size, searched in so many steps, gets."""
+    rated = max(steps * search.cuts.none, 1)  # every step rates what its column still offers
+    return max(_FEWEST_ROUNDS, min(_ROUNDS, _CELLS // max(_cells(search), 1), _RATED // rated))
 
 
 def _cells(search: Search) -> int:

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from reticent.errors import InputError, Unsatisfiable
 from reticent.exploring import FEWEST_TO_JUDGE, find
-from reticent.prepare import Prepared, prepare
+from reticent.prepare import Prepared, part_of
 from reticent.privacy.promises import Anonymity
 
 if TYPE_CHECKING:
@@ -211,8 +211,7 @@ def _others(
 ) -> tuple[Prepared, Found] | None:
     """The release of the other records, along a way; None if there is none."""
     try:
-        rest = prepare(prepared.table.take(~out), prepared.policy, prepared.reading)
-        rest = replace(rest, rows_in=prepared.rows_in)
+        rest = part_of(prepared, ~out)
         limits = limits if thorough else {"search_rounds": 1}
         return rest, find(rest, watch, **limits, way=way)
     except (InputError, Unsatisfiable):  # they held the last of some value, or made others rarer
@@ -234,9 +233,11 @@ def _if_it_pays(
         n, left = prepared.table.rows, int(out.sum())
         pays = (n - left) ** 2 - others.worth + left * n < n**2 - everybody.worth
     elif prepared.policy.utility == "distortion":
-        pays = _told(prepared, relaxed, ~out) > _told(prepared, everybody, np.ones_like(out))
-    else:
-        pays = others.worth > everybody.worth
+        shown = _shown(prepared, others) or relaxed.shown
+        all_of_them = np.ones_like(out)
+        pays = _told(prepared, shown, ~out) > _told(prepared, everybody.shown, all_of_them)
+    else:  # a user's own utility is of one table, and says nothing about two
+        pays = False
     return others if pays else None
 
 
@@ -280,10 +281,10 @@ def _shown(prepared: Prepared, found: Found) -> list[NDArray[np.int64]] | None:
     return shown
 
 
-def _told(prepared: Prepared, found: Found, rows: Rows) -> float:
+def _told(prepared: Prepared, cut: Sequence[NDArray[np.int64]], rows: Rows) -> float:
     """How much of their columns some records do not cover: 1 for each value shown as it is."""
     told = 0.0
-    for shown, domain in zip(found.shown, prepared.domains, strict=True):
+    for shown, domain in zip(cut, prepared.domains, strict=True):
         alike = np.bincount(shown)[shown]  # leaves that are shown as each leaf is
         covered = (alike - 1) / max(domain.size - 1, 1)
         told += float((1 - covered[domain.codes[rows]]).sum())

@@ -8,6 +8,7 @@ used, and while the table is being read, so that a quick question gets a quick a
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -144,8 +145,8 @@ def release(
     clock = Clock(watch)
     if search_rounds is not None and search_rounds < 1:
         raise InputError("search_rounds must be at least 1", where="release")
-    if search_time is not None and search_time < 0:
-        raise InputError("search_time must not be negative", where="release")
+    if search_time is not None and not 0 <= search_time < math.inf:
+        raise InputError("search_time must be a number of seconds", where="release")
     _check_outputs(output, trace, force)
     with _beside() as beside:
         with clock.stage("read"):
@@ -175,14 +176,23 @@ def release(
     return publish(
         prepared, found, exposed, data, kind, clock,
         left_out=left_out, output=output, force=force, trace=trace,
-        asked=_asked(found, search_time, search_rounds),
+        asked=_asked(
+            found, search_time, search_rounds, several=bool(prepared.policy.suppress_records)
+        ),
     )  # fmt: skip
 
 
-def _asked(found: Found, search_time: float | None, search_rounds: int | None) -> dict[str, str]:
-    """What must be asked of the command, besides the policy, to find the same cut again."""
+def _asked(
+    found: Found, search_time: float | None, search_rounds: int | None, *, several: bool
+) -> dict[str, str]:
+    """What must be asked of the command, besides the policy, to find the same cut again.
+
+    After several searches that ran for some seconds, there is no way to be sure.
+    """
     rounds = found.rounds if search_time is not None else search_rounds
     asked = {} if rounds is None else {"--search-rounds": str(rounds)}
+    if search_time is not None and several:  # each of which made its own number of rounds
+        asked = {"--search-time": f"{search_time:g}"}
     return asked | ({"--alternative": str(found.number)} if found.number else {})
 
 

@@ -135,6 +135,21 @@ def prepare(table: Table, policy: Policy, reading: Reading | None = None) -> Pre
     return replace(prepared, warnings=tuple(_warnings(prepared)))
 
 
+def part_of(prepared: Prepared, rows: NDArray[np.bool_]) -> Prepared:
+    """Some rows of a prepared table, masked as the whole is.
+
+    How a column is masked where the policy does not say is told from all of its values; without the
+    only text of a column, what is left may look like numbers.
+    """
+    masks = {d.name: Attribute(mask=d.mask) for d in prepared.domains if d.mask != "generalize"}
+    named = {n: prepared.policy.attributes.get(n) or masks[n] for n in prepared.roles.masked}
+    settled = prepared.policy.model_copy(
+        update={"attributes": {**named, **prepared.policy.attributes}}
+    )
+    part = prepare(prepared.table.take(rows), settled, prepared.reading)
+    return replace(part, policy=prepared.policy, rows_in=prepared.rows_in)
+
+
 def _fit(policy: Policy, columns: Sequence[str]) -> tuple[Roles, dict[str, Taxonomy]]:
     """Roles and taxonomies, with the problems of both in one error."""
     problems: list[Problem] = []

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from reticent.errors import InputError, quoted
 from reticent.evidence.classify import as_numbers
-from reticent.prepare import Prepared, prepare
+from reticent.prepare import Prepared, part_of
 from reticent.table.collapse import distinct
 from reticent.table.recode import Recoding, read_off
 from reticent.table.schema import Column, Table, shortest, trimmed, without_missing
@@ -93,8 +93,7 @@ def aligned(prepared: Prepared, released: Table) -> Masked:
         out = left_out(ours, list(shown.values()))
         most = prepared.policy.suppress_records * prepared.table.rows
         if out is not None and out.sum() <= most:
-            kept = prepare(prepared.table.take(~out), prepared.policy, prepared.reading)
-            return Masked.of(replace(kept, rows_in=prepared.rows_in), recodings)
+            return Masked.of(part_of(prepared, ~out), recodings)
     if masked is None or not same_rows(ours, list(shown.values())):
         raise InputError(
             "this is no release of that table under that policy: masking the original as it "

@@ -23,6 +23,7 @@ Bits = NDArray[np.bool_]
 Codes = NDArray[np.int64]
 _PARTS = 3
 _RECORDS = 30_000  # to judge by: enough to tell errors 0.4 points apart
+_CELLS = 600_000  # of wide tables fewer records: with 60 columns more, all would take 8 s
 _MOST_TEXTS = 1_000  # a kept column with more tells a tree nothing, and takes long to sort
 
 
@@ -41,7 +42,8 @@ class Judge:
         # Equal records are alike: which of them is taken makes no difference.
         order = ascending([*columns, classes], [*sizes, self.class_count])
         rng = np.random.default_rng(1)
-        self.taken = taken = order[np.sort(rng.permutation(len(order))[:_RECORDS])]
+        most = min(_RECORDS, _CELLS // max(len(columns), 1))
+        self.taken = taken = order[np.sort(rng.permutation(len(order))[:most])]
         self.part = rng.permutation(len(taken)) % _PARTS
         self.leaves = [domain.codes[taken].astype(np.int64) for domain in prepared.domains]
         self.others = [Feature(f.name, f.codes[taken], f.values, f.number) for f in others]

@@ -285,7 +285,9 @@ def release(
     trace: Annotated[
         Path | None, typer.Option(help="Write every step to this .jsonl file.")
     ] = None,
-    max_steps: Annotated[int | None, typer.Option(min=0, help="Stop after so many steps.")] = None,
+    max_steps: Annotated[
+        int | None, typer.Option(min=0, help="Stop after so many steps of one search.")
+    ] = None,
     time_limit: Annotated[
         float | None, typer.Option(min=0, help="Stop searching so many seconds after the start.")
     ] = None,

@@ -239,7 +239,10 @@ def sweep(found: Sweep) -> str:
         lines.append(f"\n{name}, to compare with: {told}.")
     out = [f"{p['left_out']:,} at {p['threshold']}" for p in found.points if "left_out" in p]
     if out:
-        lines.append(f"\nRare records left out: {', '.join(out)}; figures are about the others.")
+        lines.append(
+            f"\nRare records left out: {', '.join(out)}. The lines of the table are about the "
+            "others, the errors to compare with about everybody."
+        )
     if found.resumed:
         lines.append(f"\n{found.resumed} of these had been done before.")
     if "reason" in found.floor:
