@@ -43,7 +43,7 @@ sys.path.append(str(Path(__file__).resolve().parent / "figures"))
 import confidence_bounding
 from cuts_report import PARTS, Line, NoClass, Results
 from datasets import CLASS, DATA_SETS, DataSet, NoData, Rows, folder
-from experiment import each, error, mask_of
+from experiment import each, mask_of, wrong
 from lattice import KS, QUASI, Found, Hierarchy, Records, cheapest, published, survey
 from reticent.evidence.aligned import for_classifiers
 from reticent.pipeline import Release, release
@@ -211,22 +211,22 @@ def measure(job: Job) -> list[Line]:
         lines.append(
             Line(
                 case.part, case.data, case.masked, case.promise, case.mask, method, split,
-                classifier, error_after(found, table, test, case.columns, classifier),
-                _left_out(found), found.seconds["refine"],
+                classifier, wrong_after(found, table, test, case.columns, classifier),
+                int(test.sum()), _left_out(found), found.seconds["refine"],
             )
         )  # fmt: skip
     return lines
 
 
-def error_after(
+def wrong_after(
     found: Release, table: pa.Table, test: Rows, columns: tuple[str, ...], classifier: str
-) -> float:
-    """The error on all test records of a classifier that learns from the released ones."""
+) -> int:
+    """How many of all test records a classifier gets wrong that learns from the released ones."""
     shown = for_classifiers(from_arrow(table), found.recodings)
     there = np.ones(table.num_rows, dtype=bool)
     if found.left_out:
         there[np.flatnonzero(~test)[found.left_out.rows]] = False
-    return error(shown.take(there), test[there], columns, classifier)
+    return wrong(shown.take(there), test[there], columns, classifier)
 
 
 def _left_out(found: Release) -> int:

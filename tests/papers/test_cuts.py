@@ -61,8 +61,9 @@ def test_tiny_end_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def lines(data: str, method: str, *errors: float) -> list[Line]:
+    asked = ("small", data, "Top5", "k = 5", "suppress", method)
     return [
-        Line("small", data, "Top5", "k = 5", "suppress", method, str(split), "tree", error, 0, 1.0)
+        Line(*asked, str(split), "tree", round(10 * error), 1000, 0, 1.0)
         for split, error in enumerate(errors)
     ]
 
@@ -121,4 +122,4 @@ def test_no_class_is_read_off_a_table() -> None:
     ]
     said = "\n".join(cuts_report.report([], Results((), tuple(rows))))
     assert "| 5 | 10.00 | 11.00 (1) | 12.00 (2) | 13.00 (3) | 14.00 (4) |" in said
-    assert "`thorough`, loss: 1 of 1 k" in said
+    assert "best at so many of 1 k: loss 1 and 1, levels 1 and 1, discernibility 1 and 1." in said
