@@ -255,7 +255,7 @@ def test_law(law: Law, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 @named
-@pytest.mark.parametrize("seed", range(21_000, 21_100, 25))
+@pytest.mark.parametrize("seed", range(21_000, 21_050, 25))
 def test_law_on_many_more(law: Law, seed: int) -> None:
     assert sum(obey(law, seed + offset) for offset in range(25)) > 15
 
@@ -491,7 +491,7 @@ def test_a_thorough_release_is_written_with_all_that_goes_beside_it(tmp_path: Pa
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("rows", [500, 1500, 3000])
+@pytest.mark.parametrize("rows", [500, 3000])
 @pytest.mark.parametrize("score", ["paper", "conditional"])
 @pytest.mark.parametrize("utility", ["classification", "distortion", "discernibility"])
 def test_larger_tables(rows: int, score: str, utility: str) -> None:

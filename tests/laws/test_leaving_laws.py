@@ -136,7 +136,7 @@ def test_what_candidates_lose_equals_the_twin() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(31_000, 32_000, 200))
+@pytest.mark.parametrize("seed", range(31_000, 31_400, 200))
 def test_what_candidates_lose_equals_the_twin_on_many_more(seed: int) -> None:
     for case, rng in cases(range(seed, seed + 200)):
         compare_lost(case, rng.choice([1, 2, 4, len(case.rows) // 2 or 1]), rng)
@@ -243,7 +243,7 @@ def test_laws(search: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("search", ["greedy", "thorough"])
-@pytest.mark.parametrize("seed", range(35_000, 35_200, 50))
+@pytest.mark.parametrize("seed", range(35_000, 35_050, 50))
 def test_laws_on_many_more(search: str, seed: int) -> None:
     assert sum(obey(case, rng, search) for case, rng in cases(range(seed, seed + 50)))
 
