@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner, Result
 
 import reticent
-from reticent.front.cli import app
+from terminal import run
 
 RARE = "Zeppelinpilot"  # a job so rare that it keeps everybody's from being shown
 HOME = "Nirgendheim"  # where only they live
@@ -48,12 +47,6 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         csv.writer(file).writerows([["Job", "Age", "Town", "Buys"], *rows])
     Path("policy.toml").write_text(POLICY, encoding="utf-8")
     Path("lenient.toml").write_text("suppress_records = 0.02\n" + POLICY, encoding="utf-8")
-
-
-def run(*words: str, code: int = 0) -> Result:
-    done = CliRunner().invoke(app, list(words))
-    assert done.exit_code == code, done.output
-    return done
 
 
 def release(policy: str, out: str, *more: str) -> dict[str, Any]:

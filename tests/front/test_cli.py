@@ -31,6 +31,7 @@ from reticent import Policy, pipeline
 from reticent.front.cli import app
 from reticent.privacy import verify as verifier
 from reticent.table import taxonomy as taxonomies
+from terminal import run
 
 JOBS = ("Cook", "Clerk", "Boss")
 POLICY = """\
@@ -71,15 +72,6 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("policy.toml").write_text(POLICY)
     Path("counted.toml").write_text(COUNTED)
     return tmp_path
-
-
-def run(*given: object, code: int = 0) -> Result:
-    """Run a command in this process, and see that it ends as expected and without a traceback."""
-    result = CliRunner().invoke(app, [str(part) for part in given])
-    assert result.exit_code == code, (result.stdout, result.stderr, result.exception)
-    assert result.exception is None or isinstance(result.exception, SystemExit)
-    assert "Traceback" not in result.output
-    return result
 
 
 def answer(*given: object, code: int = 0) -> Any:

@@ -14,10 +14,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 from reticent.evidence.classify import splits
-from reticent.front.cli import app
+from terminal import run
 
 ANONYMITY = '[[anonymity]]\nover = ["Job", "Age"]\nk = 3\n'
 CONFIDENCE = '[[confidence]]\nover = ["Job"]\nsensitive = { Sick = ["y"] }\nat_most = 0.9\n'
@@ -62,14 +62,6 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     write("data.csv", rows_from(1))
     Path("policy.toml").write_text(POLICIES["both"], encoding="utf-8")
-
-
-def run(*given: object, code: int = 0) -> Result:
-    result = CliRunner().invoke(app, [str(part) for part in given])
-    assert result.exit_code == code, (result.stdout, result.stderr, result.exception)
-    assert result.exception is None or isinstance(result.exception, SystemExit)
-    assert "Traceback" not in result.output
-    return result
 
 
 def release(output: str = "out.csv", *given: object) -> str:

@@ -32,6 +32,7 @@ import reticent
 from reticent import InputError, Unsatisfiable, pipeline, sweeping
 from reticent.front.cli import app
 from reticent.refine.cuts import Cuts
+from terminal import run as terminal_run
 
 WORD = "SEC" + "RET"  # in every cell that no release may show
 MARK = re.compile(WORD + r"\w*")
@@ -109,10 +110,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def run(*given: object, code: int = 0) -> Result:
     """Run a command in this process, and see that it ends as expected and without a traceback."""
-    result = CliRunner().invoke(app, [str(part) for part in given])
-    assert result.exit_code == code, (result.stdout, result.stderr, result.exception)
-    assert result.exception is None or isinstance(result.exception, SystemExit)
-    assert "Traceback" not in result.output
+    result = terminal_run(*given, code=code)
     again = re.search(r"(\d+) of these had been done before", result.stdout)
     RESUMED[0] = int(again[1]) if again else 0
     return result

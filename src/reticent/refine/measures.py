@@ -33,8 +33,6 @@ from reticent.table.collapse import Codes, Distinct, distinct, fit_one_word
 
 Slots = NDArray[np.int64]
 _UNSEEN = np.iinfo(np.int64).max
-_TELLING = 100_000  # records by which classes are told
-_REMEMBERED = 1 << 16  # logarithms of longer products are computed
 TWO_THREADS = 50_000  # rows in a step from which on a second thread pays
 
 
@@ -208,7 +206,7 @@ def _thinned(found: Distinct, most: int) -> Distinct:
 _second_thread = ThreadPoolExecutor(1)
 
 
-def _together(tasks: Sequence[Callable[[], None]]) -> None:
+def together(tasks: Sequence[Callable[[], None]]) -> None:
     """Run one task here and, where there are two, the other beside it."""
     beside = [_second_thread.submit(task) for task in tasks[1:]]
     tasks[0]()
@@ -231,7 +229,7 @@ class SmallestGroup:
         self.groups = Groups(cuts, attributes, *(of or ()))
         self.value = of[1] if of else int(self.groups.weights.sum(dtype=np.int64))
         self.smallest = np.full(cuts.none + 1, _UNSEEN, dtype=np.int64)
-        kind = _MarkScratch if of else _Scratch
+        kind = _MarkScratch if of else Scratch
         self.scratch = (kind(cuts.none + 1), kind(cuts.none + 1))
 
     @property
@@ -287,7 +285,7 @@ class SmallestGroup:
     def _scan(self, *, split: bool) -> None:
         shares = self.groups.shares()
         found = [self.smallest, *(np.full_like(self.smallest, _UNSEEN) for _ in shares[1:])]
-        _together(
+        together(
             [
                 partial(scratch.smallest, self.groups.scan(starts, split=split), smallest)
                 for scratch, starts, smallest in zip(self.scratch, shares, found, strict=False)
@@ -297,7 +295,7 @@ class SmallestGroup:
             np.minimum(self.smallest, other, out=self.smallest)
 
 
-class _Scratch:
+class Scratch:
     """What one thread needs to count records."""
 
     def __init__(self, slots: int) -> None:
@@ -309,7 +307,7 @@ class _Scratch:
         kernels.scan_records(*scan, self.tally, self.touched, smallest)
 
 
-class _MarkScratch(_Scratch):
+class _MarkScratch(Scratch):
     """What one thread needs to count distinct marks."""
 
     def __init__(self, slots: int) -> None:
@@ -421,7 +419,7 @@ class LargestConfidence:
         shares = groups.shares()
         found = [(self.over, self.under)]
         found += [(np.zeros_like(self.over), np.ones_like(self.under)) for _ in shares[1:]]
-        _together(
+        together(
             [
                 partial(
                     kernels.scan_confidence,
@@ -497,8 +495,8 @@ class LeavingOut:
         return Forecast(~self.valid(slots), self.measures[0].smallest[slots])
 
     def recall(self, slots: Slots, forecast: Forecast) -> None:
-        """Never asked: only searches under several thresholds go back."""
-        raise NotImplementedError
+        """Set the smallest groups back."""
+        self.measures[0].smallest[slots] = forecast.over
 
     def begin(self) -> None:
         """Count the parts of every candidate."""
@@ -537,111 +535,3 @@ class LeavingOut:
             *groups.scan(groups.starts[: groups.found], split=split), *self.scratch,
             self.run, sign, measure.promise.k, lost, measure.smallest,
         )  # fmt: skip
-
-
-class Joint:
-    """What each candidate would take off a sum over the groups of all masked columns together.
-
-    Unlike a promise's extreme, a sum changes with every group, so what a group contributes is taken
-    back before it is split. All is whole numbers: nothing is left over, whatever the order.
-    """
-
-    def __init__(
-        self,
-        cuts: Cuts,
-        marks: Codes | None = None,
-        mark_count: int = 0,
-        *,
-        most: int | None = None,
-    ) -> None:
-        self.groups = Groups(cuts, range(len(cuts.domains)), marks, mark_count, most=most)
-        self.drops = np.zeros(cuts.none + 1, dtype=np.int64)
-        self.cells = self.groups.cells
-        self.saved = 0  # taken off so far
-
-    def begin(self) -> None:
-        """Count the parts of every candidate."""
-        self._scan(1, split=False)
-
-    def forget(self, slot: int) -> None:
-        """Take back what the groups that a candidate touches contribute, before it is refined."""
-        self.saved += int(self.drops[slot])
-        self.groups.touch(slot)
-        self._scan(-1, split=False)
-
-    def reveal(self, reveal: Reveal) -> None:
-        """Split groups, and add what their parts contribute."""
-        if reveal.value < 0:
-            self.drops[list(reveal.parts)] = 0
-        self.groups.touch(reveal.slot, reveal)
-        self._scan(1, split=True)
-
-    def _scan(self, sign: int, *, split: bool) -> None:
-        shares = self.groups.shares()
-        found = [self.drops, *(np.zeros_like(self.drops) for _ in shares[1:])]
-        _together(
-            [
-                partial(self._count, self.groups.scan(starts, split=split), thread, sign, drops)
-                for thread, (starts, drops) in enumerate(zip(shares, found, strict=True))
-            ]
-        )
-        for other in found[1:]:
-            self.drops += other
-
-    def _count(
-        self, scan: tuple[Any, ...], thread: int, sign: int, drops: NDArray[np.int64]
-    ) -> None:
-        raise NotImplementedError
-
-
-class SquaredGroups(Joint):
-    """Discernibility: the sum of squared group sizes."""
-
-    def __init__(self, cuts: Cuts) -> None:
-        super().__init__(cuts)
-        self.scratch = (_Scratch(cuts.none + 1), _Scratch(cuts.none + 1))
-
-    def _count(
-        self, scan: tuple[Any, ...], thread: int, sign: int, drops: NDArray[np.int64]
-    ) -> None:
-        scratch = self.scratch[thread]
-        kernels.scan_squares(*scan, scratch.tally, scratch.touched, sign, drops)
-
-
-class ClassBits(Joint):
-    """The bits it takes to tell the class of every record to somebody who sees its group.
-
-    The classes of a group are told one by one, each in -log2 p bits for a chance p that starts out
-    alike for all classes and learns from those told already: (so many of this class so far + 1) /
-    (so many so far + how many classes there are). A group that is split must be learnt anew in
-    each part, which costs bits: a split pays only if its parts really differ. So the sum says
-    how well records to come can be told, and not only those at hand (Rissanen 1984).
-
-    A hundred thousand records tell as well as millions which split saves most, in a tenth of the
-    time: at a million records and 14 columns, a search took 3.8 s more with all of them.
-    """
-
-    def __init__(self, cuts: Cuts, classes: Codes, class_count: int) -> None:
-        super().__init__(cuts, np.asarray(classes) + 1, class_count, most=_TELLING)
-        slots, marks = cuts.none + 1, class_count + 2
-        sizes = (slots, slots, slots, marks, marks)  # tally, touched, inside, begins, sums
-        self.scratch = [[np.zeros(n, dtype=np.int64) for n in sizes] for _ in range(2)]
-        self.records = int(self.groups.weights.sum(dtype=np.int64))
-        self.whole = (_rising_bits(class_count, self.records), class_count)
-        self.each = (_rising_bits(1, self.records), 1)
-
-    def _count(
-        self, scan: tuple[Any, ...], thread: int, sign: int, drops: NDArray[np.int64]
-    ) -> None:
-        kernels.scan_code(*scan, *self.scratch[thread], *self.whole, *self.each, sign, drops)
-
-
-def _rising_bits(first: int, count: int) -> NDArray[np.int64]:
-    """log2 of first · (first + 1) · …, for up to `count` factors or as many as are worth a table.
-
-    >>> (_rising_bits(1, 4) / kernels.UNITS).round(3)
-    array([0.   , 0.   , 1.   , 2.585, 4.585])
-    """
-    factors = first + np.arange(min(count, _REMEMBERED), dtype=np.float64)
-    bits = np.concatenate([[0.0], np.cumsum(np.log2(factors))])
-    return np.round(bits * kernels.UNITS).astype(np.int64)

@@ -3,7 +3,7 @@
     score = "paper"          InfoGain(v): what v's parts tell about the class of the records that
                              show v, whatever else is shown of them
     score = "conditional"    the bits that v saves in telling the class of every record, given all
-                             that its masked columns show already (`measures.ClassBits`); where it
+                             that its masked columns show already (`joint.ClassBits`); where it
                              saves none, a millionth of InfoGain(v)
 
 Under the paper's score a second column that tells the same as a first gains as much again, and a
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from reticent.refine import kernels
 from reticent.refine.cuts import Cuts, Reveal
-from reticent.refine.measures import ClassBits, Joint, SquaredGroups
+from reticent.refine.joint import ClassBits, Joint, SquaredGroups
 from reticent.table.collapse import Codes
 from reticent.table.encode import Node
 
