@@ -246,14 +246,15 @@ def promise(k: int) -> str:
     return f"[[anonymity]]\nover = {listed(QUASI)}\nk = {k}\n"
 
 
-def policy(setting: Setting, job: Job, with_class: bool) -> Path:
-    """A policy for Reticent.
+def policy(setting: Setting, job: Job, with_class: bool, left_out: str = "0") -> Path:
+    """A policy for Reticent, which may leave out a share of the records.
 
     With the class, cuts aim at predicting it and ages are cut where that helps: what our users do.
     Without, it gets exactly what anjana and ARX get, a hierarchy for every column and no class.
     """
     kept = [name for name in job.table.kept if not (with_class and name == CLASS)]
-    lines = [f"keep = {listed(kept)}"] + [f"class = {quoted(CLASS)}"] * with_class
+    lines = [f"keep = {listed(kept)}", f"suppress_records = {left_out}"]
+    lines += [f"class = {quoted(CLASS)}"] * with_class
     for name in QUASI:
         lines.append(f"\n[attributes.{quoted(name)}]")
         if with_class and name == NUMERIC:
@@ -266,11 +267,11 @@ def policy(setting: Setting, job: Job, with_class: bool) -> Path:
     return path
 
 
-def reticent(setting: Setting, with_class: bool) -> Callable[[Job], Plan]:
+def reticent(setting: Setting, with_class: bool, left_out: str = "0") -> Callable[[Job], Plan]:
     def plan(job: Job) -> Plan:
         options: Words = [
             "-p",
-            policy(setting, job, with_class),
+            policy(setting, job, with_class, left_out),
             "-o",
             job.out,
             "--quiet",
@@ -352,6 +353,7 @@ def tools(setting: Setting) -> list[Tool]:
     own = answer(setting.reticent, "--version").split()[-1]
     found = [
         Tool("reticent", own, reticent(setting, True)),
+        Tool("reticent, 5 %", own, reticent(setting, True, "0.05"), scales=False),
         Tool("reticent, train only", own, reticent_train_only(setting), scales=False),
         Tool("reticent, no class", own, reticent(setting, False), scales=False),
     ]
