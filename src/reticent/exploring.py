@@ -228,7 +228,7 @@ class _Exploring:
         named = {id(trip): trip.found for trip in finalists}
         if prepared.policy.utility != "classification":
             best = max(finalists, key=lambda trip: trip.worth)  # ties: the first
-        elif prepared.table.rows < FEWEST_TO_JUDGE:
+        elif prepared.table.records < FEWEST_TO_JUDGE:
             best = first
         else:
             best, named = _judged(prepared, finalists)

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,7 +51,7 @@ class LeftOut:
     @property
     def count(self) -> int:
         """How many."""
-        return int(self.rows.sum())
+        return self.before.table.count(self.rows)
 
     def differences(self, most: int = 5) -> Iterator[dict[str, Any]]:
         """How those left out differ from the others: the class, and every masked column.
@@ -58,21 +59,23 @@ class LeftOut:
         Quartiles of numbers; of texts the values whose shares differ most.
         """
         prepared = self.before
+        counts = prepared.table.counts
+        each = np.ones(prepared.table.rows, dtype=np.int64) if counts is None else counts
         names = [prepared.roles.class_] if prepared.roles.class_ else []
         for name in [*names, *(domain.name for domain in prepared.domains)]:
             column = prepared.cleaned.columns[name]
             domain = next((d for d in prepared.domains if d.name == name), None)
             if domain is not None and domain.scale is not None:
                 points, known = domain.scale.points, domain.codes < len(domain.scale.points)
-                parts = [np.sort(domain.codes[known & rows]) for rows in (self.rows, ~self.rows)]
+                parts = [
+                    np.bincount(domain.codes[known & rows], each[known & rows], len(points))
+                    for rows in (self.rows, ~self.rows)
+                ]
                 yield {
                     "column": name,
                     **{
-                        who: [
-                            domain.scale.label(points[part[int(q * (len(part) - 1))]])
-                            for q in (0.25, 0.5, 0.75)
-                        ]
-                        if len(part)
+                        who: [domain.scale.label(points[at]) for at in _quartiles(part)]
+                        if part.any()
                         else None
                         for who, part in zip(("left_out", "others"), parts, strict=True)
                     },
@@ -80,7 +83,7 @@ class LeftOut:
                 continue
             texts = column.texts()
             shares = [
-                np.bincount(column.codes[rows], minlength=len(texts)) / int(rows.sum())
+                np.bincount(column.codes[rows], each[rows], len(texts)) / int(each[rows].sum())
                 for rows in (self.rows, ~self.rows)
             ]
             ranked = np.argsort(-np.abs(shares[0] - shares[1]), kind="stable")[:most]
@@ -97,6 +100,17 @@ class LeftOut:
             }
 
 
+def _quartiles(counts: NDArray[Any]) -> list[int]:
+    """At which value the first quarter, half and three quarters of some records end.
+
+    >>> _quartiles(np.array([1, 0, 2, 1, 1]))
+    [2, 2, 3]
+    """
+    ends = np.cumsum(counts)
+    wanted = [int(q * (ends[-1] - 1)) for q in (0.25, 0.5, 0.75)]
+    return [int(at) for at in np.searchsorted(ends, wanted, side="right")]
+
+
 def find_leaving_out(
     prepared: Prepared, watch: Watch, *, alternative: int = 0, **limits: Any
 ) -> tuple[Prepared, Found, LeftOut | None]:
@@ -104,21 +118,23 @@ def find_leaving_out(
 
     `alternative`: take another of the cuts found. `limits`: see `reticent.exploring.find`.
     """
-    share, rows = prepared.policy.suppress_records, prepared.table.rows
+    share, table = prepared.policy.suppress_records, prepared.table
     if share and limits.get("search_time") is not None:
         limits["search_time"] /= 3  # everybody, the relaxed promise, and the others
     everybody = find(prepared, watch, **limits)
     promised = any(isinstance(promise, Anonymity) for promise in prepared.policy.promises)
     if promised and not everybody.stopped_early and limits.get("max_steps") is None:
         for attempt in range(_ATTEMPTS):
-            most = int(share * rows / 4**attempt)
+            most = int(share * table.records / 4**attempt)
             if not most:
                 break
             relaxed = find(prepared, watch, **limits, may_lose=most)
             out = stragglers(prepared, relaxed)
             if relaxed.stopped_early or not out.any():
                 break
-            if out.sum() <= int(share * rows):  # else those left out broke up groups of others
+            if table.count(out) <= int(
+                share * table.records
+            ):  # else those left out broke up groups of others
                 others = _others(prepared, out, relaxed.steps, watch, limits)
                 best = others and _if_it_pays(prepared, everybody, relaxed, others[1], out)
                 if best:
@@ -175,7 +191,8 @@ def stragglers(prepared: Prepared, found: Found) -> Rows:
     while True:
         small = out.copy()
         for promise, group, marks in zip(promises, groups, people, strict=True):
-            small |= _sizes(group, out, marks[0] if marks else None)[group] < promise.k
+            of = marks[0] if marks else None
+            small |= _sizes(group, out, prepared.table.counts, of)[group] < promise.k
         if (small == out).all():
             return out
         out = small
@@ -190,11 +207,12 @@ def _numbered(columns: list[Any]) -> NDArray[np.int64]:
     return np.unique(number, return_inverse=True)[1].reshape(-1)
 
 
-def _sizes(group: NDArray[np.int64], out: Rows, marks: Any) -> NDArray[np.int64]:
+def _sizes(group: NDArray[np.int64], out: Rows, counts: Any, marks: Any) -> NDArray[np.int64]:
     """How many records each group has without some, or how many different marks above 0."""
     count = int(group.max(initial=0)) + 1
     if marks is None:
-        return np.bincount(group[~out], minlength=count)
+        each = None if counts is None else counts[~out]
+        return np.bincount(group[~out], each, minlength=count).astype(np.int64)
     counted = ~out & (marks > 0)
     pairs = np.unique(group[counted] * (int(marks.max()) + 1) + marks[counted])
     return np.bincount(pairs // (int(marks.max()) + 1), minlength=count)
@@ -225,12 +243,12 @@ def _if_it_pays(
     if others.stopped_early:
         return None
     if prepared.policy.utility == "classification":
-        if prepared.table.rows < FEWEST_TO_JUDGE:
+        if prepared.table.records < FEWEST_TO_JUDGE:
             return None
         return _fewest_errors(prepared, everybody, relaxed, others, out)
     if prepared.policy.utility == "discernibility":
         # A record that is left out counts as if it could not be told from any other.
-        n, left = prepared.table.rows, int(out.sum())
+        n, left = prepared.table.records, prepared.table.count(out)
         pays = (n - left) ** 2 - others.worth + left * n < n**2 - everybody.worth
     elif prepared.policy.utility == "distortion":
         shown = _shown(prepared, others) or relaxed.shown
@@ -281,11 +299,13 @@ def _shown(prepared: Prepared, found: Found) -> list[NDArray[np.int64]] | None:
     return shown
 
 
-def _told(prepared: Prepared, cut: Sequence[NDArray[np.int64]], rows: Rows) -> float:
+def _told(prepared: Prepared, cut: Sequence[NDArray[np.int64]], rows: Rows) -> Fraction:
     """How much of their columns some records do not cover: 1 for each value shown as it is."""
-    told = 0.0
+    told, counts = Fraction(0), prepared.table.counts
     for shown, domain in zip(cut, prepared.domains, strict=True):
         alike = np.bincount(shown)[shown]  # leaves that are shown as each leaf is
-        covered = (alike - 1) / max(domain.size - 1, 1)
-        told += float((1 - covered[domain.codes[rows]]).sum())
+        others = max(domain.size - 1, 1)
+        of_row = (others - (alike - 1))[domain.codes[rows]]
+        whole = int(of_row.sum() if counts is None else of_row @ counts[rows])
+        told += Fraction(whole, others)
     return told

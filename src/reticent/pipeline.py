@@ -313,7 +313,10 @@ def exposures(prepared: Prepared, *, worst: int = 0) -> tuple[Exposure, ...]:
     found = []
     for promise in prepared.policy.promises:
         columns = [prepared.cleaned.columns[name] for name in promise.over]
-        known = Known(tuple(c.codes for c in columns), tuple(len(c.values) for c in columns))
+        known = Known(
+            tuple(c.codes for c in columns), tuple(len(c.values) for c in columns),
+            prepared.table.counts,
+        )  # fmt: skip
         if isinstance(promise, Anonymity):
             found.append(small_groups(promise, known, prepared.of_marks(promise), worst=worst))
         else:
@@ -336,7 +339,7 @@ def _mask(prepared: Prepared, recodings: Mapping[str, Recoding]) -> tuple[Sheet,
         else prepared.table.columns[name]
         for name in (*released, *unpublished)
     ]
-    whole = sheet(columns, order=prepared.policy.order)
+    whole = sheet(columns, order=prepared.policy.order, counts=prepared.table.counts)
     hidden = _text_of(whole.select(unpublished)) if unpublished else None
     return whole.select(released), hidden
 
@@ -463,10 +466,10 @@ class _Publishing:
     def _rows_due(self) -> int:
         """How many rows must be there: all, but for those that may be left out, if so many may."""
         if self.left_out is None:
-            return self.prepared.table.rows
-        rows = self.left_out.before.table.rows
-        most = self.prepared.policy.suppress_records * rows
-        return rows - self.left_out.count if self.left_out.count <= most else -1
+            return self.prepared.table.records
+        records = self.left_out.before.table.records
+        most = self.prepared.policy.suppress_records * records
+        return records - self.left_out.count if self.left_out.count <= most else -1
 
 
 def _text_of(sheet: Sheet) -> Any:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.errors import InputError, Problem, listed, quoted
+from reticent.errors import InputError, Problem, quoted
 from reticent.policy import Attribute, Bound, Policy, Roles
 from reticent.privacy.promises import Anonymity, Confidence, Promise, columns_of, implied
 from reticent.privacy.verify import Rules, absent_values
@@ -130,7 +130,7 @@ def prepare(table: Table, policy: Policy, reading: Reading | None = None) -> Pre
     if problems:
         raise InputError(problems)
     prepared = Prepared(
-        policy, reading, roles, shown_table, cleaned, tuple(domains), taxonomies, table.rows, ()
+        policy, reading, roles, shown_table, cleaned, tuple(domains), taxonomies, table.records, ()
     )
     return replace(prepared, warnings=tuple(_warnings(prepared)))
 
@@ -179,8 +179,8 @@ def _decide_missing(
     if refused and policy.missing != "drop":
         raise InputError(
             Problem(
-                f"{int((~_present(column)).sum())} rows have no value, the first of them rows "
-                f"{listed(column.rows_of([column.missing or 0]))}",
+                f"{table.count(~_present(column))} rows have no value"
+                f"{column.seen([column.missing or 0])}",
                 where=f'column "{column.name}"',
                 why='missing = "error" refuses them.'
                 if policy.missing == "error"
@@ -279,10 +279,10 @@ def nearly_unique(table: Table, roles: Roles) -> Iterator[str]:
     """Columns released as they are that tell nearly every record from the others."""
     for name in (*roles.kept, *roles.sensitive):
         count = len(table.columns[name].values)
-        if table.rows > 1 and count >= 0.9 * table.rows:
+        if table.records > 1 and count >= 0.9 * table.records:
             yield (
                 f'column "{name}" is released as it is and holds {count} distinct values in '
-                f"{table.rows} rows: it may identify people. Consider dropping it."
+                f"{table.records} rows: it may identify people. Consider dropping it."
             )
 
 

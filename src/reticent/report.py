@@ -105,7 +105,7 @@ def left_out(release: Release) -> dict[str, Any] | None:
     if left is None:
         return None
     most = plain(release.prepared.policy.suppress_records)
-    return {"records": left.count, "of": len(left.rows), "at_most": most}
+    return {"records": left.count, "of": left.before.table.records, "at_most": most}
 
 
 def who_was_left_out(release: Release) -> dict[str, Any] | None:
@@ -289,7 +289,7 @@ def risk_summary(risk: Risk) -> dict[str, Any]:
             }
         templates.append(record)
     return {
-        "rows": risk.prepared.table.rows,
+        "rows": risk.prepared.table.records,
         "templates": templates,
         "warnings": list(risk.prepared.warnings),
     }

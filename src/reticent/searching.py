@@ -185,7 +185,7 @@ class Search:
 
         self.prepared = prepared
         self.implied = prepared.implied()
-        self.cuts = Cuts(prepared.domains)
+        self.cuts = Cuts(prepared.domains, prepared.table.counts)
         self.measures: list[Any] = []
         for position, promise in enumerate(prepared.policy.promises):
             if position in self.implied:

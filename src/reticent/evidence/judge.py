@@ -16,6 +16,7 @@ from reticent.evidence.classify import are_numbers
 from reticent.prepare import Prepared
 from reticent.table.collapse import ascending, distinct
 from reticent.table.encode import Domain
+from reticent.table.schema import Table
 from reticent.trees.learner import train
 from reticent.trees.tree import Feature
 
@@ -24,6 +25,7 @@ Codes = NDArray[np.int64]
 _PARTS = 3
 _RECORDS = 30_000  # to judge by: enough to tell errors 0.4 points apart
 _CELLS = 600_000  # of wide tables fewer records: with 60 columns more, all would take 8 s
+_LONG = 1_000_000  # records: beyond, masked columns alone tell which cut is better
 _MOST_TEXTS = 1_000  # a kept column with more tells a tree nothing, and takes long to sort
 
 
@@ -43,7 +45,7 @@ class Judge:
         order = ascending([*columns, classes], [*sizes, self.class_count])
         rng = np.random.default_rng(1)
         most = min(_RECORDS, _CELLS // max(len(columns), 1))
-        self.taken = taken = order[np.sort(rng.permutation(len(order))[:most])]
+        self.taken = taken = _drawn(prepared.table, order, most, rng)
         self.part = rng.permutation(len(taken)) % _PARTS
         self.leaves = [domain.codes[taken].astype(np.int64) for domain in prepared.domains]
         self.others = [Feature(f.name, f.codes[taken], f.values, f.number) for f in others]
@@ -74,8 +76,28 @@ class Judge:
         return wrong
 
 
+def _drawn(
+    table: Table, order: NDArray[np.int64], most: int, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """The rows of some records; of a long table evenly spaced ones, which takes no room."""
+    records = table.records
+    if records > _LONG:
+        drawn = (2 * np.arange(most) + 1) * records // (2 * most)
+    else:
+        drawn = np.sort(rng.permutation(records)[:most])
+    if table.counts is None:
+        return order[drawn]
+    return order[np.searchsorted(np.cumsum(table.counts[order]), drawn, side="right")]
+
+
 def _others(prepared: Prepared) -> Iterator[Feature]:
-    """The columns released as they are, as far as a tree can use them."""
+    """The columns released as they are, as far as a tree can use them.
+
+    Of a long table they are not all at hand where it does not fit in memory, so they do not
+    count where it does.
+    """
+    if prepared.table.records > _LONG:
+        return
     reading = prepared.reading
     form = {"decimal": reading.decimal, "date_format": reading.date_format}
     for name in (*prepared.roles.kept, *prepared.roles.sensitive):

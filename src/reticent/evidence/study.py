@@ -142,9 +142,9 @@ def utility(prepared: Prepared, recodings: Mapping[str, Recoding]) -> dict[str, 
     """What a release's own report says of its use: our tree's errors, on a sample if need be."""
     if prepared.roles.class_ is None:
         return None
-    if prepared.table.rows < FEWEST:
+    if prepared.table.records < FEWEST:
         return {"reason": f"with fewer than {FEWEST} records, an error would say little"}
-    rows = prepared.table.rows
+    rows = prepared.table.records
     prepared = _sampled(prepared)
     test = next(classify.splits(prepared.table.rows, folds=None, seed=1))
     try:
@@ -166,10 +166,11 @@ def utility(prepared: Prepared, recodings: Mapping[str, Recoding]) -> dict[str, 
 
 
 def _sampled(prepared: Prepared) -> Prepared:
-    rows = prepared.table.rows
+    table = prepared.table
     few = min(_QUICK, max(_QUICK_CELLS // len(prepared.roles.released), 2_000))
-    if rows <= few:
+    if table.counts is None and table.rows <= few:
         return prepared
-    part = np.zeros(rows, dtype=bool)
-    part[np.random.default_rng(1).choice(rows, few, replace=False)] = True
-    return replace(prepared, table=prepared.table.take(part), cleaned=prepared.cleaned.take(part))
+    drawn = np.random.default_rng(1).choice(table.records, min(few, table.records), replace=False)
+    if table.counts is not None:
+        drawn = np.searchsorted(np.cumsum(table.counts), drawn, side="right")
+    return replace(prepared, table=table.pick(drawn), cleaned=prepared.cleaned.pick(drawn))

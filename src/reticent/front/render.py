@@ -122,7 +122,7 @@ def _few(labels: Sequence[str], width: int = 60) -> str:
 
 def risk(found: Risk) -> str:
     """How far an unmasked table is from its promises."""
-    lines = [f"{found.prepared.table.rows:,} rows, before masking.", ""]
+    lines = [f"{found.prepared.table.records:,} rows, before masking.", ""]
     for exposure in found.exposures:
         promise = exposure.promise
         lines.append(_name(promise))

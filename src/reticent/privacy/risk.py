@@ -35,6 +35,7 @@ class Known:
 
     columns: tuple[Codes, ...]
     sizes: tuple[int, ...]
+    counts: NDArray[np.int64] | None = None  # records a row stands for; None: one each
 
 
 def small_groups(
@@ -42,10 +43,10 @@ def small_groups(
 ) -> Exposure:
     """Measure an anonymity promise on unmasked columns."""
     if of is None:
-        found = distinct(known.columns, known.sizes)
+        found = distinct(known.columns, known.sizes, known.counts)
         groups, sizes, records = found.columns, found.counts, found.counts
     else:
-        marked = distinct([*known.columns, of[0]], [*known.sizes, of[1] + 1])
+        marked = distinct([*known.columns, of[0]], [*known.sizes, of[1] + 1], known.counts)
         starts = _group_starts(marked.columns[:-1])
         sizes = np.add.reduceat((marked.columns[-1] > 0).astype(np.int64), starts)
         records = np.add.reduceat(marked.counts, starts)
@@ -77,7 +78,7 @@ def sure_inferences(
     above = dict.fromkeys(LEVELS, 0)
     picked: list[tuple[Fraction, tuple[int, ...]]] = []
     for marks, mark_count in sensitive:
-        marked = distinct([*known.columns, marks], [*known.sizes, mark_count + 1])
+        marked = distinct([*known.columns, marks], [*known.sizes, mark_count + 1], known.counts)
         starts = _group_starts(marked.columns[:-1])
         wholes = np.repeat(
             np.add.reduceat(marked.counts, starts), np.diff(starts, append=len(marked.counts))

@@ -35,8 +35,10 @@ class Reveal:
 class Cuts:
     """The cut of every masked column, and its candidates."""
 
-    def __init__(self, domains: Sequence[Domain]) -> None:
+    def __init__(self, domains: Sequence[Domain], counts: NDArray[np.int64] | None = None) -> None:
+        """`counts`: how many records each row of the domains stands for; one each if not told."""
         self.domains = tuple(domains)
+        self.counts = counts
         sizes = [domain.size + 1 for domain in domains]
         self.offset: NDArray[np.int64] = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         self.none = int(self.offset[-1])  # the slot that stands for "goes nowhere"

@@ -16,6 +16,7 @@ candidate that breaks a promise once breaks it for good (the promise is anti-mon
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -62,7 +63,7 @@ class Measure(Protocol):
 
     @property
     def cells(self) -> int:
-        """How much there is to count: collapsed rows times columns."""
+        """How much there is to count at most: rows times columns."""
 
     def holds(self, promise: Promise | None = None) -> bool:
         """Whether the table as shown now keeps it, or the same with another threshold."""
@@ -115,11 +116,16 @@ class Groups:
         if marks is not None:  # marks lead, so that rows of the one first group ascend in them
             columns, sizes = [marks, *columns], [mark_count + 1, *sizes]
         if marked or fit_one_word(sizes):
-            found = distinct(columns, sizes)
+            found = distinct(columns, sizes, cuts.counts)
         else:  # rows this wide are hardly ever equal, and slow to collapse: 0.15 s a million
-            found = Distinct(tuple(columns), np.ones(len(columns[0]), dtype=np.int64))
-        if most is not None:
-            found = _thinned(found, most)
+            ones = np.ones(len(columns[0]), dtype=np.int64)
+            found = Distinct(tuple(columns), ones if cuts.counts is None else cuts.counts)
+        # How much there is to count, at most: rows that can differ times columns. It is not told
+        # by the rows at hand, which are fewer where equal ones are counted once already.
+        records = len(columns[0]) if cuts.counts is None else int(cuts.counts.sum())
+        most = records if most is None else min(records, most)
+        self.cells = min(most, math.prod(sizes)) * len(attributes)
+        found = _thinned(found, most)
         codes = found.columns[1:] if marked else found.columns
         whole_words = 8 // np.dtype(kind).itemsize
         padded = -(-len(attributes) // whole_words) * whole_words
@@ -143,11 +149,6 @@ class Groups:
     def words(self) -> NDArray[np.uint64]:
         """The same rows as whole words: a view that a copied search must not copy apart."""
         return self.rows.view(np.uint64)
-
-    @property
-    def cells(self) -> int:
-        """How much there is to count: rows times columns."""
-        return len(self.rows) * len(self.attributes)
 
     def touch(self, slot: int, reveal: Reveal | None = None) -> None:
         """Find the groups that showed a value: before it is refined, or just after its reveal."""

@@ -76,7 +76,7 @@ class Goal:
             if classes is not None:
                 joint *= class_count
                 joint += classes
-            counts = np.bincount(joint, minlength=domain.size * class_count)
+            counts = np.bincount(joint, cuts.counts, minlength=domain.size * class_count)
             by_class[first + 1 : bottom + 1] = counts.reshape(domain.size, class_count)
         # before[s] counts the records of every leaf slot below s, by class.
         self.before: Counts = np.cumsum(by_class, axis=0)

@@ -24,8 +24,12 @@ class Distinct:
     counts: NDArray[np.int64]  # counts[i] rows of the table equal distinct row i; never 0
 
 
-def distinct(columns: Sequence[Codes], sizes: Sequence[int]) -> Distinct:
+def distinct(
+    columns: Sequence[Codes], sizes: Sequence[int], counts: NDArray[np.int64] | None = None
+) -> Distinct:
     """Collapse equal rows; `sizes[j]` bounds the codes of column j.
+
+    `counts`: how many rows each of them stands for already.
 
     >>> found = distinct([np.array([1, 0, 1]), np.array([2, 0, 2])], [2, 3])
     >>> [column.tolist() for column in found.columns], found.counts.tolist()
@@ -33,7 +37,7 @@ def distinct(columns: Sequence[Codes], sizes: Sequence[int]) -> Distinct:
     """
     bits = [max(int(size) - 1, 0).bit_length() for size in sizes]
     words = _words(bits)
-    if len(words) == 1:
+    if len(words) == 1 and counts is None:
         return _distinct_in_one_word(columns, bits)
     packed = [_pack([columns[j] for j in word], [bits[j] for j in word]) for word in words]
     order = _order(packed)
@@ -43,7 +47,10 @@ def distinct(columns: Sequence[Codes], sizes: Sequence[int]) -> Distinct:
         ordered = word[order]
         first[1:] |= ordered[1:] != ordered[:-1]
     starts = np.flatnonzero(first)
-    counts = np.diff(starts, append=len(order))
+    if counts is None:
+        counts = np.diff(starts, append=len(order))
+    elif len(starts):
+        counts = np.add.reduceat(counts[order], starts)
     return Distinct(tuple(column[order[starts]] for column in columns), counts)
 
 

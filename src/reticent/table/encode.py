@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from reticent.errors import InputError, Problem, listed
+from reticent.errors import InputError, Problem
 from reticent.table.schema import Codes, Column, Scale, scale_of, shortest, smallest
 from reticent.table.taxonomy import Taxonomy
 
@@ -250,9 +250,8 @@ def _at_most(scale: Scale, bound: Any) -> Any:
 
 def _refuse_marker(column: Column, texts: Sequence[str | None], marker: str) -> None:
     if marker in texts:
-        rows = column.rows_of([texts.index(marker)])
         raise InputError(
-            f'the marker "{marker}" occurs as a value, first on rows {listed(rows)}',
+            f'the marker "{marker}" occurs as a value{column.seen([texts.index(marker)])}',
             where=f'column "{column.name}"',
             why="a suppressed value could not be told from it.",
             do='choose another with  marker = "…",  or name it in missing_values.',
@@ -267,7 +266,7 @@ def _refuse_outside(column: Column, scale: Scale, low: Any, high: Any, where: st
         raise InputError(
             Problem(
                 f"{len(codes)} distinct values lie outside {scale.label(low)} to "
-                f"{scale.label(high)}; first seen on rows {listed(column.rows_of(codes))}",
+                f"{scale.label(high)}{column.seen(codes)}",
                 where=where,
                 do="widen the range, or correct the data.",
                 values=tuple(str(texts[code]) for code in codes),
@@ -281,7 +280,7 @@ def _uncovered(
     found = len(texts) - (None in texts)
     return Problem(
         f"the taxonomy has no leaf for {len(codes)} of the {found} values found in column "
-        f'"{column.name}"; first seen on rows {listed(column.rows_of(codes))}',
+        f'"{column.name}"{column.seen(codes)}',
         where=where,
         why="a value without a place in the taxonomy cannot be generalised.",
         do='add them under a parent, or set  mask = "suppress"  for this attribute.',

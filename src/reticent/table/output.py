@@ -87,18 +87,24 @@ def _plain(cells: pa.Array) -> pa.Array:
     return cells.cast(pa.string()) if fits else cells
 
 
-def sheet(columns: Sequence[Column], *, order: str) -> Sheet:
-    """Arrange columns for output: sorted by printed cell from the left, or as they came."""
+def sheet(
+    columns: Sequence[Column], *, order: str, counts: NDArray[np.int64] | None = None
+) -> Sheet:
+    """Arrange columns for output: sorted by printed cell from the left, or as they came.
+
+    `counts`: how often each row stands; once if not told.
+    """
     if order == "input":
         codes = tuple(column.codes for column in columns)
-        ones = np.ones(len(codes[0]), dtype=np.int64)
-        return Sheet(tuple(c.name for c in columns), codes, tuple(c.values for c in columns), ones)
+        names, values = (tuple(c.name for c in columns), tuple(c.values for c in columns))
+        once = np.ones(len(codes[0]), dtype=np.int64)
+        return Sheet(names, codes, values, once if counts is None else counts)
     ranked = [_by_printed_cell(column) for column in columns]
     keys = [column.codes if rank is None else rank[column.codes] for column, rank in ranked]
     alike = [i for i, (_, rank) in enumerate(ranked) if rank is not None]
     keys += [ranked[i][0].codes for i in alike]  # only to tell apart what prints alike
     sizes = [len(column.values) for column, _ in ranked]
-    found = distinct(keys, sizes + [sizes[i] for i in alike])
+    found = distinct(keys, sizes + [sizes[i] for i in alike], counts)
     columns_out: list[Codes] = list(found.columns[: len(ranked)])
     for i, column in zip(alike, found.columns[len(ranked) :], strict=True):
         columns_out[i] = column

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from reticent.errors import InputError, Problem, listed
+from reticent.errors import InputError, Problem
 from reticent.table.encode import MISSING, Domain
 from reticent.table.schema import Column, Scale, recode, scale_of, shortest
 from reticent.table.taxonomy import Taxonomy
@@ -72,8 +72,7 @@ class Recoding:
             texts = column.texts()
             raise InputError(
                 Problem(
-                    f"{len(strange)} values have no place in the taxonomy; first seen on rows "
-                    f"{listed(column.rows_of(strange))}",
+                    f"{len(strange)} values have no place in the taxonomy{column.seen(strange)}",
                     where=f'column "{self.column}"',
                     do="correct them, or release again with a taxonomy that covers them.",
                     values=tuple(str(texts[code]) for code in strange),

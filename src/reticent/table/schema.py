@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from reticent.errors import InputError, Problem, listed
 
 Codes = NDArray[np.unsignedinteger[Any]]
+Counts = NDArray[np.int64]
 Kind = Literal["text", "boolean", "number", "date", "timestamp"]
 
 _CANONICAL = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
@@ -38,6 +39,7 @@ class Column:
     name: str
     codes: Codes  # codes[row] is an index into `values`
     values: pa.Array  # distinct values, each occurring; a missing one is null, at most once
+    numbered: bool = True  # whether rows stand as they do in the file
 
     @property
     def missing(self) -> int | None:
@@ -60,30 +62,57 @@ class Column:
         wanted[list(codes)] = True
         return [int(row) + 1 for row in np.flatnonzero(wanted[self.codes])[:most]]
 
+    def seen(self, codes: Iterable[int]) -> str:
+        """Where some values stand first, as the end of a message; nothing if nobody knows."""
+        return f"; first seen on rows {listed(self.rows_of(codes))}" if self.numbered else ""
+
     def take(self, rows: NDArray[np.bool_]) -> Column:
         """The column with only the rows marked true, and no value that they do not hold."""
-        kept = Column(self.name, self.codes[rows], self.values)
+        kept = replace(self, codes=self.codes[rows])
         used = np.zeros(len(self.values), dtype=bool)
         used[kept.codes] = True
         if used.all():
             return kept
         compact = np.where(used, np.cumsum(used) - 1, 0).astype(smallest(max(used.sum(), 1)))
-        return Column(self.name, compact[kept.codes], self.values.filter(pa.array(used)))
+        return replace(kept, codes=compact[kept.codes], values=self.values.filter(pa.array(used)))
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Columns of equal length, in order, with the name they go by in messages."""
+    """Columns of equal length, in order, with the name they go by in messages.
+
+    A row is one record, or stands for several that are equal in all columns there are.
+    """
 
     name: str
     columns: Mapping[str, Column]
     rows: int
     notes: tuple[str, ...] = ()  # what was assumed in reading it
+    counts: Counts | None = None  # counts[row]: how many records it stands for; None: one each
+
+    @property
+    def records(self) -> int:
+        """How many records its rows stand for."""
+        return self.rows if self.counts is None else int(self.counts.sum())
+
+    def pick(self, rows: NDArray[np.int64]) -> Table:
+        """A table of single records, one for each row named; a row may be named again."""
+        once = np.zeros(self.rows, dtype=bool)
+        once[rows] = True
+        kept = self.take(once)
+        at = (np.cumsum(once) - 1)[np.sort(rows)]
+        columns = {n: replace(c, codes=c.codes[at]) for n, c in kept.columns.items()}
+        return replace(self, columns=columns, rows=len(rows), counts=None)
+
+    def count(self, rows: NDArray[np.bool_]) -> int:
+        """How many records the rows marked true stand for."""
+        return int(rows.sum() if self.counts is None else self.counts[rows].sum())
 
     def take(self, rows: NDArray[np.bool_]) -> Table:
         """The table with only the rows marked true."""
         kept = {name: column.take(rows) for name, column in self.columns.items()}
-        return replace(self, columns=kept, rows=int(rows.sum()))
+        counts = None if self.counts is None else self.counts[rows]
+        return replace(self, columns=kept, rows=int(rows.sum()), counts=counts)
 
 
 def smallest(count: int) -> type[np.unsignedinteger[Any]]:
@@ -148,7 +177,8 @@ def recode(column: Column, mapping: Sequence[int] | NDArray[Any], values: pa.Arr
     if not used.all():
         to = (np.cumsum(used) - 1)[to]
         values = values.filter(pa.array(used))
-    return Column(column.name, to.astype(smallest(max(len(values), 1)))[column.codes], values)
+    codes = to.astype(smallest(max(len(values), 1)))[column.codes]
+    return replace(column, codes=codes, values=values)
 
 
 def stacked(first: Column, second: Column) -> Column:
@@ -532,8 +562,8 @@ def _refuse(column: Column, bad: Sequence[bool], wanted: str, do: str) -> None:
         found = [text for code in codes if (text := known[code]) is not None]
         raise InputError(
             Problem(
-                f"{len(codes)} of {len(column.values)} distinct values are not {wanted}; "
-                f"first seen on rows {listed(column.rows_of(codes))}",
+                f"{len(codes)} of {len(column.values)} distinct values are not {wanted}"
+                f"{column.seen(codes)}",
                 where=f'column "{column.name}"',
                 do=do,
                 values=tuple(found),
