@@ -75,7 +75,7 @@ def find(
     origin = Search(prepared, measured=thorough, may_lose=may_lose)
     origin.begin(watch)
     first = origin.copy() if thorough else origin
-    guide = partial(_follow, deque((step.attribute, step.value) for step in way), first)
+    guide = partial(_follow, _steps_of(way), first)
     if first.run(watch, max_steps=max_steps, deadline=deadline, choose=guide if way else None):
         return first.found(stopped_early=True)
     if not thorough or not first.steps:
@@ -285,7 +285,16 @@ def _cells(search: Search) -> int:
     return int(cells)
 
 
-def _follow(way: deque[tuple[str, str]], search: Search, slots: Any, scores: Any) -> int:
+def _steps_of(way: Sequence[Step]) -> deque[tuple[str, str, str]]:
+    """Steps by name; those of intervals with the widest one of their column."""
+    widest: dict[str, str] = {}
+    for step in way:
+        if step.value.startswith("["):
+            widest.setdefault(step.attribute, step.value)
+    return deque((s.attribute, s.value, widest.get(s.attribute, "")) for s in way)
+
+
+def _follow(way: deque[tuple[str, str, str]], search: Search, slots: Any, scores: Any) -> int:
     """The next step of another search's way, by name, or else the best."""
     from reticent.refine.engine import highest_score
 

@@ -164,19 +164,46 @@ def chosen(found: Found, number: int) -> Found:
 def _bring_back(
     prepared: Prepared, out: Rows, found: Found, watch: Watch
 ) -> tuple[Prepared, Found, LeftOut | None]:
-    """Leave out only those whom the cut cannot do without."""
+    """Leave out only those whom the cut cannot do without, if it stays what it is with them."""
     shown = _shown(prepared, found)
     needed = out if shown is None else stragglers(prepared, replace(found, shown=tuple(shown)))
     for left in (needed, out) if (needed < out).any() else (out,):
         others = _others(prepared, left, found.steps, watch, {}, thorough=False)
-        if others is not None:  # it may be that only those left out kept a confidence small
-            rest, again = others
-            again = replace(
-                again, error=found.error, rounds=found.rounds, number=found.number,
-                alternatives=found.alternatives,
-            )  # fmt: skip
-            return rest, again, LeftOut(left, prepared) if left.any() else None
+        if others is None:  # it may be that only those left out kept a confidence small
+            continue
+        rest, again = others
+        if left is not out and not _tells_all_of(prepared, shown, _shown(prepared, again), ~out):
+            continue  # where to cut an interval is learnt from the records that are there
+        again = replace(
+            again, rounds=found.rounds, number=found.number, alternatives=found.alternatives,
+            error=None if found.error is None else _error(prepared, again, left),
+        )  # fmt: skip
+        return rest, again, LeftOut(left, prepared) if left.any() else None
     raise AssertionError("what was released a moment ago can be released")
+
+
+def _error(prepared: Prepared, found: Found, out: Rows) -> float | None:
+    from reticent.evidence.judge import Judge
+
+    shown = _shown(prepared, found, read=True)
+    return None if shown is None else float(Judge(prepared).wrong(shown, out).mean())
+
+
+def _tells_all_of(
+    prepared: Prepared,
+    cut: Sequence[NDArray[np.int64]] | None,
+    other: Sequence[NDArray[np.int64]] | None,
+    rows: Rows,
+) -> bool:
+    """Whether whatever one cut tells apart of some rows, another tells apart as well."""
+    if cut is None or other is None:
+        return False
+    for first, second, domain in zip(cut, other, prepared.domains, strict=True):
+        leaves = np.unique(domain.codes[rows])
+        pairs = np.unique(np.stack([first[leaves], second[leaves]]), axis=1)
+        if pairs.shape[1] > len(np.unique(pairs[1])):
+            return False
+    return True
 
 
 def stragglers(prepared: Prepared, found: Found) -> Rows:
@@ -270,7 +297,7 @@ def _fewest_errors(
 
     judge = Judge(prepared)
     cuts = [replace(cut, alternatives=()) for cut in (others, *others.alternatives)]
-    wrong = [judge.wrong(_shown(prepared, cut) or relaxed.shown, out) for cut in cuts]
+    wrong = [judge.wrong(_shown(prepared, cut, read=True) or relaxed.shown, out) for cut in cuts]
     cuts = [replace(cut, error=float(w.mean())) for cut, w in zip(cuts, wrong, strict=True)]
     at = min(range(len(cuts)), key=lambda i: int(wrong[i].sum()))
     if not clearly_fewer(wrong[at], judge.wrong(everybody.shown), errors=2):
@@ -280,10 +307,14 @@ def _fewest_errors(
     return replace(cuts[at], rounds=others.rounds, number=0, alternatives=beside)
 
 
-def _shown(prepared: Prepared, found: Found) -> list[NDArray[np.int64]] | None:
+def _shown(
+    prepared: Prepared, found: Found, *, read: bool = False
+) -> list[NDArray[np.int64]] | None:
     """What each leaf of a table is shown as by the cut of a part of it, in the order of leaves.
 
     None if it cannot be: without the only text of a column, what is left of it may be numbers.
+    `read`: as a classifier reads it, to whom the marker among numbers tells nothing and is -1.
+    That is how numbers look that only those left out had.
     """
     shown = []
     for domain in prepared.domains:
@@ -295,7 +326,11 @@ def _shown(prepared: Prepared, found: Found) -> list[NDArray[np.int64]] | None:
         of_leaf = np.zeros(domain.size, dtype=np.int64)
         of_leaf[domain.codes] = masked.codes
         _, first, code = np.unique(of_leaf, return_index=True, return_inverse=True)
-        shown.append(np.argsort(np.argsort(first))[code.reshape(-1)])
+        codes = np.argsort(np.argsort(first))[code.reshape(-1)]
+        if read and domain.scale is not None:
+            labels = masked.texts()
+            codes[[labels[label] == domain.marker for label in of_leaf.tolist()]] = -1
+        shown.append(codes)
     return shown
 
 

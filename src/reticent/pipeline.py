@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
@@ -20,22 +20,26 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reticent.errors import Broken, InputError
+from reticent.errors import Broken, InputError, Problem
 from reticent.watching import Watch
 
 if TYPE_CHECKING:
     from reticent.leaving import LeftOut
     from reticent.policy import Policy
     from reticent.prepare import Prepared
+    from reticent.privacy import verify as verifier
     from reticent.privacy.risk import Exposure
     from reticent.privacy.verify import Proof
     from reticent.refine.engine import Step
     from reticent.refine.limits import Limits
     from reticent.searching import Found
+    from reticent.table import engines
+    from reticent.table.engines import Source
     from reticent.table.files import Parsed, Reading
-    from reticent.table.output import Sheet
     from reticent.table.recode import Recoding
-    from reticent.table.schema import Table
+    from reticent.table.schema import Column, Table
+    from reticent.table.sheets import Sheet
+    from reticent.table.sources import Means
 
 
 _OTHER_FORMATS = {
@@ -128,6 +132,9 @@ def release(
     search_time: float | None = None,
     search_rounds: int | None = None,
     alternative: int = 0,
+    engine: Any = None,
+    memory_limit: int | str | None = None,
+    engine_options: Mapping[str, str] | None = None,
     watch: Watch | None = None,
 ) -> Release:
     """Mask a table so that it keeps every promise of the policy and no cut could be finer.
@@ -137,8 +144,13 @@ def release(
     by its suffix, or a release folder. A thorough search goes on for `search_time` seconds or
     `search_rounds` rounds instead of as long as it finds right; `alternative` takes one of the
     other cuts that the report of an earlier run offers, 1, 2 or 3.
+
+    Files that do not fit in memory, or in `memory_limit` bytes ("2GB") of it, are counted and
+    written by an embedded database. `engine` says what to use whatever their size: "memory",
+    "duckdb", "spark" or a Spark session.
     """
     from reticent.table.output import refuse_inputs
+    from reticent.table.sources import elsewhere
 
     begun = time.monotonic()
     watch = watch or Watch()
@@ -147,17 +159,24 @@ def release(
         raise InputError("search_rounds must be at least 1", where="release")
     if search_time is not None and not 0 <= search_time < math.inf:
         raise InputError("search_time must be a number of seconds", where="release")
+    means = means_of(engine, memory_limit, engine_options)
     _check_outputs(output, trace, force)
-    with _beside() as beside:
+    with ExitStack() as ends:
+        beside = ends.enter_context(_beside())
         with clock.stage("read"):
-            coming = beside.submit(_parse, data, reading)  # needs the interpreter least,
-            policy = policy_of(policy)  # and loading the engine needs it most
+            away = elsewhere(data, means)
+            coming = None if away else beside.submit(_parse, data, reading)
+            policy = policy_of(policy)  # reading needs the interpreter least,
             outputs = [Path(path) for path in (output, trace) if path is not None]
             refuse_inputs(outputs, inputs(data, policy))
-            _load_engine()
-            parsed, kind = coming.result()
-            table = parsed.table()
-            del parsed, coming  # four times the size of the codes taken from it
+            _load_engine()  # and loading the engine needs it most
+            if coming is not None:
+                source, (parsed, kind) = None, coming.result()
+                table = parsed.table()
+                del parsed, coming  # four times the size of the codes taken from it
+        if away:
+            source, kind = _opened(data, reading, means, clock, ends), "file"
+            table = counted(source, policy, clock)
         with clock.stage("encode"):
             from reticent.leaving import find_leaving_out
             from reticent.prepare import prepare
@@ -173,13 +192,14 @@ def release(
                 search_time=search_time, search_rounds=search_rounds, alternative=alternative,
             )  # fmt: skip
         exposed = before.result()
-    return publish(
-        prepared, found, exposed, data, kind, clock,
-        left_out=left_out, output=output, force=force, trace=trace,
-        asked=_asked(
-            found, search_time, search_rounds, several=bool(prepared.policy.suppress_records)
-        ),
-    )  # fmt: skip
+        return publish(
+            prepared, found, exposed, data, kind, clock,
+            beyond=Beyond(source, table) if source else None, means=means, left_out=left_out,
+            output=output, force=force, trace=trace,
+            asked=_asked(
+                found, search_time, search_rounds, several=bool(prepared.policy.suppress_records)
+            ),
+        )  # fmt: skip
 
 
 def _asked(
@@ -204,23 +224,28 @@ def publish(
     kind: str,
     clock: Clock,
     *,
+    beyond: Beyond | None = None,
+    means: Means | None = None,
     left_out: LeftOut | None = None,
     output: str | Path | None = None,
     force: bool = False,
     trace: str | Path | None = None,
     asked: Mapping[str, str] | None = None,
 ) -> Release:
-    """Mask a table as a search found, write it, and let it appear once it is recounted."""
+    """Mask a table as a search found, write it, and let it appear once it is recounted.
+
+    `beyond`: where the rows stand, if those of the prepared table are only counted ones.
+    """
     from reticent.table.output import whole_file, whole_folder, write_text
 
     with clock.stage("mask"):
-        sheet, hidden = _mask(prepared, found.recodings)
+        masked_rows = _mask(prepared, found.recodings, beyond)
     masked = partial(
-        Release, prepared, sheet, found.steps, found.recodings, before,
+        Release, prepared, masked_rows.sheet, found.steps, found.recodings, before,
         implied=found.implied, stopped_early=found.stopped_early, seconds=clock.seconds,
         limits=found.limits, found=found, left_out=left_out, asked=asked or {},
     )  # fmt: skip
-    publishing = _Publishing(prepared, sheet, hidden, found.values, left_out, clock)
+    publishing = _Publishing(prepared, masked_rows, found.values, left_out, clock, means)
     with ExitStack() as both:  # output and trace appear together, or neither does
         tracing = whole_file(Path(trace), force=force, private=True) if trace else nullcontext()
         trace_path = both.enter_context(tracing)
@@ -245,6 +270,53 @@ def publish(
 
             write_text(trace_path, report.lines(result.trace()))
     return result
+
+
+def means_of(
+    engine: Any, memory_limit: int | str | None, options: Mapping[str, str] | None
+) -> Means:
+    """What to count a table with, from what somebody asked for."""
+    from reticent.table.sources import ENGINES, Means, bytes_of
+
+    if isinstance(engine, str) and engine not in ENGINES:
+        raise InputError(
+            f'there is no engine "{engine}"', where="--engine", do=f"use {', '.join(ENGINES)}."
+        )
+    limit = memory_limit if isinstance(memory_limit, int | None) else bytes_of(memory_limit)
+    return Means(engine, limit, dict(options or {}))
+
+
+def _opened(
+    data: Any, reading: Reading | None, means: Means, clock: Clock, ends: ExitStack
+) -> Source:
+    from reticent.table.sources import opened
+
+    with clock.stage("read"):
+        return ends.enter_context(opened(data, reading, means, clock.watch.rows))
+
+
+def counted(source: Source, policy: Policy, clock: Clock) -> Table:
+    """The rows of a table that stands elsewhere, equal ones counted once.
+
+    Columns that are released as they are come along if that does not take many rows more; a short
+    table comes as a whole, since all of it tells which cut is best.
+    """
+    from reticent.evidence.judge import LONG
+    from reticent.privacy.promises import columns_of
+
+    with clock.stage("collapse"):
+        roles = policy.roles(source.schema.names)
+        over, sensitive, of = columns_of(policy.promises)
+        needed = {*over, *sensitive, *of, *([roles.class_] if roles.class_ else [])}
+        names = [name for name in source.schema.names if name in needed]
+        every = [n for n in source.schema.names if n in needed or n in roles.kept]
+        if source.hardly_longer(every, names):
+            names = every
+        table = source.counted(names)
+        if len(names) < len(every) and table.records <= LONG:
+            table = source.counted(every)
+        unknown = [name for name in every if name not in table.columns]
+        return replace(table, about=source.about_distinct(unknown))
 
 
 @contextmanager
@@ -325,23 +397,81 @@ def exposures(prepared: Prepared, *, worst: int = 0) -> tuple[Exposure, ...]:
     return tuple(found)
 
 
-def _mask(prepared: Prepared, recodings: Mapping[str, Recoding]) -> tuple[Sheet, Any]:
-    """The rows to publish, and beside them the columns that are counted but not published."""
-    from reticent.privacy.promises import columns_of
-    from reticent.table.output import sheet
+@dataclass(frozen=True, slots=True)
+class Beyond:
+    """Rows that stand elsewhere, and the table that counts them."""
 
-    released = prepared.roles.released
+    source: Source
+    counted: Table
+
+
+@dataclass(frozen=True, slots=True)
+class _Masked:
+    """Rows to publish, and beside them the columns that are counted but not published."""
+
+    sheet: Sheet  # of every released column whose values are known
+    rows: Callable[[], Sheet | Iterator[Sheet]]  # all of them
+    hidden: Callable[[], Sheet | Iterator[Sheet]] | None
+
+
+def _mask(
+    prepared: Prepared, recodings: Mapping[str, Recoding], beyond: Beyond | None = None
+) -> _Masked:
+    from reticent.privacy.promises import columns_of
+    from reticent.table.sheets import sheet
+
     _, _, of = columns_of(prepared.policy.promises)
-    unpublished = sorted(of - set(released))
-    columns = [
-        recodings[name].apply(prepared.cleaned.columns[name])[0]
+    unpublished = sorted(of - set(prepared.roles.released))
+    released = [n for n in prepared.roles.released if n in prepared.table.columns]
+    order = prepared.policy.order
+    columns = {
+        name: recodings[name].apply(prepared.cleaned.columns[name])[0]
         if name in recodings
         else prepared.table.columns[name]
         for name in (*released, *unpublished)
-    ]
-    whole = sheet(columns, order=prepared.policy.order, counts=prepared.table.counts)
-    hidden = _text_of(whole.select(unpublished)) if unpublished else None
-    return whole.select(released), hidden
+    }
+    everything = len(released) == len(prepared.roles.released)
+    if beyond is None or (everything and order == "sorted"):
+        whole = sheet(list(columns.values()), order=order, counts=prepared.table.counts)
+        shown, hidden = whole.select(released), whole.select(unpublished)
+        return _Masked(shown, lambda: shown, (lambda: hidden) if unpublished else None)
+    shown = sheet(
+        [columns[name] for name in released], order="sorted", counts=prepared.table.counts
+    )
+    recoding = _recoding(prepared, columns, beyond)
+    return _Masked(
+        shown,
+        lambda: beyond.source.recoded(recoding),
+        (lambda: beyond.source.recoded(replace(recoding, told=tuple(unpublished))))
+        if unpublished
+        else None,
+    )
+
+
+def _recoding(
+    prepared: Prepared, columns: Mapping[str, Column], beyond: Beyond
+) -> engines.Recoding:
+    """How an engine is to show every row: column by column, but for those that are left out."""
+    import numpy as np
+
+    from reticent.table import engines
+
+    source, counted = beyond.source, beyond.counted
+    assert prepared.table.at is not None
+    gone = np.ones(counted.rows, dtype=bool)
+    gone[prepared.table.at] = False
+    shown = {}
+    for name, column in columns.items():
+        raw = replace(counted.columns[name], codes=counted.columns[name].codes[prepared.table.at])
+        shown[name] = engines.Shown.of(source.key(name), raw, column)
+    trim, released = prepared.policy.trim, prepared.roles.released
+    unknown = [name for name in released if name not in shown]
+    return engines.Recoding(
+        shown | {name: source.shown(name, trim=trim) for name in unknown},
+        order=released, told=released,
+        gone=engines.rows_of(counted, gone, source.key) if gone.any() else None,
+        sorted=prepared.policy.order == "sorted",
+    )  # fmt: skip
 
 
 def as_text(table: Table, names: Sequence[str] | None = None) -> Any:
@@ -403,54 +533,71 @@ class _Publishing:
     """Masked rows on their way out: nothing leaves unless the verifier has recounted it."""
 
     prepared: Prepared
-    sheet: Sheet
-    hidden: Any  # columns that are counted but not published, row by row
+    masked: _Masked
     values: Mapping[int, int | Fraction]  # what the engine makes of the promises
     left_out: LeftOut | None
     clock: Clock
+    means: Means | None = None
 
     def as_frame(self, data: Any, kind: str) -> dict[str, Any]:
         """The rows as the kind of table that came in, and their proof."""
-        from reticent.table.files import to_frame
+        from reticent.privacy.verify import baggage, from_table
+        from reticent.table.files import from_arrow, to_frame
 
         with self.clock.stage("verify"):
-            table = self.sheet.arrow()
-            proof = self._proven(self._recount(table))
+            table = _arrow(self.masked.rows())
+            hidden = self.masked.hidden and as_text(from_arrow(_arrow(self.masked.hidden())))
+            source = from_table(as_text(from_arrow(table)), hidden=hidden)
+            proof = self._proven(self._recount(source, baggage(table)))
         return {"proof": proof, "table": table if kind == "file" else to_frame(table, data, kind)}
 
     def write(self, path: Path, suffix: str) -> Proof:
         """Write the rows, then recount the promises on the bytes just written."""
-        from reticent.prepare import rules
-        from reticent.privacy.verify import from_csv, verify
-        from reticent.table.files import CSV, Reading, parse, read_typed
-        from reticent.table.output import delimiter_of, write
+        from reticent.table.sheets import write
+        from reticent.table.spill import spill_folder
 
         with self.clock.stage("write"):
-            write(self.sheet, path, suffix)
+            write(self.masked.rows(), path, suffix)
             _give_back_memory()
-        with self.clock.stage("verify"):
-            lines_in_names = any(set("\r\n") & set(n) for n in self.prepared.roles.released)
-            if suffix in CSV and lines_in_names:  # which not every reader takes for one header
-                return self._proven(self._recount(parse(path, Reading(), suffix).arrow))
-            if suffix not in CSV:
-                written = read_typed(path, suffix, all_it_carries=True)
-                return self._proven(self._recount(written))
-            source = from_csv(
-                path, self.prepared.roles.released, delimiter=delimiter_of(suffix),
-                packed=suffix.endswith(".gz"), longest=self.sheet.longest, hidden=self.hidden,
-            )  # fmt: skip
-            return self._proven(
-                verify(source, rules(self.prepared.policy, self.prepared.taxonomies))
-            )
+        with self.clock.stage("verify"), spill_folder() as spill:
+            hidden = None
+            if self.masked.hidden:
+                hidden = spill / "hidden.parquet"
+                write(self.masked.hidden(), hidden, ".parquet")
+            return self._proven(self._recount(*self._written(path, suffix, hidden)))
 
-    def _recount(self, table: Any) -> Proof:
+    def _written(
+        self, path: Path, suffix: str, hidden: Path | None
+    ) -> tuple[verifier.Source, list[Problem]]:
+        """The cells of a file, and what it carries besides."""
+        from reticent.privacy.verify import baggage, from_csv, from_table, from_typed
+        from reticent.table.files import CSV, Reading, from_arrow, parse, schema_of
+        from reticent.table.sheets import delimiter_of
+
+        if suffix not in CSV:
+            source = from_typed([path], parquet=suffix == ".parquet", hidden=hidden)
+            return source, baggage(schema_of(path, suffix).empty_table())
+        released = self.prepared.roles.released
+        if any(
+            set("\r\n") & set(name) for name in released
+        ):  # not every reader takes such a header
+            table = as_text(from_arrow(parse(path, Reading(), suffix).arrow))
+            return from_table(table, hidden=hidden), []
+        longest = self.masked.sheet.longest
+        source = from_csv(
+            path, released, delimiter=delimiter_of(suffix), packed=suffix.endswith(".gz"),
+            longest=longest, hidden=hidden,
+        )  # fmt: skip
+        return source, []
+
+    def _recount(self, source: verifier.Source, carried: Sequence[Problem]) -> Proof:
         from reticent.prepare import rules
-        from reticent.privacy.verify import baggage, from_table, verify
-        from reticent.table.files import from_arrow
+        from reticent.privacy.verify import verify
 
-        source = from_table(as_text(from_arrow(table)), hidden=self.hidden)
-        proof = verify(source, rules(self.prepared.policy, self.prepared.taxonomies))
-        return replace(proof, leftovers=(*proof.leftovers, *baggage(table)))
+        limit = self.means.for_engine if self.means else None
+        told = rules(self.prepared.policy, self.prepared.taxonomies)
+        proof = verify(source, told, memory_limit=limit)
+        return replace(proof, leftovers=(*proof.leftovers, *carried))
 
     def _proven(self, proof: Proof) -> Proof:
         agreed = all(proof.findings[i].value == value for i, value in self.values.items())
@@ -472,10 +619,15 @@ class _Publishing:
         return records - self.left_out.count if self.left_out.count <= most else -1
 
 
-def _text_of(sheet: Sheet) -> Any:
-    from reticent.table.files import from_arrow
+def _arrow(rows: Sheet | Iterator[Sheet]) -> Any:
+    """Rows as one Arrow table."""
+    import pyarrow as pa
 
-    return as_text(from_arrow(sheet.arrow()))
+    from reticent.table.sheets import Sheet
+
+    if isinstance(rows, Sheet):
+        return rows.arrow()
+    return pa.concat_tables([sheet.arrow() for sheet in rows]).combine_chunks()
 
 
 def verify(data: Any, policy: Policy | str | Path, *, reading: Reading | None = None) -> Proof:
@@ -545,7 +697,8 @@ def apply(
     """Mask new rows with the cuts of an earlier release; its promise does not cover them."""
     from reticent import folder
     from reticent.table import files
-    from reticent.table.output import check_free, refuse_inputs, sheet, whole_file, write
+    from reticent.table.output import check_free, refuse_inputs, whole_file
+    from reticent.table.sheets import sheet, write
 
     target = Path(output)
     suffix = files.suffix_of(target)

@@ -111,7 +111,7 @@ def prepare(table: Table, policy: Policy, reading: Reading | None = None) -> Pre
         raise InputError(
             "the table has no rows", where=table.name, do="there is nothing to release."
         )
-    roles, taxonomies = _fit(policy, list(table.columns))
+    roles, taxonomies = _fit(policy, table.known)
     shown = dict(table.columns)
     if policy.trim:
         shown = {name: trimmed(column) for name, column in shown.items()}
@@ -173,7 +173,7 @@ def _decide_missing(
     _, sensitive, of = columns_of(policy.promises)
     classes = {roles.class_} if roles.class_ else set()
     matter = {*roles.masked, *sensitive, *of, *classes}
-    short = [cleaned.columns[n] for n in table.columns if n in matter]
+    short = [column for name, column in cleaned.columns.items() if name in matter]
     short = [column for column in short if column.missing is not None]
     refused = [c for c in short if policy.missing == "error" or c.name == roles.class_]
     if refused and policy.missing != "drop":
@@ -278,11 +278,12 @@ def _warnings(prepared: Prepared) -> Iterator[str]:
 def nearly_unique(table: Table, roles: Roles) -> Iterator[str]:
     """Columns released as they are that tell nearly every record from the others."""
     for name in (*roles.kept, *roles.sensitive):
-        count = len(table.columns[name].values)
+        at_hand = name in table.columns
+        count = len(table.columns[name].values) if at_hand else table.about.get(name, 0)
         if table.records > 1 and count >= 0.9 * table.records:
             yield (
-                f'column "{name}" is released as it is and holds {count} distinct values in '
-                f"{table.records} rows: it may identify people. Consider dropping it."
+                f'column "{name}" is released as it is, and nearly every row holds another value: '
+                "it may identify people. Consider dropping it."
             )
 
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from reticent.pipeline import Release, Risk
     from reticent.privacy.verify import Proof
     from reticent.searching import Found
-    from reticent.table.output import Sheet
     from reticent.table.recode import Recoding
+    from reticent.table.sheets import Sheet
     from reticent.table.taxonomy import Taxonomy
 
 
@@ -67,13 +67,13 @@ def infeasible(promise: Promise, value: int | Fraction) -> Problem:
 
 
 def shown_labels(sheet: Sheet, recodings: Mapping[str, Recoding]) -> dict[str, list[str]]:
-    """Every label that each masked column shows: intervals rising, others as in the output."""
+    """Every label that each masked column shows: intervals rising, others by code point."""
     shown = {}
     for name, values in zip(sheet.names, sheet.values, strict=True):
         if name in recodings:
             rising = {interval.label: i for i, interval in enumerate(recodings[name].intervals)}
             labels = [label or "" for label in values.to_pylist()]
-            shown[name] = sorted(labels, key=lambda label: rising.get(label, -1))
+            shown[name] = sorted(labels, key=lambda label: (rising.get(label, -1), label))
     return shown
 
 

@@ -14,4 +14,5 @@ class Watch:
     stage: Callable[[str], None] = lambda name: None
     step: Callable[[int, Sequence[int | Fraction]], None] = lambda number, values: None
     stop: Callable[[], bool] = lambda: False
+    rows: Callable[[float], None] = lambda share: None  # this share of a stage's rows is done
     started: Callable[[], None] = lambda: None  # from here on, stopping still gives a release

@@ -119,7 +119,8 @@ def make_sample(
     """Write invented data: as one file, or into a folder together with a policy for it."""
     from reticent import sample
     from reticent.table.files import from_arrow, suffix_of
-    from reticent.table.output import check_free, sheet, whole_file, whole_folder, write
+    from reticent.table.output import check_free, whole_file, whole_folder
+    from reticent.table.sheets import sheet, write
 
     target = Path(output)
     suffix = "" if str(output).endswith("/") else suffix_of(target)

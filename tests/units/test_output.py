@@ -24,7 +24,8 @@ from hypothesis import strategies as st
 from reticent.errors import InputError
 from reticent.table import output
 from reticent.table.files import from_arrow, read
-from reticent.table.output import Sheet, sheet, whole_file, whole_folder, write
+from reticent.table.output import whole_file, whole_folder
+from reticent.table.sheets import Sheet, sheet, write
 
 Row = tuple[str, ...]
 

@@ -25,7 +25,7 @@ Codes = NDArray[np.int64]
 _PARTS = 3
 _RECORDS = 30_000  # to judge by: enough to tell errors 0.4 points apart
 _CELLS = 600_000  # of wide tables fewer records: with 60 columns more, all would take 8 s
-_LONG = 1_000_000  # records: beyond, masked columns alone tell which cut is better
+LONG = 1_000_000  # records: beyond, masked columns alone tell which cut is better
 _MOST_TEXTS = 1_000  # a kept column with more tells a tree nothing, and takes long to sort
 
 
@@ -81,7 +81,7 @@ def _drawn(
 ) -> NDArray[np.int64]:
     """The rows of some records; of a long table evenly spaced ones, which takes no room."""
     records = table.records
-    if records > _LONG:
+    if records > LONG:
         drawn = (2 * np.arange(most) + 1) * records // (2 * most)
     else:
         drawn = np.sort(rng.permutation(records)[:most])
@@ -96,7 +96,7 @@ def _others(prepared: Prepared) -> Iterator[Feature]:
     Of a long table they are not all at hand where it does not fit in memory, so they do not
     count where it does.
     """
-    if prepared.table.records > _LONG:
+    if prepared.table.records > LONG:
         return
     reading = prepared.reading
     form = {"decimal": reading.decimal, "date_format": reading.date_format}

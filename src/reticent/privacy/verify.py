@@ -10,28 +10,29 @@ an index, metadata of the source.
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
-import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from reticent.errors import InputError, Problem, quoted
 from reticent.privacy.promises import Anonymity, Confidence, Promise
+from reticent.table.schema import texts
+from reticent.table.spill import spill_folder
 
 _TYPES_ONLY = {
     b"ARROW:schema", b"PARQUET:field_id",
     b"_PL_CATEGORICAL", b"_PL_CATEGORICAL2", b"_PL_ENUM_VALUES", b"_PL_ENUM_VALUES2",
 }  # fmt: skip
 _ALONE = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+_PRINT_AS_THEY_ARE = {
+    "BOOLEAN", "DATE", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT",
+    "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
+}  # fmt: skip
 _NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?")
 _INTERVAL = re.compile(r"\[(?P<low>[^,\[\]()]+),(?P<high>[^,\[\]()]+)(?P<end>[\])])")
 
@@ -91,37 +92,29 @@ class Source:
 
     sql: str
     names: tuple[str, ...]
-    tables: Mapping[str, Any]  # the Arrow tables that `sql` names
+    tables: Mapping[str, Any]  # the Arrow tables, or streams of rows, that `sql` names
     hidden: tuple[str, ...] = ()  # the last of `names`: counted, but not published
+    counts: str | None = None  # the column that tells how many records a row stands for
 
 
-def verify(source: Source, rules: Rules) -> Proof:
-    """Recount every promise on a published table."""
+def verify(source: Source, rules: Rules, *, memory_limit: int | None = None) -> Proof:
+    """Recount every promise on a published table, in so many bytes of memory if told."""
     import duckdb
 
     _refuse_lacking(rules, source)
-    with _spill_folder() as spill, duckdb.connect(config=_ALONE) as database:
-        database.execute(f"SET temp_directory = {_text(spill)}")  # readable by its owner alone
+    with spill_folder() as spill, duckdb.connect(config=_ALONE) as database:
+        database.execute(f"SET temp_directory = {_text(str(spill))}")
+        if not source.hidden:  # which stand beside rows by their order
+            database.execute("SET preserve_insertion_order = false")
+        database.execute("SET TimeZone = 'UTC'")
+        if memory_limit:
+            database.execute(f"SET memory_limit = '{memory_limit}B'")
         for name, table in source.tables.items():
             database.register(name, table)
         counted = _Counted(database, source, rules)
         _refuse_foreign_labels(counted, rules)
         findings = tuple(_recount(counted, promise, rules) for promise in rules.promises)
         return Proof(counted.rows, findings, tuple(_still_there(rules, source)))
-
-
-@contextmanager
-def _spill_folder() -> Iterator[str]:
-    """A folder of its owner's alone for what does not fit in memory.
-
-    What killed runs left there is removed.
-    """
-    for left in Path(tempfile.gettempdir()).glob("reticent-spill-*-*"):
-        pid = left.name.split("-")[2]
-        if pid.isdigit() and not Path(f"/proc/{pid}").exists() and os.access(left, os.W_OK):
-            shutil.rmtree(left, ignore_errors=True)
-    with TemporaryDirectory(prefix=f"reticent-spill-{os.getpid()}-") as folder:
-        yield folder
 
 
 class _Counted:
@@ -132,11 +125,37 @@ class _Counted:
         wanted = {name for promise in rules.promises for name in _columns_of(promise)}
         self.column = {n: f"c{i}" for i, n in enumerate(source.names) if n in wanted}
         cells = ", ".join(self.column.values())
+        count = f"sum({source.counts})" if source.counts else "count(*)"
         database.execute(
-            f"CREATE TEMP TABLE counted AS SELECT {cells}, count(*) AS n FROM {source.sql} "
+            f"CREATE TEMP TABLE counted AS SELECT {cells}, {count} AS n FROM {source.sql} "
             "GROUP BY ALL"
         )
+        self._print_cells()
         self.rows = int(self.ask("SELECT coalesce(sum(n), 0) FROM counted")[0][0])
+
+    def _print_cells(self) -> None:
+        """Turn cells of typed files into texts, each distinct one once."""
+        kinds = {name: kind for name, kind, *_ in self.ask("DESCRIBE counted")}
+        typed = [column for column in self.column.values() if kinds[column] != "VARCHAR"]
+        if not typed:
+            return
+        cells, joins = [], []
+        for column in self.column.values():
+            if column not in typed or kinds[column] in _PRINT_AS_THEY_ARE:
+                cells.append(f"CAST({column} AS VARCHAR) AS {column}")
+                continue
+            values = self.database.sql(f"SELECT DISTINCT {column} FROM counted").to_arrow_table()
+            values = values.column(0).combine_chunks()
+            self.database.register(f"texts_{column}", _beside(values, texts(values)))
+            cells.append(f"texts_{column}.printed AS {column}")
+            joins.append(
+                f"JOIN texts_{column} ON counted.{column} IS NOT DISTINCT FROM texts_{column}.value"
+            )
+        self.make(
+            "counted_texts",
+            f"SELECT {', '.join(cells)}, sum(n) AS n FROM counted {' '.join(joins)} GROUP BY ALL",
+        )
+        self.database.execute("DROP TABLE counted; ALTER TABLE counted_texts RENAME TO counted")
 
     def ask(self, sql: str, given: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """The rows of a query."""
@@ -150,6 +169,12 @@ class _Counted:
     def list(self, names: Iterable[str]) -> str:
         """Columns as SQL lists them."""
         return ", ".join(self.column[name] for name in names)
+
+
+def _beside(values: Any, printed: Sequence[str | None]) -> Any:
+    import pyarrow as pa
+
+    return pa.table({"value": values, "printed": pa.array(printed, pa.string())})
 
 
 def _columns_of(promise: Promise) -> Iterable[str]:
@@ -372,26 +397,61 @@ def from_csv(
     # The reader's buffers grow with the longest line it must hold: 0.25 s a run for 100 MB.
     longest = max(longest + 1000, 2_000_000)
     sql = _csv_sql(path, len(names), delimiter, quote, encoding, packed, longest)
+    return _with_hidden(Source(sql, tuple(names), {}), hidden)
+
+
+def from_typed(paths: Sequence[Path], *, parquet: bool, hidden: Any = None) -> Source:
+    """Published cells in Parquet or Arrow files, which are read as they are counted."""
+    import pyarrow.dataset as ds
+
+    rows = ds.dataset([str(path) for path in paths], format="parquet" if parquet else "ipc")
+    names = rows.schema.names
+    if parquet and len({name.lower() for name in names}) == len(names):
+        cells = ", ".join(f"{_name(name)} AS c{i}" for i, name in enumerate(names))
+        files = ", ".join(_text(str(path)) for path in paths)
+        return _with_hidden(
+            Source(f"(SELECT {cells} FROM read_parquet([{files}]))", tuple(names), {}), hidden
+        )
+    columns = {f"c{i}": ds.field(name) for i, name in enumerate(names)}
+    scanner = rows.scanner(columns=columns)
+    return _with_hidden(Source("cells", tuple(names), {"cells": scanner}), hidden)
+
+
+def _with_hidden(source: Source, hidden: Any) -> Source:
+    """The same rows with further columns beside them: an Arrow table, or a Parquet file."""
     if hidden is None:
-        return Source(sql, tuple(names), {})
-    beside = hidden.rename_columns([f"c{len(names) + i}" for i in range(hidden.num_columns)])
+        return source
+    if isinstance(hidden, Path):
+        more = from_typed([hidden], parquet=True)
+        shift = len(source.names)
+        cells = ", ".join(f"c{i} AS c{shift + i}" for i in range(len(more.names)))
+        beside, tables, names = f"(SELECT {cells} FROM {more.sql})", more.tables, more.names
+    else:
+        keys = [f"c{len(source.names) + i}" for i in range(hidden.num_columns)]
+        beside, names = "hidden_columns", tuple(hidden.column_names)
+        tables = {"hidden_columns": hidden.rename_columns(keys)}
     return Source(
-        f"{sql} POSITIONAL JOIN hidden_columns",
-        (*names, *hidden.column_names),
-        {"hidden_columns": beside},
-        tuple(hidden.column_names),
-    )
+        f"{source.sql} POSITIONAL JOIN {beside}", (*source.names, *names),
+        {**source.tables, **tables}, tuple(names),
+    )  # fmt: skip
 
 
-def from_table(table: Any, *, hidden: Any = None) -> Source:
-    """Published cells in an Arrow table of text, `hidden` columns beside them."""
+def from_table(table: Any, *, hidden: Any = None, counts: Any = None) -> Source:
+    """Published cells in an Arrow table of text, `hidden` columns beside them.
+
+    `counts`: how many records each row stands for, if not one.
+    """
     names = list(table.column_names)
     columns = [table.column(i) for i in range(table.num_columns)]
     if hidden is not None:
         columns += [hidden.column(i) for i in range(hidden.num_columns)]
-    whole = type(table).from_arrays(columns, names=[f"c{i}" for i in range(len(columns))])
+    keys = [f"c{i}" for i in range(len(columns))]
+    if counts is not None:
+        columns, keys = [*columns, counts], [*keys, "records"]
+    whole = type(table).from_arrays(columns, names=keys)
     more = tuple(hidden.column_names) if hidden is not None else ()
-    return Source("cells", (*names, *more), {"cells": whole}, more)
+    told = None if counts is None else "records"
+    return Source("cells", (*names, *more), {"cells": whole}, more, told)
 
 
 def baggage(table: Any) -> list[Problem]:
@@ -449,6 +509,10 @@ def _unused(cells: Any) -> bool:
         carried.update(values)
         shown.update(values[i] for i in chunk.indices.unique().to_pylist() if i is not None)
     return bool(carried - shown - {None})
+
+
+def _name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _text(value: str) -> str:

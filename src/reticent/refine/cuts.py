@@ -74,8 +74,12 @@ class Cuts:
         """The column a slot belongs to."""
         return int(np.searchsorted(self.offset, slot, side="right")) - 1
 
-    def slot_of(self, name: str, label: str) -> int:
-        """The slot of a value that a column shows, or could disclose; -1 if there is none."""
+    def slot_of(self, name: str, label: str, whole: str = "") -> int:
+        """The slot of a value that a column shows, or could disclose; -1 if there is none.
+
+        `whole`: the widest interval of the table that a label is of. Its ends are its own: what
+        reaches up to one of them there reaches up to our own end here.
+        """
         attribute = [domain.name for domain in self.domains].index(name)
         first, bottom = self.span(attribute)
         domain = self.domains[attribute]
@@ -83,8 +87,18 @@ class Cuts:
             if attribute not in self.places:
                 self.places[attribute] = {value: i for i, value in enumerate(domain.leaves)}
             return first + self.places[attribute].get(label, -1 - first)
-        shown = (s for s, node in self.shown.items() if first <= s < bottom and node.label == label)
-        return next(shown, -1)
+        asked, ours = label, ""
+        if domain.ends is not None and not domain.bins and label != domain.marker:
+            ours = domain.interval(0, len(domain.scale.points) if domain.scale else 0)
+            asked = _inner_ends(label, whole)
+        for slot, node in self.shown.items():
+            if first <= slot < bottom:
+                known = node.label
+                if ours and known != domain.marker:
+                    known = _inner_ends(known, ours)
+                if known == asked:
+                    return slot
+        return -1
 
     def candidates(self) -> NDArray[np.int64]:
         """The live candidates, in tie order."""
@@ -167,3 +181,14 @@ class Cuts:
         else:
             labels = [self.shown[slot].label for slot in shown.tolist()]
         return position.astype(np.int64), labels
+
+
+def _inner_ends(label: str, whole: str) -> str:
+    """An interval without the ends that it shares with the whole.
+
+    >>> [_inner_ends(label, "[0,90]") for label in ("[0,90]", "[0,20)", "[20,35)", "[35,90]")]
+    ['..', '..20', '20..35', '35..']
+    """
+    low, _, high = label[1:-1].partition(",")
+    outer, _, _ = whole[1:-1].partition(",")
+    return f"{'' if low == outer else low}..{'' if label.endswith(']') else high}"

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pyarrow as pa
@@ -27,7 +27,10 @@ _DELIMITERS = ",;\t|"
 _BLOCK = 4 << 20  # 4 MB: 1 MB blocks were a fifth slower, 16 MB ones no faster
 _LARGEST_BLOCK = 2**31 - 1
 _HEAD = 1 << 16
+_STREAM_BLOCK = 16 << 20
+_WINDOW = 64 << 20
 _CELL = pa.dictionary(pa.int32(), pa.large_string())
+_READ_AS_LATIN = "{} is not UTF-8 and was read as Latin-1; --encoding tells otherwise."
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,7 @@ def read_csv(path: Path, reading: Reading, notes: list[str]) -> pa.Table:
             table = _parse(path, dialect)
         _refuse_swallowed_rows(path, dialect, table.num_rows)
     if dialect.encoding == "latin-1" and not reading.encoding:
-        notes.append(f"{path} is not UTF-8 and was read as Latin-1; --encoding tells otherwise.")
+        notes.append(_READ_AS_LATIN.format(path))
     return table
 
 
@@ -210,37 +213,112 @@ def _parse(path: Path, dialect: Dialect) -> pa.Table:
         return pa.table({name: pa.array([], _CELL) for name in dialect.header})
     block = _BLOCK
     while True:
-        source = pa.input_stream(str(path)) if _is_packed(path) else str(path)
         try:
-            return pcsv.read_csv(
-                source,
-                read_options=pcsv.ReadOptions(
-                    block_size=block,
-                    encoding=dialect.encoding,
-                    column_names=list(dialect.header),
-                    skip_rows=dialect.lines,
-                ),
-                parse_options=pcsv.ParseOptions(
-                    delimiter=dialect.delimiter,
-                    quote_char=dialect.quote,
-                    newlines_in_values=_holds_quotes(path, dialect),
-                ),
-                convert_options=pcsv.ConvertOptions(
-                    column_types=dict.fromkeys(dialect.header, _CELL),
-                    strings_can_be_null=False,
-                    quoted_strings_can_be_null=False,
-                ),
-            )
+            return pcsv.read_csv(_source(path), **_options(path, dialect, block, _CELL))
         except (pa.ArrowInvalid, UnicodeError) as error:
             reason = str(error)  # it quotes a row, so it is only ever read here
-        if ("straddling" in reason or "Could not skip" in reason) and block < _LARGEST_BLOCK:
+        if _is_too_long(reason) and block < _LARGEST_BLOCK:
             block = min(8 * block, _LARGEST_BLOCK)
             continue
-        if "UTF8" in reason or "codec" in reason:
-            raise _NotUtf8 from None
-        if _holds_quotes(path, dialect):
-            _count_strictly(path, dialect)  # a quote may be what tears the rows
-        raise InputError(_ragged(path, dialect)) from None
+        _refuse(path, dialect, reason)
+
+
+def _source(path: Path) -> Any:
+    return pa.input_stream(str(path)) if _is_packed(path) else str(path)
+
+
+def _options(path: Path, dialect: Dialect, block: int, cell: pa.DataType) -> dict[str, Any]:
+    """How Arrow is to read a file: nothing is guessed, and cells are texts."""
+    import pyarrow.csv as pcsv
+
+    return {
+        "read_options": pcsv.ReadOptions(
+            block_size=block,
+            encoding=dialect.encoding,
+            column_names=list(dialect.header),
+            skip_rows=dialect.lines,
+        ),
+        "parse_options": pcsv.ParseOptions(
+            delimiter=dialect.delimiter,
+            quote_char=dialect.quote,
+            newlines_in_values=_holds_quotes(path, dialect),
+        ),
+        "convert_options": pcsv.ConvertOptions(
+            column_types=dict.fromkeys(dialect.header, cell),
+            strings_can_be_null=False,
+            quoted_strings_can_be_null=False,
+        ),
+    }
+
+
+def _is_too_long(reason: str) -> bool:
+    return "straddling" in reason or "Could not skip" in reason
+
+
+def _refuse(path: Path, dialect: Dialect, reason: str) -> NoReturn:
+    """Say what is wrong with a file that Arrow refused."""
+    if "UTF8" in reason or "codec" in reason:
+        raise _NotUtf8 from None
+    if _holds_quotes(path, dialect):
+        _count_strictly(path, dialect)  # a quote may be what tears the rows
+    raise InputError(_ragged(path, dialect)) from None
+
+
+# --- one batch of rows after the other -----------------------------------------------------------
+
+
+def look(path: Path, reading: Reading, notes: list[str]) -> Dialect:
+    """How a file too long for memory is written; refused if its quotes can be read in two ways.
+
+    It is read in three passes more than a short one is: for its encoding, and for its quotes. That
+    takes a second for each gigabyte.
+    """
+    with _readable(path):
+        dialect = sniff(path, reading)
+        if dialect.encoding == "utf-8" and not reading.encoding and not _is_utf8(path):
+            dialect = sniff(path, replace(reading, encoding="latin-1"))
+        if dialect.encoding == "latin-1" and not reading.encoding:
+            notes.append(_READ_AS_LATIN.format(path))
+        if _holds_quotes(path, dialect) and not _quotes_are_plain(path, dialect):
+            _count_strictly(path, dialect)
+    return dialect
+
+
+def _is_utf8(path: Path) -> bool:
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    with _open(path, "rb") as file:
+        try:
+            while block := file.read(_STREAM_BLOCK):
+                decoder.decode(block)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return False
+    return True
+
+
+def stream_csv(path: Path, dialect: Dialect, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """The cells of some columns as texts, batch by batch."""
+    import pyarrow.csv as pcsv
+
+    if not dialect.has_rows:
+        return
+    options = _options(path, dialect, _STREAM_BLOCK, pa.string())
+    options["convert_options"].include_columns = list(names)
+    with _readable(path):
+        try:
+            yield from pcsv.open_csv(_source(path), **options)
+            return
+        except (pa.ArrowInvalid, UnicodeError) as error:
+            reason = str(error)
+        if _is_too_long(reason):
+            raise InputError(
+                f"a line is longer than {_STREAM_BLOCK >> 20} MB", where=str(path),
+                do="check that every quote is closed.",
+            )  # fmt: skip
+        try:
+            _refuse(path, dialect, reason)
+        except _NotUtf8:
+            raise _undecodable(path, dialect.encoding) from None
 
 
 def _holds_quotes(path: Path, dialect: Dialect) -> bool:
@@ -282,24 +360,34 @@ def _quotes_are_plain(path: Path, dialect: Dialect) -> bool:
 
     Of quotes in order, each first one must follow the edge of a cell and each second one must be
     followed by one; a doubled quote closes and opens at once. 10 ms for a million quoted cells,
-    where Python's strict reader needs two seconds.
+    where Python's strict reader needs two seconds. Long files are looked at through a window.
     """
     if _is_packed(path) or dialect.encoding not in ("utf-8", "latin-1"):
         return False
+    edges = np.zeros(256, dtype=bool)
+    edges[[ord(sign) for sign in (dialect.delimiter, "\n", "\r", dialect.quote)]] = True
+    inside, last = False, -2  # whether a quote is open, and where the last one closed
     with _bytes(path) as view:
         data = np.frombuffer(view, dtype=np.uint8)
-        at = np.flatnonzero(data == ord(dialect.quote))
-        opens, closes = at[::2], at[1::2]
-        edges = np.zeros(256, dtype=bool)
-        edges[[ord(sign) for sign in (dialect.delimiter, "\n", "\r", dialect.quote)]] = True
         start = 3 if data[:3].tobytes() == codecs.BOM_UTF8 else 0
-        before = edges[data[opens - 1]] | (opens == start)
-        after = edges[data[np.minimum(closes + 1, len(data) - 1)]] | (closes == len(data) - 1)
-        plain = len(opens) == len(closes) and bool(before.all()) and bool(after.all())
-        doubled_open = data[opens - 1] == ord(dialect.quote)
-        plain = plain and not bool((doubled_open[1:] & (opens[1:] - 1 != closes[:-1])).any())
-        del data  # or the map could not be closed
-        return plain
+        try:
+            for begin in range(0, len(data), _WINDOW):
+                at = begin + np.flatnonzero(data[begin : begin + _WINDOW] == ord(dialect.quote))
+                opens, closes = at[int(inside) :: 2], at[1 - int(inside) :: 2]
+                before = edges[data[opens - 1]] | (opens == start)
+                beyond = np.minimum(closes + 1, len(data) - 1)
+                after = edges[data[beyond]] | (closes == len(data) - 1)
+                if not (before.all() and after.all()):
+                    return False
+                closed = closes if inside else np.concatenate([[last], closes])
+                doubled = data[opens - 1] == ord(dialect.quote)
+                if (doubled & (opens > start) & (opens - 1 != closed[: len(opens)])).any():
+                    return False
+                inside ^= bool(len(at) % 2)
+                last = int(closes[-1]) if len(closes) else last
+            return not inside
+        finally:
+            del data  # or the map could not be closed
 
 
 def _ragged(path: Path, dialect: Dialect) -> list[Problem]:

@@ -170,6 +170,20 @@ def read_typed(path: Path, suffix: str, *, all_it_carries: bool = False) -> pa.T
     return table.replace_schema_metadata({**(told or {}), **(table.schema.metadata or {})})
 
 
+def schema_of(path: Path, suffix: str) -> pa.Schema:
+    """The columns of a Parquet or Arrow file, with all metadata that it carries."""
+    if suffix == ".parquet":
+        import pyarrow.parquet as pq
+
+        with pq.ParquetFile(path) as file:
+            schema, told = file.schema_arrow, file.metadata.metadata
+    else:
+        with pa.memory_map(str(path)) as source:
+            reader = _open_arrow(source)
+            schema, told = reader.schema, getattr(reader, "metadata", None)
+    return schema.with_metadata({**(told or {}), **(schema.metadata or {})})
+
+
 def _open_arrow(source: Any) -> Any:
     import pyarrow.ipc as ipc
 

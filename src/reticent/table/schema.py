@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Literal
 
@@ -89,6 +89,14 @@ class Table:
     rows: int
     notes: tuple[str, ...] = ()  # what was assumed in reading it
     counts: Counts | None = None  # counts[row]: how many records it stands for; None: one each
+    at: NDArray[np.int64] | None = None  # where its rows stood when they were counted
+    names: tuple[str, ...] = ()  # of all columns, where some are not at hand
+    about: Mapping[str, int] = field(default_factory=dict)  # distinct values of those, roughly
+
+    @property
+    def known(self) -> list[str]:
+        """The names of all its columns, at hand or not."""
+        return list(self.names or self.columns)
 
     @property
     def records(self) -> int:
@@ -102,7 +110,7 @@ class Table:
         kept = self.take(once)
         at = (np.cumsum(once) - 1)[np.sort(rows)]
         columns = {n: replace(c, codes=c.codes[at]) for n, c in kept.columns.items()}
-        return replace(self, columns=columns, rows=len(rows), counts=None)
+        return replace(self, columns=columns, rows=len(rows), counts=None, at=None)
 
     def count(self, rows: NDArray[np.bool_]) -> int:
         """How many records the rows marked true stand for."""
@@ -112,7 +120,8 @@ class Table:
         """The table with only the rows marked true."""
         kept = {name: column.take(rows) for name, column in self.columns.items()}
         counts = None if self.counts is None else self.counts[rows]
-        return replace(self, columns=kept, rows=int(rows.sum()), counts=counts)
+        at = None if self.at is None else self.at[rows]
+        return replace(self, columns=kept, rows=int(rows.sum()), counts=counts, at=at)
 
 
 def smallest(count: int) -> type[np.unsignedinteger[Any]]:

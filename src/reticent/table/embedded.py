@@ -1,0 +1,267 @@
+"""DuckDB inside this process: tables larger than memory, on the machine at hand."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from reticent.errors import InputError, ReticentError
+from reticent.table.engines import (
+    ROW,
+    Recoding,
+    Source,
+    collapse,
+    gathered,
+    in_row_groups,
+    small_table,
+)
+from reticent.table.schema import Table
+from reticent.table.sheets import Sheet
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+_BATCH = 1 << 18  # rows that are handed over at a time
+_PATIENCE = 0.1  # seconds between two looks at how far a query is
+
+# Opens the rows for one pass: only these columns, in this order and under their own names.
+Stream = Callable[[Sequence[str]], pa.RecordBatchReader]
+
+
+class Embedded(Source):
+    """Rows that DuckDB reads: from Parquet files by itself, from elsewhere as they come."""
+
+    engine = "DuckDB"
+
+    def __init__(
+        self,
+        name: str,
+        schema: pa.Schema,
+        rows: int,
+        *,
+        spill: Path,
+        parquet: Sequence[Path] = (),
+        stream: Stream | None = None,
+        memory_limit: int | None = None,
+        progress: Callable[[float], None] = lambda share: None,
+    ) -> None:
+        """Rows stand in `parquet` files, or come from `stream`; `progress` hears of their share."""
+        self.name, self.schema, self.rows = name, schema, rows
+        self.parquet, self.stream = list(parquet), stream
+        self.progress = progress
+        self.database = connect(spill, memory_limit)
+        self.aside = ThreadPoolExecutor(1)  # queries run there, and Ctrl-C is heard here
+        self.failure: ReticentError | None = None  # of the stream, in our own words
+
+    def close(self) -> None:
+        """Forget everything."""
+        self.aside.shutdown(wait=True)
+        self.database.close()
+
+    def counted(self, names: Sequence[str]) -> Table:
+        """The distinct rows of some columns, and how often each stands."""
+        self.refuse_types(names)
+        named = {self.key(name): name for name in names}
+        with self._reading(names) as source:
+            counting = sql_of(collapse(source, list(named)))
+            self._do(f"CREATE TEMP TABLE counted AS {counting}")
+        table = gathered(self._batches("SELECT * FROM counted"), named, self.schema, self.name)
+        self._do("DROP TABLE counted")
+        return replace(table, notes=self.notes)
+
+    def sampled(self, names: Sequence[str], rows: int) -> int:
+        """How many distinct rows of some columns there are among so many rows."""
+        self.refuse_types(names)
+        with self._reading(names) as source:
+            some = collapse(source.limit(rows), [self.key(name) for name in names])
+            return sum(batch.num_rows for batch in self._batches(sql_of(some)))
+
+    def about_distinct(self, names: Sequence[str]) -> dict[str, int]:
+        """About how many distinct values each of some columns has."""
+        if not names:
+            return {}
+        with self._reading(names) as source:
+            keys = {name: self.key(name) for name in names}
+            told = source.agg(**{key: source[key].approx_nunique() for key in keys.values()})
+            [batch] = self._batches(sql_of(told))
+        return {name: int(batch.column(key)[0].as_py()) for name, key in keys.items()}
+
+    def values(self, name: str, most: int) -> pa.Array | None:
+        """The distinct values of a column; None if there are more than `most`."""
+        self.refuse_types([name])
+        with self._reading([name]) as source:
+            distinct = source.select(self.key(name)).distinct().limit(most + 1)
+            found = list(self._batches(sql_of(distinct)))
+        cells = pa.chunked_array([batch.column(0) for batch in found])
+        if len(cells) > most:
+            return None
+        return cells.combine_chunks().cast(self.schema.field(name).type)
+
+    def recoded(self, recoding: Recoding) -> Iterator[Sheet]:
+        """All rows as a release shows them."""
+        needed = {column.key for column in recoding.columns.values()}
+        needed |= set(recoding.gone.column_names) if recoding.gone is not None else set()
+        names = [name for name in self.schema.names if self.key(name) in needed]
+        tables = recoding.tables()
+        for name, table in tables.items():
+            self.database.register(name, table)
+        with self._reading(names, numbered=not recoding.sorted) as source:
+            rows = self._batches(sql_of(recoding.rows(source)))
+            yield from map(recoding.sheet, in_row_groups(rows))
+        for name in tables:
+            self.database.unregister(name)
+
+    # --- running -------------------------------------------------------------------------------
+
+    @contextmanager
+    def _reading(self, names: Sequence[str], *, numbered: bool = False) -> Iterator[ir.Table]:
+        """The rows as a table "source", for one pass; `numbered`: with the number of each."""
+        fields = [pa.field(self.key(n), self.schema.field(n).type) for n in names]
+        fields += [pa.field(ROW, pa.int64())] if numbered else []
+        if self.stream is None:
+            self._do(f"CREATE TEMP VIEW source AS {self._parquet_sql(names, numbered=numbered)}")
+        else:
+            rows = pa.RecordBatchReader.from_batches(
+                pa.schema(fields), self._streamed(names, numbered=numbered)
+            )
+            self.database.register("source", rows)
+        try:
+            yield small_table("source", pa.schema(fields))
+        finally:
+            if self.stream is None:
+                self.database.execute("DROP VIEW source")
+            else:
+                self.database.unregister("source")
+
+    def _parquet_sql(self, names: Sequence[str], *, numbered: bool) -> str:
+        cells = ", ".join(f"{_name(name)} AS {self.key(name)}" for name in names)
+        if not numbered:
+            files = ", ".join(_text(str(path)) for path in self.parquet)
+            return f"SELECT {cells} FROM read_parquet([{files}], union_by_name = true)"
+        import pyarrow.parquet as pq
+
+        parts, before = [], 0
+        for path in self.parquet:
+            parts.append(
+                f"SELECT {cells}, file_row_number + {before} AS {ROW} "
+                f"FROM read_parquet({_text(str(path))}, file_row_number = true)"
+            )
+            before += pq.read_metadata(path).num_rows
+        return " UNION ALL ".join(parts)
+
+    def _streamed(self, names: Sequence[str], *, numbered: bool) -> Iterator[pa.RecordBatch]:
+        assert self.stream is not None
+        keys = [self.key(name) for name in names]
+        done = 0
+        try:
+            for batch in self.stream(names):
+                columns = list(batch.columns)
+                if numbered:
+                    columns.append(pa.array(np.arange(done, done + batch.num_rows)))
+                done += batch.num_rows
+                self.progress(done / max(self.rows, 1))
+                yield pa.RecordBatch.from_arrays(columns, [*keys, ROW][: len(columns)])
+        except ReticentError as error:  # DuckDB would make one text of it
+            self.failure = error
+            raise
+
+    def _do(self, sql: str) -> None:
+        self._wait(self.aside.submit(self.database.execute, sql))
+
+    def _batches(self, sql: str) -> Iterator[pa.RecordBatch]:
+        def begin() -> pa.RecordBatchReader:
+            return self.database.sql(sql).to_arrow_reader(_BATCH)
+
+        reader = self._wait(self.aside.submit(begin))
+        while True:
+            batch = self._wait(self.aside.submit(_next_batch, reader))
+            if batch is None:
+                return
+            yield batch
+
+    def _wait(self, query: Future[Any]) -> Any:
+        """What a query gives; meanwhile, say how far it is and hear Ctrl-C."""
+        try:
+            while True:
+                try:
+                    return query.result(_PATIENCE)
+                except TimeoutError:
+                    if self.stream is None and (done := self.database.query_progress()) > 0:
+                        self.progress(done / 100)
+        except KeyboardInterrupt:
+            self.database.interrupt()
+            raise
+        except ReticentError:
+            raise
+        except Exception as error:
+            raise self.failure or _in_our_words(error, self.name) from None
+
+
+def _next_batch(reader: pa.RecordBatchReader) -> pa.RecordBatch | None:
+    try:
+        return reader.read_next_batch()
+    except StopIteration:  # which no thread may hand on
+        return None
+
+
+def connect(spill: Path, memory_limit: int | None = None) -> Any:
+    """A database of this process alone, which fetches nothing and spills where it is told."""
+    import duckdb
+
+    limit = {"memory_limit": f"{memory_limit}B"} if memory_limit else {}
+    database = duckdb.connect(
+        config={
+            "temp_directory": str(spill),
+            "preserve_insertion_order": "false",
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+            "threads": str(len(os.sched_getaffinity(0))),
+            **limit,
+        }
+    )
+    for setting in ("TimeZone = 'UTC'", "enable_progress_bar = true",
+                    "enable_progress_bar_print = false"):  # fmt: skip
+        database.execute(f"SET {setting}")
+    return database
+
+
+def sql_of(expression: ir.Table) -> str:
+    """An expression in DuckDB's words."""
+    import ibis
+
+    return str(ibis.to_sql(expression, dialect="duckdb"))
+
+
+def _in_our_words(error: Exception, name: str) -> InputError:
+    """What DuckDB has to say may quote cells, so it is only looked at."""
+    said = f"{type(error).__name__} {error}"
+    if "No space left" in said or "max_temp_directory_size" in said:
+        return InputError(
+            "there is no room left for what does not fit in memory", where=name,
+            do="free some space, or point TMPDIR to a larger disk; nothing was written.",
+        )  # fmt: skip
+    if "OutOfMemory" in said:
+        return InputError(
+            "the memory limit is too small for this table", where=name,
+            do="raise --memory-limit; nothing was written.",
+        )  # fmt: skip
+    return InputError(
+        f"the rows cannot be read ({type(error).__name__})", where=name,
+        do="check that the files are whole and of one kind.",
+    )  # fmt: skip
+
+
+def _name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"

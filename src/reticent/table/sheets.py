@@ -1,0 +1,315 @@
+"""Rows on their way out: sorted, printed, written.
+
+A sheet is what is about to be published: columns of codes into printed (or typed) values, and how
+often each row stands. Where rows repeat, each distinct line is printed once. Rows that do not fit
+in memory come as several sheets, one after the other; the file is the same.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from reticent.table.collapse import Codes, distinct
+from reticent.table.files import ARROW
+from reticent.table.schema import Column, texts
+
+_LINES = 1 << 16  # lines printed at a time: about 5 MB of text, so memory stays flat
+_FEW = 1 << 16
+ROW_GROUP = 1 << 20  # rows of a group in Parquet, of a batch in Arrow
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """Rows ready to be written."""
+
+    names: tuple[str, ...]
+    columns: tuple[Codes, ...]
+    values: tuple[pa.Array, ...]
+    counts: NDArray[np.int64]  # how often each row stands; never 0
+
+    @property
+    def rows(self) -> int:
+        """How many rows are written."""
+        return int(self.counts.sum())
+
+    @property
+    def longest(self) -> int:
+        """No printed line has more bytes than this."""
+        longest = (max((len(t or "") for t in texts(values)), default=0) for values in self.values)
+        return sum(8 * length + 4 for length in longest)
+
+    def select(self, names: Sequence[str]) -> Sheet:
+        """The sheet with only these columns, rows as they stand."""
+        at = [self.names.index(name) for name in names]
+        return Sheet(
+            tuple(names),
+            tuple(self.columns[i] for i in at),
+            tuple(self.values[i] for i in at),
+            self.counts,
+        )
+
+    def tally(self, name: str) -> dict[str, int]:
+        """How many rows show each value of a column, as printed; what nobody shows is left out."""
+        at = self.names.index(name)
+        cells = texts(self.values[at])
+        counts = np.bincount(self.columns[at], weights=self.counts, minlength=len(cells))
+        found: dict[str, int] = {}
+        for cell, count in zip(cells, counts.astype(np.int64).tolist(), strict=True):
+            if count:
+                found[cell or ""] = found.get(cell or "", 0) + count
+        return found
+
+    def arrow(self) -> pa.Table:
+        """The rows as an Arrow table that carries nothing but its cells."""
+        repeats = np.repeat(np.arange(len(self.counts)), self.counts)
+        cells = [
+            _plain(values.take(pa.array(codes[repeats])))
+            for codes, values in zip(self.columns, self.values, strict=True)
+        ]
+        return pa.table(dict(zip(self.names, cells, strict=True)))
+
+    def pieces(self, rows: int) -> Iterator[Sheet]:
+        """The same rows as sheets of so many written rows each; the last may have fewer."""
+        ends = np.cumsum(self.counts)
+        for done in range(0, self.rows, rows):
+            first = int(np.searchsorted(ends, done, side="right"))
+            last = int(np.searchsorted(ends, done + rows, side="left")) + 1
+            reached = np.concatenate([[done], np.clip(ends[first:last], done, done + rows)])
+            columns = tuple(codes[first:last] for codes in self.columns)
+            yield replace(self, columns=columns, counts=reached[1:] - reached[:-1])
+
+
+def _plain(cells: pa.Array) -> pa.Array:
+    """Text of our own reader is 64-bit text inside; everybody expects the ordinary one."""
+    fits = pa.types.is_large_string(cells.type) and cells.nbytes < 2**31
+    return cells.cast(pa.string()) if fits else cells
+
+
+def sheet(
+    columns: Sequence[Column], *, order: str, counts: NDArray[np.int64] | None = None
+) -> Sheet:
+    """Arrange columns for output: sorted by printed cell from the left, or as they came.
+
+    `counts`: how often each row stands; once if not told.
+    """
+    if order == "input":
+        codes = tuple(column.codes for column in columns)
+        names, values = (tuple(c.name for c in columns), tuple(c.values for c in columns))
+        once = np.ones(len(codes[0]), dtype=np.int64)
+        return Sheet(names, codes, values, once if counts is None else counts)
+    ranked = [by_printed_cell(column) for column in columns]
+    keys = [column.codes if rank is None else rank[column.codes] for column, rank in ranked]
+    alike = [i for i, (_, rank) in enumerate(ranked) if rank is not None]
+    keys += [ranked[i][0].codes for i in alike]  # only to tell apart what prints alike
+    sizes = [len(column.values) for column, _ in ranked]
+    found = distinct(keys, sizes + [sizes[i] for i in alike], counts)
+    columns_out: list[Codes] = list(found.columns[: len(ranked)])
+    for i, column in zip(alike, found.columns[len(ranked) :], strict=True):
+        columns_out[i] = column
+    return Sheet(
+        tuple(column.name for column, _ in ranked),
+        tuple(columns_out),
+        tuple(column.values for column, _ in ranked),
+        found.counts,
+    )
+
+
+def by_printed_cell(column: Column) -> tuple[Column, Codes | None]:
+    """Renumber codes so that they rise with the printed cell, by code point; missing prints empty.
+
+    Bytes of UTF-8 rise with code points, so Arrow's order of text is the order wanted. Where two
+    values print alike (null and empty text, 0.0 and -0.0) also says the rank of each code's cell.
+    """
+    import pyarrow.compute as pc
+
+    if pa.types.is_string(column.values.type) or pa.types.is_large_string(column.values.type):
+        printed = column.values
+    else:
+        printed = pa.array(texts(column.values), pa.string())
+    printed = pc.fill_null(printed, "")
+    rank = None
+    if pc.count_distinct(printed).as_py() == len(printed):
+        order = pc.sort_indices(printed).to_numpy()
+    else:
+        cells, values = printed.to_pylist(), column.values.to_pylist()
+        ranks = {cell: i for i, cell in enumerate(sorted(set(cells)))}
+        order = np.array(sorted(range(len(cells)), key=lambda i: (cells[i], repr(values[i]))))
+        rank = np.array([ranks[cells[i]] for i in order], dtype=column.codes.dtype)
+    to = np.empty(len(order), dtype=column.codes.dtype)
+    to[order] = np.arange(len(order))
+    return Column(column.name, to[column.codes], column.values.take(pa.array(order))), rank
+
+
+# --- printing ------------------------------------------------------------------------------------
+
+
+def write(rows: Sheet | Iterable[Sheet], path: Path, suffix: str) -> None:
+    """Write rows to `path` in the format that `suffix` names.
+
+    Several sheets have the same columns, and `ROW_GROUP` rows each but for the last: so it makes
+    no difference to the file whether its rows came at once.
+    """
+    sheets = iter([rows] if isinstance(rows, Sheet) else rows)
+    if suffix == ".parquet":
+        _write_parquet(sheets, path)
+    elif suffix in ARROW:
+        _write_arrow(sheets, path)
+    elif suffix.endswith(".gz"):
+        with (
+            open(path, "wb") as raw,
+            gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=0) as file,
+        ):
+            _print(sheets, file, suffix)
+    else:
+        with open(path, "wb") as file:
+            _print(sheets, file, suffix)
+
+
+def _write_parquet(sheets: Iterator[Sheet], path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    first = next(sheets)
+    schema = pa.schema(
+        (name, pa.dictionary(pa.int32(), pa.string()) if _is_text(values) else values.type)
+        for name, values in zip(first.names, first.values, strict=True)
+    )
+    with pq.ParquetWriter(path, schema, compression="zstd", store_schema=False) as writer:
+        for piece in _pieces(first, sheets):
+            cells = [
+                _coded(codes, values, piece.counts) if _is_text(values)
+                else values.take(pa.array(np.repeat(codes, piece.counts)))
+                for codes, values in zip(piece.columns, piece.values, strict=True)
+            ]  # fmt: skip
+            writer.write_table(pa.table(cells, schema=schema), row_group_size=ROW_GROUP)
+
+
+def _coded(codes: Codes, values: pa.Array, counts: NDArray[np.int64]) -> pa.Array:
+    """Texts as codes into those that occur: written so, a file takes a third of the time.
+
+    A few stand in the order of their texts, many as they occur first, whatever their codes.
+    """
+    import pyarrow.compute as pc
+
+    used = np.bincount(codes, minlength=len(values)) > 0
+    missing = None
+    if values.null_count:  # has no place in a dictionary
+        gap = np.asarray(values.is_null())
+        used &= ~gap
+        missing = np.repeat(gap[codes], counts)
+    found: NDArray[Any] = np.flatnonzero(used)
+    if len(found) <= _FEW:
+        found = found[pc.sort_indices(values.take(pa.array(found))).to_numpy()]
+    else:
+        known, first = np.unique(codes, return_index=True)
+        found = known[np.argsort(first)]
+        found = found[used[found]]
+    to = np.zeros(len(values), dtype=np.int32)
+    to[found] = np.arange(len(found))
+    indices = pa.array(np.repeat(to[codes], counts), mask=missing)
+    return pa.DictionaryArray.from_arrays(indices, values.take(pa.array(found)).cast(pa.string()))
+
+
+def _is_text(values: pa.Array) -> bool:
+    return bool(pa.types.is_string(values.type) or pa.types.is_large_string(values.type))
+
+
+def _write_arrow(sheets: Iterator[Sheet], path: Path) -> None:
+    first = next(sheets)
+    schema = pa.schema(
+        (name, pa.string() if _is_text(values) else values.type)
+        for name, values in zip(first.names, first.values, strict=True)
+    )
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
+        for piece in _pieces(first, sheets):
+            writer.write_table(piece.arrow().cast(schema))
+
+
+def _pieces(first: Sheet, others: Iterator[Sheet]) -> Iterator[Sheet]:
+    yield from first.pieces(ROW_GROUP)
+    for other in others:
+        yield from other.pieces(ROW_GROUP)
+
+
+def delimiter_of(suffix: str) -> str:
+    """The delimiter a text format is written with."""
+    return "\t" if suffix.startswith(".tsv") else ","
+
+
+def _print(sheets: Iterator[Sheet], file: IO[bytes] | gzip.GzipFile, suffix: str) -> None:
+    delimiter = delimiter_of(suffix)
+    headed = False
+    # Two threads print while the writer writes; Arrow lets go of the interpreter lock.
+    with ThreadPoolExecutor(2) as pool:
+        for sheet in sheets:
+            if not headed:
+                names = delimiter.join(_quoted(name, delimiter) for name in sheet.names)
+                file.write((names + "\n").encode())
+                headed = True
+            for buffer in pool.map(_lines_of(sheet, delimiter), _blocks(sheet.counts)):
+                file.write(buffer)
+
+
+def _lines_of(sheet: Sheet, delimiter: str) -> Callable[[slice], pa.Buffer]:
+    """A function that prints some rows of a sheet."""
+    import pyarrow.compute as pc
+
+    last = len(sheet.names) - 1
+    cells = [
+        _printed(values, delimiter, "\n" if j == last else delimiter, lone=not last)
+        for j, values in enumerate(sheet.values)
+    ]
+    nothing = pa.scalar("", pa.large_string())
+
+    def lines(block: slice) -> pa.Buffer:
+        pieces = [
+            column.take(pa.array(codes[block]))
+            for column, codes in zip(cells, sheet.columns, strict=True)
+        ]
+        printed = pc.binary_join_element_wise(*pieces, nothing) if len(pieces) > 1 else pieces[0]
+        counts = sheet.counts[block]
+        if counts.max() > 1:
+            printed = printed.take(pa.array(np.repeat(np.arange(len(counts)), counts)))
+        return _characters(printed)
+
+    return lines
+
+
+def _blocks(counts: NDArray[np.int64]) -> Iterator[slice]:
+    """Runs of rows that print as about `_LINES` lines each."""
+    ends = np.cumsum(counts)
+    start = 0
+    while start < len(counts):
+        done = ends[start - 1] if start else 0
+        stop = max(int(np.searchsorted(ends, done + _LINES, side="right")), start + 1)
+        yield slice(start, stop)
+        start = stop
+
+
+def _characters(text: pa.Array) -> pa.Buffer:
+    offsets = np.frombuffer(text.buffers()[1], dtype=np.int64)[text.offset :][: len(text) + 1]
+    return text.buffers()[2].slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
+
+
+def _printed(values: pa.Array, delimiter: str, end: str, *, lone: bool) -> pa.Array:
+    """Each value as its cell and what ends it.
+
+    A lone column quotes its empty cells: a blank line would be no row at all.
+    """
+    empty = '""' if lone else ""
+    printed = [(_quoted(text, delimiter) if text else empty) + end for text in texts(values)]
+    return pa.array(printed, pa.large_string())
+
+
+def _quoted(text: str, delimiter: str) -> str:
+    if delimiter in text or '"' in text or "\n" in text or "\r" in text:
+        return '"' + text.replace('"', '""') + '"'
+    return text

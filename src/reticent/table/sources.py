@@ -1,0 +1,256 @@
+"""Where a table stands, and whether it fits in memory."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from reticent.errors import InputError, quoted
+from reticent.table.delimited import Reading, look, stream_csv
+from reticent.table.embedded import Embedded, Stream
+from reticent.table.engines import Source
+from reticent.table.files import CSV, paths_of, suffix_of
+from reticent.table.spill import spill_folder
+
+ENGINES = ("memory", "duckdb", "spark")
+_UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12,
+          "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}  # fmt: skip
+_LEAST = 400 * 10**6  # bytes: less than the program and its libraries take themselves
+_OURSELVES = 250 * 10**6  # of them, before the first row is read
+_SHARE = 0.7  # of the memory that is free may be used without being told
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What to read and count a table with: an engine, and how much memory it may take."""
+
+    engine: Any = None  # one of ENGINES, a Spark session, or None: by the size of the table
+    memory_limit: int | None = None  # bytes of this whole process
+    options: Mapping[str, str] = field(default_factory=dict)  # of the engine
+    table: str | None = None  # of a database
+
+    @property
+    def for_engine(self) -> int | None:
+        """How much of the limit is left for an embedded engine."""
+        if self.memory_limit is None:
+            return None
+        return max((self.memory_limit - _OURSELVES) // 2, 10**8)
+
+
+def bytes_of(text: str) -> int:
+    """A size in words.
+
+    >>> bytes_of("2GB"), bytes_of("1.5 GiB")
+    (2000000000, 1610612736)
+    """
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", text)
+    unit = _UNITS.get(match[2].lower()) if match else None
+    if match is None or unit is None:
+        raise InputError(f'"{text}" is no size', where="--memory-limit", do="write 2GB or 800MB.")
+    size = int(float(match[1]) * unit)
+    if size < _LEAST:
+        raise InputError(
+            f"{text} is less than the program takes itself", where="--memory-limit",
+            do=f"give at least {_LEAST // 10**6}MB.",
+        )  # fmt: skip
+    return size
+
+
+def elsewhere(data: Any, means: Means) -> bool:
+    """Whether the rows of a table are to be counted where they stand, and not in memory."""
+    if means.engine not in (None, *ENGINES):
+        return True
+    if means.engine is not None:
+        return bool(means.engine != "memory")
+    if not isinstance(data, str | Path):
+        return False
+    return needed(data) > (means.memory_limit or int(_SHARE * free_memory()))
+
+
+def needed(data: str | Path) -> int:
+    """About how many bytes it takes to hold the rows of some files in memory.
+
+    Measured at a million rows of 10 columns: four times a CSV file, 60 bytes a cell of Parquet.
+    """
+    import pyarrow.parquet as pq
+
+    size = 0
+    for path in paths_of(data):
+        suffix = suffix_of(path)
+        if suffix == ".parquet":
+            try:
+                told = pq.read_metadata(path)
+            except (pa.ArrowException, OSError):
+                return 0  # reading it will say what is wrong
+            size += told.num_rows * told.num_columns * 60
+        else:
+            size += path.stat().st_size * (30 if suffix.endswith(".gz") else 4)
+    return size
+
+
+def free_memory() -> int:
+    """Bytes that this process may still take, as far as the system says."""
+    found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    try:
+        told = Path("/proc/meminfo").read_text(encoding="ascii")
+        found += [int(line.split()[1]) * 1024 for line in told.splitlines() if "Available" in line]
+    except OSError:
+        pass
+    for name in ("memory.max", "memory/memory.limit_in_bytes"):  # of a container
+        path = Path("/sys/fs/cgroup") / name
+        if path.is_file() and (text := path.read_text(encoding="ascii").strip()).isdigit():
+            found.append(int(text))
+    return min(found)
+
+
+@contextmanager
+def opened(
+    data: Any, reading: Reading | None, means: Means, progress: Callable[[float], None]
+) -> Iterator[Source]:
+    """A table where it stands, for as long as its engine is needed."""
+    notes: list[str] = []
+    with ExitStack() as ends:
+        spill = ends.enter_context(spill_folder())
+        schema, rows, parquet, stream = _rows_of(data, reading or Reading(), notes)
+        names = schema.names
+        if len(set(names)) < len(names):
+            twice = sorted({name for name in names if names.count(name) > 1})
+            raise InputError(f"column names repeat: {quoted(twice)}", where=str(data))
+        source = Embedded(
+            str(data) if isinstance(data, str | Path) else "data", schema, rows, spill=spill,
+            parquet=parquet, stream=stream, memory_limit=means.for_engine, progress=progress,
+        )  # fmt: skip
+        source.notes = tuple(dict.fromkeys(notes))
+        ends.callback(source.close)
+        yield source
+
+
+def _rows_of(
+    data: Any, reading: Reading, notes: list[str]
+) -> tuple[pa.Schema, int, list[Path], Stream | None]:
+    """The columns of a table, about how many rows it has, and how to read them."""
+    if not isinstance(data, str | Path):
+        return _frame(data)
+    paths = paths_of(data)
+    suffix = suffix_of(paths[0])
+    if not suffix:
+        from reticent.table.files import parse
+
+        parse(data, reading)  # says what is wrong with the name
+    if suffix in CSV:
+        return _csv(paths, reading, notes)
+    return _typed(paths, str(data), parquet=suffix == ".parquet")
+
+
+def _csv(
+    paths: list[Path], reading: Reading, notes: list[str]
+) -> tuple[pa.Schema, int, list[Path], Stream]:
+    dialects = [look(path, reading, notes) for path in paths]
+    header = dialects[0].header
+    for path, dialect in zip(paths, dialects, strict=True):
+        _same_columns(path, dialect.header, header)
+    schema = pa.schema([(name, pa.string()) for name in header])
+    rows = sum(path.stat().st_size for path in paths) // (10 * len(header))
+
+    def stream(names: Sequence[str]) -> pa.RecordBatchReader:
+        chosen = pa.schema([schema.field(name) for name in names])
+        batches = (
+            batch
+            for path, dialect in zip(paths, dialects, strict=True)
+            for batch in stream_csv(path, dialect, names)
+        )
+        return pa.RecordBatchReader.from_batches(chosen, batches)
+
+    return schema, rows, [], stream
+
+
+def _typed(
+    paths: list[Path], name: str, *, parquet: bool
+) -> tuple[pa.Schema, int, list[Path], Stream | None]:
+    import pyarrow.dataset as ds
+
+    try:
+        parts = [ds.dataset(str(p), format="parquet" if parquet else "ipc") for p in paths]
+        rows = sum(part.count_rows() for part in parts)
+    except (pa.ArrowException, OSError):
+        raise InputError("this is not a readable file", where=name) from None
+    first = parts[0].schema
+    for path, part in zip(paths, parts, strict=True):
+        _same_columns(path, part.schema.names, first.names)
+        if [part.schema.field(n).type for n in first.names] != first.types:
+            raise InputError("its files give one column different types", where=name)
+    schema = plain_schema(first)
+    alike = len({name.lower() for name in schema.names}) < len(schema.names)
+    if parquet and not alike:
+        return schema, rows, paths, None
+
+    def stream(names: Sequence[str]) -> pa.RecordBatchReader:
+        batches = (batch for part in parts for batch in part.to_batches(columns=list(names)))
+        return _plain_batches(schema, names, batches)
+
+    return schema, rows, [], stream
+
+
+def _frame(data: Any) -> tuple[pa.Schema, int, list[Path], Stream]:
+    from reticent.table.files import frame_kind, parse_frame
+
+    kind = frame_kind(data)
+    if kind is None:
+        raise InputError(
+            f"a {type(data).__name__} is no table",
+            do="give a path, a database table, or a pandas, Polars, PyArrow or DuckDB table.",
+        )
+    if kind == "duckdb":  # runs its query again for each pass, and holds no rows
+
+        def pull(names: Sequence[str]) -> pa.RecordBatchReader:
+            return data.select(*(_column(name) for name in names)).to_arrow_reader()
+
+        schema = data.limit(0).to_arrow_table().schema
+        rows = int(data.count("*").fetchall()[0][0])
+    else:
+        arrow = parse_frame(data, kind).arrow
+        schema, rows = arrow.schema, arrow.num_rows
+
+        def pull(names: Sequence[str]) -> pa.RecordBatchReader:
+            return arrow.select(list(names)).to_reader()
+
+    plain = plain_schema(schema)
+    return plain, rows, [], lambda names: _plain_batches(plain, names, pull(names))
+
+
+def _column(name: str) -> Any:
+    import duckdb
+
+    return duckdb.ColumnExpression(name)
+
+
+def _same_columns(path: Path, names: Sequence[str], first: Sequence[str]) -> None:
+    if set(names) != set(first):
+        raise InputError(
+            "its columns are not those of the first file", where=str(path),
+            do=f"the first file has {quoted(first)}.",
+        )  # fmt: skip
+
+
+def plain_schema(schema: pa.Schema) -> pa.Schema:
+    """The same columns with text as ordinary text, and categories as their values."""
+    return pa.schema([(field.name, _plain(field.type)) for field in schema])
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_dictionary(kind):
+        return _plain(kind.value_type)
+    text = pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    return pa.string() if text or pa.types.is_null(kind) else kind
+
+
+def _plain_batches(schema: pa.Schema, names: Sequence[str], batches: Any) -> pa.RecordBatchReader:
+    chosen = pa.schema([schema.field(name) for name in names])
+    return pa.RecordBatchReader.from_batches(chosen, (batch.cast(chosen) for batch in batches))
