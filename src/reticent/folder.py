@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from reticent import report
 from reticent.errors import InputError, Problem, quoted
+from reticent.table.databases import is_url, without_password
 from reticent.table.files import paths_of, suffix_of
 from reticent.table.recode import Recoding
 from reticent.table.schema import Column, Table, trimmed, without_missing
@@ -31,7 +32,7 @@ _FORMAT = 1  # of the folder; raised when an older reader could misread it
 
 def format_of(data: Any) -> str:
     """The suffix of a folder's data: that of the input; Parquet for data frames."""
-    if not isinstance(data, str | Path):
+    if not isinstance(data, str | Path) or is_url(data):
         return ".parquet"
     suffix = suffix_of(paths_of(data)[0])
     return ".csv" if suffix in (".txt", ".data") else suffix
@@ -94,7 +95,9 @@ def _manifest(release: Release, public: Path, suffix: str) -> dict[str, Any]:
         if name in masks:
             column["mask"] = masks[name]
         columns.append(column)
-    files = [public / name for name in (f"data{suffix}", "report.html", "report.json")]
+    data = public / f"data{suffix}"
+    files = [*(sorted(data.iterdir()) if data.is_dir() else [data])]
+    files += [public / name for name in ("report.html", "report.json")]
     return {
         "format": _FORMAT,
         "made_by": f"reticent {__version__}",
@@ -107,7 +110,11 @@ def _manifest(release: Release, public: Path, suffix: str) -> dict[str, Any]:
             if name in masks
         },
         "files": {
-            file.name: {"sha256": digest(file), "bytes": file.stat().st_size} for file in files
+            str(file.relative_to(public)): {
+                "sha256": digest(file),
+                "bytes": file.stat().st_size,
+            }
+            for file in files
         },
     }
 
@@ -128,6 +135,9 @@ def _recoding(release: Release) -> dict[str, Any]:
 def _input(release: Release, data: Any) -> dict[str, Any]:
     if not isinstance(data, str | Path):
         return {"rows": release.prepared.rows_in, "files": {}}
+    if is_url(data):
+        address = without_password(str(data))
+        return {"rows": release.prepared.rows_in, "files": {}, "database": address}
     return {
         "rows": release.prepared.rows_in,
         "files": {

@@ -132,9 +132,11 @@ def release(
     search_time: float | None = None,
     search_rounds: int | None = None,
     alternative: int = 0,
+    rows_per_file: int | None = None,
     engine: Any = None,
-    memory_limit: int | str | None = None,
     engine_options: Mapping[str, str] | None = None,
+    memory_limit: int | str | None = None,
+    table: str | None = None,
     watch: Watch | None = None,
 ) -> Release:
     """Mask a table so that it keeps every promise of the policy and no cut could be finer.
@@ -159,8 +161,8 @@ def release(
         raise InputError("search_rounds must be at least 1", where="release")
     if search_time is not None and not 0 <= search_time < math.inf:
         raise InputError("search_time must be a number of seconds", where="release")
-    means = means_of(engine, memory_limit, engine_options)
-    _check_outputs(output, trace, force)
+    means = means_of(engine, memory_limit, engine_options, table)
+    _check_outputs(output, trace, force, parts=rows_per_file is not None)
     with ExitStack() as ends:
         beside = ends.enter_context(_beside())
         with clock.stage("read"):
@@ -172,16 +174,16 @@ def release(
             _load_engine()  # and loading the engine needs it most
             if coming is not None:
                 source, (parsed, kind) = None, coming.result()
-                table = parsed.table()
+                rows = parsed.table()
                 del parsed, coming  # four times the size of the codes taken from it
         if away:
             source, kind = _opened(data, reading, means, clock, ends), "file"
-            table = counted(source, policy, clock)
+            rows = counted(source, policy, clock)
         with clock.stage("encode"):
             from reticent.leaving import find_leaving_out
             from reticent.prepare import prepare
 
-            prepared = prepare(table, policy, reading)
+            prepared = prepare(rows, policy, reading)
             _give_back_memory()
         before = beside.submit(exposures, prepared, worst=20)
         beside.submit(_load_verifier)
@@ -194,8 +196,8 @@ def release(
         exposed = before.result()
         return publish(
             prepared, found, exposed, data, kind, clock,
-            beyond=Beyond(source, table) if source else None, means=means, left_out=left_out,
-            output=output, force=force, trace=trace,
+            beyond=Beyond(source, rows) if source else None, means=means, left_out=left_out,
+            output=output, rows_per_file=rows_per_file, force=force, trace=trace,
             asked=_asked(
                 found, search_time, search_rounds, several=bool(prepared.policy.suppress_records)
             ),
@@ -228,6 +230,7 @@ def publish(
     means: Means | None = None,
     left_out: LeftOut | None = None,
     output: str | Path | None = None,
+    rows_per_file: int | None = None,
     force: bool = False,
     trace: str | Path | None = None,
     asked: Mapping[str, str] | None = None,
@@ -236,7 +239,7 @@ def publish(
 
     `beyond`: where the rows stand, if those of the prepared table are only counted ones.
     """
-    from reticent.table.output import whole_file, whole_folder, write_text
+    from reticent.table.output import parts_in, whole_file, whole_folder, write_text
 
     with clock.stage("mask"):
         masked_rows = _mask(prepared, found.recodings, beyond)
@@ -245,14 +248,22 @@ def publish(
         implied=found.implied, stopped_early=found.stopped_early, seconds=clock.seconds,
         limits=found.limits, found=found, left_out=left_out, asked=asked or {},
     )  # fmt: skip
-    publishing = _Publishing(prepared, masked_rows, found.values, left_out, clock, means)
+    publishing = _Publishing(
+        prepared, masked_rows, found.values, left_out, clock, means, rows_per_file
+    )
     with ExitStack() as both:  # output and trace appear together, or neither does
         tracing = whole_file(Path(trace), force=force, private=True) if trace else nullcontext()
         trace_path = both.enter_context(tracing)
         if output is None:
             result = masked(**publishing.as_frame(data, kind))
         elif suffix := _suffix(output):
-            path = both.enter_context(whole_file(Path(output), force=force))
+            target = Path(output)
+            whole = (
+                whole_folder(target, force=force, holds=parts_in(target))
+                if rows_per_file
+                else whole_file(target, force=force)
+            )
+            path = both.enter_context(whole)
             result = masked(proof=publishing.write(path, suffix), output=str(output))
         else:
             from reticent import folder
@@ -260,7 +271,10 @@ def publish(
 
             suffix = folder.format_of(data)
             place = both.enter_context(whole_folder(Path(output), force=force, holds=folder.SIDES))
-            proof = publishing.write(folder.lay_out(place) / f"data{suffix}", suffix)
+            data_path = folder.lay_out(place) / f"data{suffix}"
+            if rows_per_file:
+                data_path.mkdir()
+            proof = publishing.write(data_path, suffix)
             with clock.stage("judge"):
                 judged = utility(prepared, found.recodings)
             result = masked(proof=proof, output=str(output), utility=judged)
@@ -273,7 +287,10 @@ def publish(
 
 
 def means_of(
-    engine: Any, memory_limit: int | str | None, options: Mapping[str, str] | None
+    engine: Any = None,
+    memory_limit: int | str | None = None,
+    options: Mapping[str, str] | None = None,
+    table: str | None = None,
 ) -> Means:
     """What to count a table with, from what somebody asked for."""
     from reticent.table.sources import ENGINES, Means, bytes_of
@@ -283,7 +300,7 @@ def means_of(
             f'there is no engine "{engine}"', where="--engine", do=f"use {', '.join(ENGINES)}."
         )
     limit = memory_limit if isinstance(memory_limit, int | None) else bytes_of(memory_limit)
-    return Means(engine, limit, dict(options or {}))
+    return Means(engine, limit, dict(options or {}), table)
 
 
 def _opened(
@@ -405,13 +422,17 @@ class Beyond:
     counted: Table
 
 
+# Opens rows for one reading, as one sheet or as many of so many rows each.
+Rows = Callable[[int], "Sheet | Iterator[Sheet]"]
+
+
 @dataclass(frozen=True, slots=True)
 class _Masked:
     """Rows to publish, and beside them the columns that are counted but not published."""
 
     sheet: Sheet  # of every released column whose values are known
-    rows: Callable[[], Sheet | Iterator[Sheet]]  # all of them
-    hidden: Callable[[], Sheet | Iterator[Sheet]] | None
+    rows: Rows  # all of them
+    hidden: Rows | None
 
 
 def _mask(
@@ -434,15 +455,15 @@ def _mask(
     if beyond is None or (everything and order == "sorted"):
         whole = sheet(list(columns.values()), order=order, counts=prepared.table.counts)
         shown, hidden = whole.select(released), whole.select(unpublished)
-        return _Masked(shown, lambda: shown, (lambda: hidden) if unpublished else None)
+        return _Masked(shown, lambda size: shown, (lambda size: hidden) if unpublished else None)
     shown = sheet(
         [columns[name] for name in released], order="sorted", counts=prepared.table.counts
     )
     recoding = _recoding(prepared, columns, beyond)
     return _Masked(
         shown,
-        lambda: beyond.source.recoded(recoding),
-        (lambda: beyond.source.recoded(replace(recoding, told=tuple(unpublished))))
+        lambda size: beyond.source.recoded(recoding, size),
+        (lambda size: beyond.source.recoded(replace(recoding, told=tuple(unpublished)), size))
         if unpublished
         else None,
     )
@@ -482,12 +503,14 @@ def as_text(table: Table, names: Sequence[str] | None = None) -> Any:
     return pa.table([table.columns[name].cells() for name in names], names=names)
 
 
-def _check_outputs(output: str | Path | None, trace: str | Path | None, force: bool) -> None:
+def _check_outputs(
+    output: str | Path | None, trace: str | Path | None, force: bool, *, parts: bool = False
+) -> None:
     """Refuse outputs that could not be written in the end, before any work."""
-    from reticent.table.output import check_free
+    from reticent.table.output import check_free, parts_in
 
     if output is not None and _suffix(output):
-        check_free(Path(output), force=force)
+        check_free(Path(output), force=force, holds=parts_in(Path(output)) if parts else ())
     elif output is not None:
         from reticent.folder import SIDES
 
@@ -507,9 +530,12 @@ def _check_outputs(output: str | Path | None, trace: str | Path | None, force: b
 
 def inputs(data: Any, policy: Policy | None = None) -> list[Path]:
     """The files that a run reads."""
+    from reticent.table.databases import file_of, is_url
     from reticent.table.files import paths_of
 
-    files = paths_of(data) if isinstance(data, str | Path) else []
+    files = paths_of(data) if isinstance(data, str | Path) and not is_url(data) else []
+    if is_url(data) and (database := file_of(data)):
+        files = [database]
     return [*files, *(policy.files() if policy else ())]
 
 
@@ -538,6 +564,7 @@ class _Publishing:
     left_out: LeftOut | None
     clock: Clock
     means: Means | None = None
+    rows_per_file: int | None = None
 
     def as_frame(self, data: Any, kind: str) -> dict[str, Any]:
         """The rows as the kind of table that came in, and their proof."""
@@ -545,47 +572,53 @@ class _Publishing:
         from reticent.table.files import from_arrow, to_frame
 
         with self.clock.stage("verify"):
-            table = _arrow(self.masked.rows())
-            hidden = self.masked.hidden and as_text(from_arrow(_arrow(self.masked.hidden())))
+            table = _arrow(self.masked.rows)
+            hidden = self.masked.hidden and as_text(from_arrow(_arrow(self.masked.hidden)))
             source = from_table(as_text(from_arrow(table)), hidden=hidden)
             proof = self._proven(self._recount(source, baggage(table)))
         return {"proof": proof, "table": table if kind == "file" else to_frame(table, data, kind)}
 
     def write(self, path: Path, suffix: str) -> Proof:
         """Write the rows, then recount the promises on the bytes just written."""
-        from reticent.table.sheets import write
+        from reticent.table.sheets import ROW_GROUP, write, write_parts
         from reticent.table.spill import spill_folder
 
         with self.clock.stage("write"):
-            write(self.masked.rows(), path, suffix)
+            paths = [path]
+            if self.rows_per_file is None:
+                write(self.masked.rows(ROW_GROUP), path, suffix)
+            else:
+                paths = write_parts(self.masked.rows, path, suffix, self.rows_per_file)
             _give_back_memory()
         with self.clock.stage("verify"), spill_folder() as spill:
             hidden = None
             if self.masked.hidden:
                 hidden = spill / "hidden.parquet"
-                write(self.masked.hidden(), hidden, ".parquet")
-            return self._proven(self._recount(*self._written(path, suffix, hidden)))
+                write(self.masked.hidden(ROW_GROUP), hidden, ".parquet")
+            return self._proven(self._recount(*self._written(paths, suffix, hidden)))
 
     def _written(
-        self, path: Path, suffix: str, hidden: Path | None
+        self, paths: Sequence[Path], suffix: str, hidden: Path | None
     ) -> tuple[verifier.Source, list[Problem]]:
         """The cells of a file, and what it carries besides."""
+        import pyarrow as pa
+
         from reticent.privacy.verify import baggage, from_csv, from_table, from_typed
         from reticent.table.files import CSV, Reading, from_arrow, parse, schema_of
         from reticent.table.sheets import delimiter_of
 
         if suffix not in CSV:
-            source = from_typed([path], parquet=suffix == ".parquet", hidden=hidden)
-            return source, baggage(schema_of(path, suffix).empty_table())
+            source = from_typed(paths, parquet=suffix == ".parquet", hidden=hidden)
+            return source, [p for f in paths for p in baggage(schema_of(f, suffix).empty_table())]
         released = self.prepared.roles.released
         if any(
             set("\r\n") & set(name) for name in released
         ):  # not every reader takes such a header
-            table = as_text(from_arrow(parse(path, Reading(), suffix).arrow))
-            return from_table(table, hidden=hidden), []
+            tables = [as_text(from_arrow(parse(f, Reading(), suffix).arrow)) for f in paths]
+            return from_table(pa.concat_tables(tables), hidden=hidden), []
         longest = self.masked.sheet.longest
         source = from_csv(
-            path, released, delimiter=delimiter_of(suffix), packed=suffix.endswith(".gz"),
+            paths, released, delimiter=delimiter_of(suffix), packed=suffix.endswith(".gz"),
             longest=longest, hidden=hidden,
         )  # fmt: skip
         return source, []
@@ -619,15 +652,16 @@ class _Publishing:
         return records - self.left_out.count if self.left_out.count <= most else -1
 
 
-def _arrow(rows: Sheet | Iterator[Sheet]) -> Any:
+def _arrow(rows: Rows) -> Any:
     """Rows as one Arrow table."""
     import pyarrow as pa
 
-    from reticent.table.sheets import Sheet
+    from reticent.table.sheets import ROW_GROUP, Sheet
 
-    if isinstance(rows, Sheet):
-        return rows.arrow()
-    return pa.concat_tables([sheet.arrow() for sheet in rows]).combine_chunks()
+    found = rows(ROW_GROUP)
+    if isinstance(found, Sheet):
+        return found.arrow()
+    return pa.concat_tables([sheet.arrow() for sheet in found]).combine_chunks()
 
 
 def verify(data: Any, policy: Policy | str | Path, *, reading: Reading | None = None) -> Proof:

@@ -14,5 +14,5 @@ class Watch:
     stage: Callable[[str], None] = lambda name: None
     step: Callable[[int, Sequence[int | Fraction]], None] = lambda number, values: None
     stop: Callable[[], bool] = lambda: False
-    rows: Callable[[float], None] = lambda share: None  # this share of a stage's rows is done
+    rows: Callable[[int, int], None] = lambda done, of: None  # rows of a stage, so far and in all
     started: Callable[[], None] = lambda: None  # from here on, stopping still gives a release

@@ -37,13 +37,19 @@ def told(release: Release) -> dict[str, Any]:
     return {k: v for k, v in said.items() if k not in ("seconds", "output")}
 
 
-def same(data: Path, policy: Policy, out: Path) -> tuple[Release, Release] | None:
+def same(
+    data: Path, policy: Policy, out: Path, rows_per_file: int | None = None
+) -> tuple[Release, Release] | None:
     """Release in memory and by an engine, and compare all there is."""
     found: list[Release | str] = []
     for engine in ("memory", "duckdb"):
         target = out / f"{engine}{data.suffix}"
         try:
-            found.append(reticent.release(data, policy, output=target, engine=engine))
+            found.append(
+                reticent.release(
+                    data, policy, output=target, engine=engine, rows_per_file=rows_per_file
+                )
+            )
         except (InputError, Unsatisfiable) as error:
             found.append(str(error))
     memory, duckdb = found
@@ -52,9 +58,15 @@ def same(data: Path, policy: Policy, out: Path) -> tuple[Release, Release] | Non
         return None
     assert list(duckdb.trace()) == list(memory.trace())
     assert told(duckdb) == told(memory)
-    first, second = (Path(r.output or "").read_bytes() for r in (memory, duckdb))
+    first, second = (content(Path(r.output or "")) for r in (memory, duckdb))
     assert first == second
     return memory, duckdb
+
+
+def content(path: Path) -> dict[str, bytes]:
+    """The bytes of a file, or of the files of a folder."""
+    parts = sorted(path.iterdir()) if path.is_dir() else [path]
+    return {part.name if path.is_dir() else "": part.read_bytes() for part in parts}
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -64,8 +76,7 @@ def test_random_tables(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(engines, "_MOST_PLACES", rng.choice([1, 1 << 20]))
     monkeypatch.setattr("reticent.evidence.judge.LONG", rng.choice([0, 1_000_000]))
     monkeypatch.setattr(engines, "_WORD", rng.choice([5, 2**62]))
-    for module in (engines, sheets):
-        monkeypatch.setattr(module, "ROW_GROUP", 16)
+    monkeypatch.setattr(sheets, "ROW_GROUP", 16)
     case = random_case(rng)
     table = table_of(case.rows, case.attrs)
     keep = pa.array([rng.choice(["", "x", " ä ", 'a"b', "c,d", None]) for _ in case.rows])
@@ -80,4 +91,5 @@ def test_random_tables(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         missing=rng.choice(["value", "drop"]) if case.cls is None else "value",
         suppress_records=rng.choice(["0", "2/5"]),
     )  # fmt: skip
-    same(write(table, tmp_path / f"data{suffix}"), policy, tmp_path)
+    per_file = rng.choice([None, None, 7, 40])
+    same(write(table, tmp_path / f"data{suffix}"), policy, tmp_path, per_file)

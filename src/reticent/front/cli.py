@@ -9,6 +9,7 @@ import json
 import os
 import signal
 import sys
+import time
 import traceback
 import typing
 from collections.abc import Callable, Iterator, Sequence
@@ -204,7 +205,7 @@ def _watching(say: Say, *, stoppable: bool = True, stopping: str = _STOPPING) ->
     """Progress on a terminal, and Ctrl-C: once to stop and write, twice to stop at once."""
     from reticent.watching import Watch
 
-    state = {"started": False, "stop": False, "stage": ""}
+    state: dict[str, Any] = {"started": False, "stop": False, "stage": "", "since": 0.0}
 
     def interrupted(number: int, frame: Any) -> None:
         if state["stop"] or not state["started"]:
@@ -221,7 +222,7 @@ def _watching(say: Say, *, stoppable: bool = True, stopping: str = _STOPPING) ->
         shown.start()
 
     def stage(name: str) -> None:
-        state["stage"] = name
+        state.update(stage=name, since=time.monotonic())
         if shown:
             from reticent.refine.loading import patience
 
@@ -233,10 +234,21 @@ def _watching(say: Say, *, stoppable: bool = True, stopping: str = _STOPPING) ->
                 f"revealing: {number} refinements, promises at {', '.join(map(str, values))}"
             )
 
+    def rows(done: int, of: int) -> None:
+        spent = time.monotonic() - state["since"]
+        if shown and done and spent > 0:
+            said = _STAGES.get(state["stage"], state["stage"])
+            left = (of - done) * spent / done
+            shown.update(
+                f"{said}: {done / of:.0%}, {done / spent:,.0f} rows a second, "
+                f"about {left:.0f} s left"
+            )
+
     try:
         yield Watch(
             stage,
             step,
+            rows=rows,
             stop=lambda: bool(state["stop"]),
             started=lambda: state.update(started=stoppable),
         )
@@ -248,6 +260,7 @@ def _watching(say: Say, *, stoppable: bool = True, stopping: str = _STOPPING) ->
 
 _STAGES = {
     "read": "reading the table",
+    "collapse": "counting equal rows",
     "encode": "fitting the policy to the table",
     "refine": "looking for what can be revealed",
     "compare cuts": "looking for better cuts",
@@ -275,6 +288,26 @@ PolicyPath = Annotated[Path, typer.Option("--policy", "-p", metavar="P", help="A
 Output = Annotated[str, typer.Option("--output", "-o", metavar="OUT", help="Where to write.")]
 
 
+EngineName = Annotated[
+    str | None,
+    typer.Option(metavar="memory|duckdb|spark", help="What counts the rows; default: by size."),
+]
+EngineOption = Annotated[
+    list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of the engine.")
+]
+MemoryLimit = Annotated[
+    str | None, typer.Option(metavar="2GB", help="How much memory to take at most.")
+]
+TableName = Annotated[str | None, typer.Option(help="The table, where DATA is a database.")]
+
+
+def _options(given: Sequence[str] | None) -> dict[str, str]:
+    options = dict(option.partition("=")[::2] for option in given or ())
+    if "" in options or any("=" not in option for option in given or ()):
+        raise InputError("a setting is KEY=VALUE", where="--engine-option")
+    return options
+
+
 @command(app, "release")
 def release(
     say: Say,
@@ -300,6 +333,13 @@ def release(
     alternative: Annotated[
         int, typer.Option(min=0, help="Take another of the cuts found: 1, 2 or 3 of the report.")
     ] = 0,
+    rows_per_file: Annotated[
+        int | None, typer.Option(min=1, help="Write a folder of files of about so many rows.")
+    ] = None,
+    engine: EngineName = None,
+    engine_option: EngineOption = None,
+    memory_limit: MemoryLimit = None,
+    table: TableName = None,
 ) -> None:
     """Mask a table so that it keeps every promise of a policy."""
     from reticent import pipeline
@@ -308,7 +348,9 @@ def release(
         found = pipeline.release(
             data, policy, output=output, reading=reading, force=say.force, trace=trace,
             max_steps=max_steps, time_limit=time_limit, search_time=search_time,
-            search_rounds=search_rounds, alternative=alternative, watch=watch,
+            search_rounds=search_rounds, alternative=alternative, rows_per_file=rows_per_file,
+            engine=engine, engine_options=_options(engine_option), memory_limit=memory_limit,
+            table=table, watch=watch,
         )  # fmt: skip
     from reticent.front import render  # only now: a release starts to read sooner without it
 

@@ -376,13 +376,20 @@ def _still_there(rules: Rules, source: Source) -> Iterable[Problem]:
 
 
 def _csv_sql(
-    path: Path, count: int, delimiter: str, quote: str, encoding: str, packed: bool, longest: int
+    paths: Sequence[Path],
+    count: int,
+    delimiter: str,
+    quote: str,
+    encoding: str,
+    packed: bool,
+    longest: int,
 ) -> str:
-    """The SQL that reads a CSV file of `count` columns, guessing nothing."""
+    """The SQL that reads CSV files of `count` columns, guessing nothing."""
     columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(count))
     compression = "gzip" if packed else "none"
+    files = ", ".join(_text(str(path)) for path in paths)
     return (
-        f"read_csv({_text(str(path))}, columns = {{{columns}}}, auto_detect = false, "
+        f"read_csv([{files}], columns = {{{columns}}}, auto_detect = false, "
         f"header = true, delim = {_text(delimiter)}, quote = {_text(quote)}, "
         f"escape = {_text(quote)}, encoding = {_text(encoding)}, "
         f"compression = {_text(compression)}, max_line_size = {longest})"
@@ -390,13 +397,13 @@ def _csv_sql(
 
 
 def from_csv(
-    path: Path, names: Sequence[str], *, delimiter: str = ",", quote: str = '"',
+    paths: Sequence[Path], names: Sequence[str], *, delimiter: str = ",", quote: str = '"',
     encoding: str = "utf-8", packed: bool = False, longest: int = 0, hidden: Any = None,
 ) -> Source:  # fmt: skip
-    """Published cells in a CSV file; `hidden` columns stand beside its rows, in their order."""
+    """Published cells in CSV files; `hidden` columns stand beside their rows, in their order."""
     # The reader's buffers grow with the longest line it must hold: 0.25 s a run for 100 MB.
     longest = max(longest + 1000, 2_000_000)
-    sql = _csv_sql(path, len(names), delimiter, quote, encoding, packed, longest)
+    sql = _csv_sql(paths, len(names), delimiter, quote, encoding, packed, longest)
     return _with_hidden(Source(sql, tuple(names), {}), hidden)
 
 
@@ -432,7 +439,7 @@ def _with_hidden(source: Source, hidden: Any) -> Source:
         tables = {"hidden_columns": hidden.rename_columns(keys)}
     return Source(
         f"{source.sql} POSITIONAL JOIN {beside}", (*source.names, *names),
-        {**source.tables, **tables}, tuple(names),
+        {**source.tables, **tables}, tuple(names), source.counts,
     )  # fmt: skip
 
 
@@ -441,6 +448,8 @@ def from_table(table: Any, *, hidden: Any = None, counts: Any = None) -> Source:
 
     `counts`: how many records each row stands for, if not one.
     """
+    if isinstance(hidden, Path):
+        return _with_hidden(from_table(table, counts=counts), hidden)
     names = list(table.column_names)
     columns = [table.column(i) for i in range(table.num_columns)]
     if hidden is not None:

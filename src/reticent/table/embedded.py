@@ -16,11 +16,12 @@ import pyarrow as pa
 from reticent.errors import InputError, ReticentError
 from reticent.table.engines import (
     ROW,
+    Progress,
     Recoding,
     Source,
     collapse,
     gathered,
-    in_row_groups,
+    in_batches,
     small_table,
 )
 from reticent.table.schema import Table
@@ -51,9 +52,9 @@ class Embedded(Source):
         parquet: Sequence[Path] = (),
         stream: Stream | None = None,
         memory_limit: int | None = None,
-        progress: Callable[[float], None] = lambda share: None,
+        progress: Progress = lambda done, of: None,
     ) -> None:
-        """Rows stand in `parquet` files, or come from `stream`; `progress` hears of their share."""
+        """Rows stand in `parquet` files or come from `stream`; `progress` hears of them."""
         self.name, self.schema, self.rows = name, schema, rows
         self.parquet, self.stream = list(parquet), stream
         self.progress = progress
@@ -105,8 +106,8 @@ class Embedded(Source):
             return None
         return cells.combine_chunks().cast(self.schema.field(name).type)
 
-    def recoded(self, recoding: Recoding) -> Iterator[Sheet]:
-        """All rows as a release shows them."""
+    def recoded(self, recoding: Recoding, size: int) -> Iterator[Sheet]:
+        """All rows as a release shows them, so many at a time; the last may be fewer."""
         needed = {column.key for column in recoding.columns.values()}
         needed |= set(recoding.gone.column_names) if recoding.gone is not None else set()
         names = [name for name in self.schema.names if self.key(name) in needed]
@@ -115,7 +116,7 @@ class Embedded(Source):
             self.database.register(name, table)
         with self._reading(names, numbered=not recoding.sorted) as source:
             rows = self._batches(sql_of(recoding.rows(source)))
-            yield from map(recoding.sheet, in_row_groups(rows))
+            yield from map(recoding.sheet, in_batches(rows, size))
         for name in tables:
             self.database.unregister(name)
 
@@ -167,7 +168,7 @@ class Embedded(Source):
                 if numbered:
                     columns.append(pa.array(np.arange(done, done + batch.num_rows)))
                 done += batch.num_rows
-                self.progress(done / max(self.rows, 1))
+                self.progress(done, max(done, self.rows))
                 yield pa.RecordBatch.from_arrays(columns, [*keys, ROW][: len(columns)])
         except ReticentError as error:  # DuckDB would make one text of it
             self.failure = error
@@ -195,7 +196,7 @@ class Embedded(Source):
                     return query.result(_PATIENCE)
                 except TimeoutError:
                     if self.stream is None and (done := self.database.query_progress()) > 0:
-                        self.progress(done / 100)
+                        self.progress(int(done / 100 * self.rows), self.rows)
         except KeyboardInterrupt:
             self.database.interrupt()
             raise

@@ -27,11 +27,12 @@ from numpy.typing import NDArray
 
 from reticent.errors import InputError, quoted
 from reticent.table.schema import Codes, Column, Table, encode, smallest
-from reticent.table.sheets import ROW_GROUP, Sheet, by_printed_cell
+from reticent.table.sheets import Sheet, by_printed_cell
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
+Progress = Callable[[int, int], None]  # hears how many rows are done, and of how many
 COUNT = "n"
 ROW = "r"  # the number of a row in its file, where that is asked for
 _WORD = 2**62  # places of several columns are packed into numbers below this
@@ -319,8 +320,8 @@ class Source(ABC):
         """The distinct values of a column; None if there are more than `most`."""
 
     @abstractmethod
-    def recoded(self, recoding: Recoding) -> Iterator[Sheet]:
-        """All rows as a release shows them."""
+    def recoded(self, recoding: Recoding, size: int) -> Iterator[Sheet]:
+        """All rows as a release shows them, so many at a time; the last may be fewer."""
 
     def hardly_longer(self, names: Sequence[str], fewer: Sequence[str]) -> bool:
         """Whether rows still repeat with more columns, as a part of the table tells.
@@ -372,15 +373,15 @@ def _travels(kind: pa.DataType) -> bool:
     )  # fmt: skip
 
 
-def in_row_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same rows, so many at a time that a file does not tell how they came."""
+def in_batches(batches: Iterable[pa.RecordBatch], size: int) -> Iterator[pa.RecordBatch]:
+    """The same rows, so many at a time: a file does not tell how they came."""
     waiting: list[pa.RecordBatch] = []
     rows = 0
     for batch in batches:
-        while rows + batch.num_rows >= ROW_GROUP:
-            waiting.append(batch.slice(0, ROW_GROUP - rows))
+        while rows + batch.num_rows >= size:
+            waiting.append(batch.slice(0, size - rows))
             yield pa.Table.from_batches(waiting).combine_chunks().to_batches()[0]
-            batch, waiting, rows = batch.slice(ROW_GROUP - rows), [], 0
+            batch, waiting, rows = batch.slice(size - rows), [], 0
         if batch.num_rows:
             waiting.append(batch)
             rows += batch.num_rows

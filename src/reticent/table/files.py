@@ -35,7 +35,10 @@ def paths_of(data: str | Path) -> list[Path]:
     """The files behind a file name, a folder or a glob."""
     path = Path(data)
     if "://" in str(data):
-        raise InputError("databases cannot be read", where=str(data), do="export to a file.")
+        raise InputError(
+            "this command reads no databases", where=str(data).partition("://")[0] + "://",
+            do="export the table to a file.",
+        )  # fmt: skip
     if path.is_dir():
         found = sorted(p for p in path.iterdir() if p.is_file() and suffix_of(p))
     elif path.exists():

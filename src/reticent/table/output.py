@@ -13,6 +13,12 @@ from pathlib import Path
 from reticent.errors import InputError
 
 
+def parts_in(folder: Path) -> list[str]:
+    """The names of data files that a folder of parts holds, if it is there."""
+    found = folder.iterdir() if folder.is_dir() else ()
+    return [path.name for path in found if re.fullmatch(r"part-\d{5,}\.[a-z.]+", path.name)]
+
+
 def write_text(path: Path, text: str) -> None:
     """Write text and see it to the disk."""
     path.write_text(text, encoding="utf-8")

@@ -11,6 +11,7 @@ import gzip
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -172,6 +173,20 @@ def write(rows: Sheet | Iterable[Sheet], path: Path, suffix: str) -> None:
     else:
         with open(path, "wb") as file:
             _print(sheets, file, suffix)
+
+
+def write_parts(
+    rows: Callable[[int], Sheet | Iterator[Sheet]], folder: Path, suffix: str, per_file: int
+) -> list[Path]:
+    """Write rows as several files of about so many rows each, in the order of their names."""
+    size = min(per_file, ROW_GROUP)
+    found = rows(size)
+    sheets = found.pieces(size) if isinstance(found, Sheet) else found
+    paths: list[Path] = []
+    for first in sheets:
+        paths.append(folder / f"part-{len(paths):05d}{suffix}")
+        write(chain([first], islice(sheets, -(-per_file // size) - 1)), paths[-1], suffix)
+    return paths
 
 
 def _write_parquet(sheets: Iterator[Sheet], path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,9 +13,16 @@ from typing import Any
 import pyarrow as pa
 
 from reticent.errors import InputError, quoted
-from reticent.table.delimited import Reading, look, stream_csv
+from reticent.table.databases import (
+    InDatabase,
+    is_ibis_table,
+    is_url,
+    table_at,
+    without_password,
+)
+from reticent.table.delimited import Reading, about_rows, look, stream_csv
 from reticent.table.embedded import Embedded, Stream
-from reticent.table.engines import Source
+from reticent.table.engines import Progress, Source
 from reticent.table.files import CSV, paths_of, suffix_of
 from reticent.table.spill import spill_folder
 
@@ -65,7 +72,9 @@ def bytes_of(text: str) -> int:
 
 def elsewhere(data: Any, means: Means) -> bool:
     """Whether the rows of a table are to be counted where they stand, and not in memory."""
-    if means.engine not in (None, *ENGINES):
+    if is_url(data) or is_ibis_table(data):
+        return True
+    if means.engine is not None and means.engine not in ENGINES:
         return True
     if means.engine is not None:
         return bool(means.engine != "memory")
@@ -112,19 +121,28 @@ def free_memory() -> int:
 
 @contextmanager
 def opened(
-    data: Any, reading: Reading | None, means: Means, progress: Callable[[float], None]
+    data: Any, reading: Reading | None, means: Means, progress: Progress
 ) -> Iterator[Source]:
     """A table where it stands, for as long as its engine is needed."""
     notes: list[str] = []
     with ExitStack() as ends:
         spill = ends.enter_context(spill_folder())
+        name = str(data) if isinstance(data, str | Path) else "data"
+        if is_url(data):
+            name, data = without_password(data), table_at(data, means.table)
+        if is_ibis_table(data):
+            limit = means.for_engine
+            away = InDatabase(name, data, spill=spill, memory_limit=limit, progress=progress)
+            ends.callback(away.close)
+            yield away
+            return
         schema, rows, parquet, stream = _rows_of(data, reading or Reading(), notes)
         names = schema.names
         if len(set(names)) < len(names):
             twice = sorted({name for name in names if names.count(name) > 1})
-            raise InputError(f"column names repeat: {quoted(twice)}", where=str(data))
+            raise InputError(f"column names repeat: {quoted(twice)}", where=name)
         source = Embedded(
-            str(data) if isinstance(data, str | Path) else "data", schema, rows, spill=spill,
+            name, schema, rows, spill=spill,
             parquet=parquet, stream=stream, memory_limit=means.for_engine, progress=progress,
         )  # fmt: skip
         source.notes = tuple(dict.fromkeys(notes))
@@ -157,7 +175,7 @@ def _csv(
     for path, dialect in zip(paths, dialects, strict=True):
         _same_columns(path, dialect.header, header)
     schema = pa.schema([(name, pa.string()) for name in header])
-    rows = sum(path.stat().st_size for path in paths) // (10 * len(header))
+    rows = sum(map(about_rows, paths))
 
     def stream(names: Sequence[str]) -> pa.RecordBatchReader:
         chosen = pa.schema([schema.field(name) for name in names])

@@ -1,0 +1,243 @@
+"""Tables in databases: equal rows are counted there, and only their counts travel.
+
+Rows themselves come over once, and only where a release needs them in full: for columns that are
+released as they are and have too many values to count. They are only ever read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, unquote, urlsplit
+
+import pyarrow as pa
+
+from reticent.errors import InputError, did_you_mean
+from reticent.table.embedded import Embedded
+from reticent.table.engines import Progress, collapse, gathered
+from reticent.table.schema import Table
+
+if TYPE_CHECKING:
+    import ibis.expr.types as ir
+
+_FILES = {"sqlite", "duckdb"}  # databases that are a file
+_KNOWN = {"postgres": "postgres", "postgresql": "postgres", "sqlite": "sqlite", "duckdb": "duckdb"}
+_BATCH = 1 << 18
+
+
+def is_url(data: Any) -> bool:
+    """Whether some data are a database.
+
+    >>> is_url("postgres://me@here/clinic"), is_url("patients.csv")
+    (True, False)
+    """
+    return isinstance(data, str) and re.match(r"[a-z][a-z0-9+]*://", data) is not None
+
+
+def is_ibis_table(data: Any) -> bool:
+    """Whether some data are a table of Ibis, without importing it."""
+    return type(data).__module__.startswith("ibis.expr.types") and hasattr(data, "get_backend")
+
+
+def without_password(url: str) -> str:
+    """A database's address as it may be shown and kept.
+
+    >>> without_password("postgres://me:secret@here:5432/clinic?sslkey=x")
+    'postgres://here:5432/clinic'
+    """
+    parts = urlsplit(url)
+    where = parts.hostname or ""
+    port = f":{parts.port}" if parts.port else ""
+    return f"{parts.scheme}://{where}{port}{parts.path}"
+
+
+def file_of(url: str) -> Path | None:
+    """The file that a database is, if it is one.
+
+    >>> file_of("sqlite:///clinic.db"), file_of("sqlite:////data/clinic.db")
+    (PosixPath('clinic.db'), PosixPath('/data/clinic.db'))
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in _FILES:
+        return None
+    return Path(unquote(parts.netloc + parts.path if parts.netloc else parts.path[1:]))
+
+
+def table_at(url: str, name: str | None) -> Any:
+    """A table of a database, to read from: one of Ibis, or of DuckDB itself."""
+    where = without_password(url)
+    scheme = urlsplit(url).scheme
+    if scheme not in _KNOWN:
+        raise InputError(
+            f'databases "{scheme}" cannot be read', where=where,
+            do="use postgres://, sqlite:// or duckdb://, or hand over a table of Ibis in Python.",
+        )  # fmt: skip
+    path = file_of(url)
+    if path is not None and not path.is_file():  # it would be made
+        raise InputError("there is no such file", where=str(path))
+    try:
+        tables, table = _DOORS[_KNOWN[scheme]](url, name)
+    except ImportError:
+        raise InputError(
+            f"what it takes to read {scheme} is not installed", where=where,
+            do=f'pip install "reticent[{_KNOWN[scheme]}]"',
+        ) from None  # fmt: skip
+    except Exception as error:
+        raise _in_our_words(error, where) from None
+    if table is None:
+        said = "which of its tables is meant?" if name is None else f'there is no table "{name}"'
+        raise InputError(said, where=where, do=did_you_mean(name or "", tables) or _offer(tables))
+    return table
+
+
+def _offer(tables: Sequence[str]) -> str:
+    return f"--table takes one of {', '.join(tables[:10])}." if tables else "it has none."
+
+
+def _in_postgres(url: str, name: str | None) -> tuple[list[str], Any]:
+    import ibis
+
+    database = ibis.connect(url)
+    space, _, short = (name or "").rpartition(".")
+    if not space:
+        tables = list(database.list_tables())
+        return tables, database.table(name) if name in tables else None
+    tables = [f"{space}.{table}" for table in database.list_tables(database=space)]
+    return tables, database.table(short, database=space) if name in tables else None
+
+
+def _in_sqlite(url: str, name: str | None) -> tuple[list[str], Any]:
+    import ibis
+
+    database = ibis.sqlite.connect(file_of(url))
+    tables = list(database.list_tables())
+    return tables, database.table(name) if name in tables else None
+
+
+def _in_duckdb(url: str, name: str | None) -> tuple[list[str], Any]:
+    """Ibis speaks to DuckDB as it was before 2.0, and there is nothing to gain by it here."""
+    import duckdb
+
+    database = duckdb.connect(str(file_of(url)), read_only=True)
+    found = database.execute(
+        "SELECT table_schema, table_name FROM information_schema.tables ORDER BY ALL"
+    ).fetchall()
+    tables = [name if space == "main" else f"{space}.{name}" for space, name in found]
+    if name is None or name not in tables:
+        return tables, None
+    quoted = ".".join('"' + part.replace('"', '""') + '"' for part in name.split(".", 1))
+    return tables, database.sql(f"SELECT * FROM {quoted}")
+
+
+_DOORS = {"postgres": _in_postgres, "sqlite": _in_sqlite, "duckdb": _in_duckdb}
+
+
+def _in_our_words(error: Exception, where: str) -> InputError:
+    """What a database has to say may quote cells, or a password."""
+    return InputError(
+        f"the database cannot be read ({type(error).__name__})", where=where,
+        do="check its address, that it runs, and that you may read the table.",
+    )  # fmt: skip
+
+
+class InDatabase(Embedded):
+    """A table that its own database counts."""
+
+    def __init__(
+        self, name: str, table: ir.Table, *, spill: Path, memory_limit: int | None,
+        progress: Progress,
+    ) -> None:  # fmt: skip
+        from reticent.table.sources import plain_schema
+
+        self.table = table
+        try:
+            self.file = _sqlite_file(table)
+            schema = plain_schema(table.schema().to_pyarrow())
+        except Exception as error:
+            raise _in_our_words(error, name) from None
+        self.name = name
+        [batch] = self._ask(table.agg(rows=table.count()))
+        super().__init__(
+            name, schema, int(batch.column(0)[0].as_py()), spill=spill, stream=self._rows,
+            memory_limit=memory_limit, progress=progress,
+        )  # fmt: skip
+
+    def counted(self, names: Sequence[str]) -> Table:
+        """The distinct rows of some columns, and how often each stands."""
+        self.refuse_types(names)
+        named = {self.key(name): name for name in names}
+        batches = self._ask(collapse(self._named(names), list(named)))
+        return replace(gathered(batches, named, self.schema, self.name), notes=self.notes)
+
+    def sampled(self, names: Sequence[str], rows: int) -> int:
+        """How many distinct rows of some columns there are among so many rows."""
+        some = collapse(self._named(names).limit(rows), [self.key(name) for name in names])
+        return sum(batch.num_rows for batch in self._ask(some))
+
+    def about_distinct(self, names: Sequence[str]) -> dict[str, int]:
+        """How many distinct values each of some columns has."""
+        if not names:
+            return {}
+        table = self._named(names)
+        keys = {name: self.key(name) for name in names}
+        [batch] = self._ask(table.agg(**{key: table[key].nunique() for key in keys.values()}))
+        return {name: int(batch.column(key)[0].as_py()) for name, key in keys.items()}
+
+    def values(self, name: str, most: int) -> pa.Array | None:
+        """The distinct values of a column; None if there are more than `most`."""
+        self.refuse_types([name])
+        found = list(self._ask(self._named([name]).distinct().limit(most + 1)))
+        cells = pa.chunked_array([batch.column(0) for batch in found])
+        if len(cells) > most:
+            return None
+        return cells.combine_chunks().cast(self.schema.field(name).type)
+
+    def _named(self, names: Sequence[str]) -> ir.Table:
+        return self.table.select(**{self.key(name): self.table[name] for name in names})
+
+    def _rows(self, names: Sequence[str]) -> pa.RecordBatchReader:
+        schema = pa.schema([self.schema.field(name) for name in names])
+        batches = self._ask(self.table.select(*names))
+        return pa.RecordBatchReader.from_batches(schema, (batch.cast(schema) for batch in batches))
+
+    def _ask(self, expression: ir.Table) -> Iterator[pa.RecordBatch]:
+        """What its database answers."""
+        import ibis
+
+        backend = self.table.get_backend()
+        try:
+            if backend.name == "duckdb":  # Ibis asks for rows as DuckDB had them before 2.0
+                sql = str(ibis.to_sql(expression, dialect="duckdb"))
+                yield from backend.con.cursor().sql(sql).to_arrow_reader(_BATCH)
+            elif backend.name == "sqlite":  # and for SQLite's by way of pandas, whole
+                sql = str(ibis.to_sql(expression, dialect="sqlite"))
+                yield from _fetched(self.file, sql, expression.schema().to_pyarrow())
+            else:
+                yield from backend.to_pyarrow_batches(expression, chunk_size=_BATCH)
+        except Exception as error:
+            raise _in_our_words(error, self.name) from None
+
+
+def _sqlite_file(table: ir.Table) -> str:
+    """SQLite wants every thread to open its file anew, and it is others that ask for rows."""
+    backend = table.get_backend()
+    if backend.name != "sqlite":
+        return ""
+    [(_, _, path), *_] = backend.raw_sql("PRAGMA database_list").fetchall()
+    return str(path)
+
+
+def _fetched(path: str, sql: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    import sqlite3
+
+    address = f"file:{quote(path)}?mode=ro"
+    with closing(sqlite3.connect(address, uri=True, check_same_thread=False)) as database:
+        cursor = database.execute(sql)
+        while rows := cursor.fetchmany(_BATCH):
+            cells = zip(*rows, strict=True)
+            arrays = [pa.array(c, kind) for c, kind in zip(cells, schema.types, strict=True)]
+            yield pa.RecordBatch.from_arrays(arrays, schema=schema)

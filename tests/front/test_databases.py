@@ -1,0 +1,188 @@
+"""Tables in databases are released as the same tables in files are."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import sqlite3
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import reticent
+from reticent.sample import make
+from reticent.table import engines
+from terminal import run
+
+POLICY = {
+    "class": "Income",
+    "drop": ["Name"],
+    "keep": ["City", "Hours"],
+    "anonymity": [{"over": ["Age", "Sex", "Education"], "k": 25}],
+    "attributes": {"Age": {"mask": "discretize", "range": [0, 120]}},
+}
+
+
+@pytest.fixture(scope="module")
+def census() -> pa.Table:
+    table = make("census", rows=3_000, seed=5)
+    chosen = table.select(["Name", "Age", "Sex", "Education", "Income"])
+    numbers = pa.array([i * 7 % 61 for i in range(table.num_rows)])
+    city = pa.array([["Köln", "Århus", "", None, "O'Fallon"][i % 5] for i in range(len(numbers))])
+    return chosen.append_column("Hours", numbers).append_column("City", city)
+
+
+def rows_of(path: str | Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = pq.read_table(path).to_pylist()
+    return found
+
+
+def as_files(census: pa.Table, tmp_path: Path) -> list[dict[str, Any]]:
+    pq.write_table(census, tmp_path / "census.parquet")
+    out = tmp_path / "from-file.parquet"
+    reticent.release(tmp_path / "census.parquet", POLICY, output=out, engine="memory")
+    return rows_of(out)
+
+
+def into_sqlite(census: pa.Table, path: Path) -> str:
+    with sqlite3.connect(path) as database:
+        kinds = ["TEXT", "INTEGER", "TEXT", "TEXT", "TEXT", "INTEGER", "TEXT"]
+        columns = ", ".join(f'"{n}" {k}' for n, k in zip(census.column_names, kinds, strict=True))
+        database.execute(f'CREATE TABLE "people of 1994" ({columns})')
+        marks = ", ".join("?" * census.num_columns)
+        cells = [tuple(row.values()) for row in census.to_pylist()]
+        database.executemany(f'INSERT INTO "people of 1994" VALUES ({marks})', cells)
+    return f"sqlite:///{path}"
+
+
+@pytest.mark.parametrize("few", [True, False], ids=["counted", "streamed"])
+def test_sqlite(
+    few: bool, census: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not few:  # kept columns come over row by row
+        monkeypatch.setattr(engines, "_SAMPLE", 4)
+        monkeypatch.setattr("reticent.evidence.judge.LONG", 0)
+    want = as_files(census, tmp_path)
+    url = into_sqlite(census, tmp_path / "census.db")
+    out = tmp_path / "out.parquet"
+    reticent.release(url, POLICY, output=out, table="people of 1994")
+    assert rows_of(out) == want
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Ibis's own, about DuckDB
+def test_duckdb_file_and_tables_of_ibis(census: pa.Table, tmp_path: Path) -> None:
+    import ibis
+
+    want = as_files(census, tmp_path)
+    path = tmp_path / "census.duckdb"
+    with duckdb.connect(str(path)) as database:
+        database.register("rows", census)
+        database.execute("CREATE SCHEMA old; CREATE TABLE old.people AS SELECT * FROM rows")
+    out = tmp_path / "out.parquet"
+    reticent.release(f"duckdb:///{path}", POLICY, output=out, table="old.people")
+    assert rows_of(out) == want
+    table = ibis.duckdb.connect(path, read_only=True).table("people", database="old")
+    reticent.release(table, POLICY, output=out, force=True)
+    assert rows_of(out) == want
+
+
+def test_a_folder_tells_no_password(census: pa.Table, tmp_path: Path) -> None:
+    url = into_sqlite(census, tmp_path / "census.db")
+    reticent.release(url, POLICY, output=tmp_path / "out", table="people of 1994")
+    kept = json.loads((tmp_path / "out/private/input.json").read_text(encoding="utf-8"))
+    assert kept["rows"] == census.num_rows
+    assert kept["database"].endswith("census.db")
+
+
+def test_what_is_wrong_with_a_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    into_sqlite(make("census", rows=50, seed=1).slice(0, 50).select(range(7)), tmp_path / "a.db")
+    (tmp_path / "p.toml").write_text('keep = "*"\n[[anonymity]]\nover = ["Sex"]\nk = 2\n')
+
+    def refused(*words: str) -> str:
+        answer = run("release", *words, "-p", "p.toml", "-o", "out.parquet", code=2)
+        assert not (tmp_path / "out.parquet").exists()
+        return answer.stderr
+
+    assert "--table takes one of people of 1994" in refused("sqlite:///a.db")
+    assert "Did you mean" in refused("sqlite:///a.db", "--table", "people of 1995")
+    assert "there is no such file" in refused("sqlite:///b.db", "--table", "x")
+    assert not (tmp_path / "b.db").exists()
+    assert 'databases "mysql" cannot be read' in refused("mysql://me:secret@h/x", "--table", "x")
+    said = refused("postgres://me:secret@127.0.0.1:1/x", "--table", "x")
+    assert "secret" not in said
+    assert "cannot be read" in said
+
+
+# --- PostgreSQL --------------------------------------------------------------------------------
+
+
+def server() -> str | None:
+    """Where PostgreSQL's own programs are, if they are installed."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    return str(found[-1].parent) if found else None
+
+
+@pytest.fixture(scope="module")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    bin_ = server()
+    if bin_ is None:
+        pytest.skip("PostgreSQL's server is not installed (Debian: postgresql)")
+    pytest.importorskip("psycopg", reason='pip install "reticent[postgres]"')
+    place = tmp_path_factory.mktemp("postgres")
+    as_user: list[str] = []
+    if subprocess.run(["id", "-u"], capture_output=True, text=True).stdout.strip() == "0":
+        if shutil.which("runuser") is None:
+            pytest.skip("PostgreSQL refuses to run as root, and there is no runuser")
+        for folder in (place, *place.parents):
+            if folder.owner() == "root" and str(folder).startswith("/tmp/"):
+                folder.chmod(0o755)
+        shutil.chown(place, "postgres")
+        as_user = ["runuser", "-u", "postgres", "--"]
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    data = place / "data"
+    init = [*as_user, f"{bin_}/initdb", "-D", str(data), "-U", "steward", "-A", "trust",
+            "-E", "UTF8", "--locale=C.UTF-8"]  # fmt: skip
+    subprocess.run(init, check=True, capture_output=True)
+    options = f"-p {port} -k {place} -c listen_addresses=127.0.0.1 -c fsync=off"
+    control = [*as_user, f"{bin_}/pg_ctl", "-D", str(data), "-w", "-o", options]
+    subprocess.run([*control, "-l", str(place / "log"), "start"], check=True, capture_output=True)
+    try:
+        yield f"postgres://steward@127.0.0.1:{port}/postgres"
+    finally:
+        subprocess.run([*control, "-m", "immediate", "stop"], check=False, capture_output=True)
+
+
+@pytest.mark.net
+@pytest.mark.parametrize("few", [True, False], ids=["counted", "streamed"])
+def test_postgres(
+    few: bool, postgres: str, census: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import psycopg
+
+    if not few:
+        monkeypatch.setattr(engines, "_SAMPLE", 4)
+        monkeypatch.setattr("reticent.evidence.judge.LONG", 0)
+    want = as_files(census, tmp_path)
+    with psycopg.connect(postgres, autocommit=True) as database:
+        database.execute("DROP TABLE IF EXISTS patients")
+        kinds = ["text", "bigint", "text", "text", "text", "bigint", "text"]
+        named = zip(census.column_names, kinds, strict=True)
+        columns = ", ".join(f'"{name}" {kind}' for name, kind in named)
+        database.execute(f"CREATE TABLE patients ({columns})".encode())
+        with database.cursor().copy("COPY patients FROM STDIN") as copy:
+            for row in census.to_pylist():
+                copy.write_row(tuple(row.values()))
+    out = tmp_path / "out.parquet"
+    found = reticent.release(postgres, POLICY, output=out, table="patients")
+    assert rows_of(out) == want
+    assert found.summary()["rows_in"] == census.num_rows
