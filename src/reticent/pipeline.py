@@ -478,12 +478,15 @@ def _recoding(
     from reticent.table import engines
 
     source, counted = beyond.source, beyond.counted
-    assert prepared.table.at is not None
-    gone = np.ones(counted.rows, dtype=bool)
-    gone[prepared.table.at] = False
+    gone = np.zeros(counted.rows, dtype=bool)
+    here: Any = slice(None)  # all rows are released
+    if prepared.table.at is not None:
+        here = prepared.table.at
+        gone[:] = True
+        gone[here] = False
     shown = {}
     for name, column in columns.items():
-        raw = replace(counted.columns[name], codes=counted.columns[name].codes[prepared.table.at])
+        raw = replace(counted.columns[name], codes=counted.columns[name].codes[here])
         shown[name] = engines.Shown.of(source.key(name), raw, column)
     trim, released = prepared.policy.trim, prepared.roles.released
     unknown = [name for name in released if name not in shown]

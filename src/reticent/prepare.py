@@ -16,10 +16,18 @@ from reticent.errors import InputError, Problem, quoted
 from reticent.policy import Attribute, Bound, Policy, Roles
 from reticent.privacy.promises import Anonymity, Confidence, Promise, columns_of, implied
 from reticent.privacy.verify import Rules, absent_values
+from reticent.table import room
 from reticent.table.collapse import Codes
 from reticent.table.encode import Domain, discretized, generalized, suppressed
 from reticent.table.files import Reading
-from reticent.table.schema import Column, Table, kind_of, trimmed, without_missing
+from reticent.table.schema import (
+    Column,
+    Table,
+    kind_of,
+    smallest,
+    trimmed,
+    without_missing,
+)
 from reticent.table.taxonomy import Taxonomy
 
 _MANY_VALUES = 5_000  # a suppressed column from which on a search can take long
@@ -47,9 +55,9 @@ class Prepared:
             return None
         column = self.cleaned.columns[self.roles.class_]
         order = np.argsort(np.array(column.texts(), dtype=object), kind="stable")
-        rank = np.empty(len(order), dtype=np.int64)
+        rank = np.empty(len(order), dtype=column.codes.dtype)
         rank[order] = np.arange(len(order))
-        return rank[column.codes], len(order)
+        return room.look_up(rank, column.codes), len(order)
 
     def attributes(self, promise: Promise) -> list[int]:
         """The positions of the columns of a promise's `over`."""
@@ -78,7 +86,8 @@ class Prepared:
             )
             number = np.cumsum([text in wanted for text in texts])
             mapping = np.where([text in wanted for text in texts], number, 0)
-            marks.append((mapping.astype(np.int64)[column.codes], int(number[-1])))
+            small = mapping.astype(smallest(int(number[-1]) + 1))
+            marks.append((room.look_up(small, column.codes), int(number[-1])))
         return marks
 
     def of_marks(self, promise: Anonymity) -> tuple[Codes, int] | None:
@@ -86,6 +95,11 @@ class Prepared:
         if not promise.of:
             return None
         columns = [self.cleaned.columns[name] for name in promise.of]
+        if len(columns) == 1:
+            known = [text is not None for text in columns[0].texts()]
+            to = np.where(known, np.cumsum(known), 0)
+            marks = room.look_up(to.astype(np.uint32), columns[0].codes)
+            return marks, int(to.max(initial=0))
         number = columns[0].codes.astype(np.int64)
         present = _present(columns[0])
         for column in columns[1:]:

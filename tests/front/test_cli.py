@@ -553,8 +553,8 @@ def test_what_the_verifier_refuses_is_not_written(
     was = {name: Path(name).read_bytes() for name in files()}
     honest = verifier.verify
 
-    def refusing(source: Any, rules: Any) -> Any:
-        proof = honest(source, rules)
+    def refusing(source: Any, rules: Any, **how: Any) -> Any:
+        proof = honest(source, rules, **how)
         broken = replace(proof.findings[0], holds=False)
         return replace(proof, findings=(broken, *proof.findings[1:]))
 
@@ -570,7 +570,7 @@ def test_a_release_that_loses_rows_is_refused(
 ) -> None:
     honest = verifier.verify
     monkeypatch.setattr(
-        verifier, "verify", lambda *given: replace(honest(*given), rows=39)
+        verifier, "verify", lambda *given, **how: replace(honest(*given, **how), rows=39)
     )  # fmt: skip
     release("-o", "out.csv", code=70)
     assert files() == before

@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from reticent.evidence.classify import are_numbers
 from reticent.prepare import Prepared
-from reticent.table.collapse import ascending, distinct
+from reticent.table.collapse import Distinct, distinct
 from reticent.table.encode import Domain
-from reticent.table.schema import Table
 from reticent.trees.learner import train
 from reticent.trees.tree import Feature
 
@@ -41,11 +40,12 @@ class Judge:
         columns += [feature.codes + 1 for feature in others]  # -1 is missing
         sizes = [domain.size for domain in prepared.domains]
         sizes += [len(feature.values) + 1 for feature in others]
-        # Equal records are alike: which of them is taken makes no difference.
-        order = ascending([*columns, classes], [*sizes, self.class_count])
         rng = np.random.default_rng(1)
         most = min(_RECORDS, _CELLS // max(len(columns), 1))
-        self.taken = taken = _drawn(prepared.table, order, most, rng)
+        # Equal records are alike: which of them is taken makes no difference.
+        counts = prepared.table.counts
+        found = distinct([*columns, classes], [*sizes, self.class_count], counts, which=True)
+        self.taken = taken = _drawn(found, most, rng)
         self.part = rng.permutation(len(taken)) % _PARTS
         self.leaves = [domain.codes[taken].astype(np.int64) for domain in prepared.domains]
         self.others = [Feature(f.name, f.codes[taken], f.values, f.number) for f in others]
@@ -76,18 +76,17 @@ class Judge:
         return wrong
 
 
-def _drawn(
-    table: Table, order: NDArray[np.int64], most: int, rng: np.random.Generator
-) -> NDArray[np.int64]:
+def _drawn(found: Distinct, most: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """The rows of some records; of a long table evenly spaced ones, which takes no room."""
-    records = table.records
+    ends = np.cumsum(found.counts)
+    records = int(ends[-1])
     if records > LONG:
         drawn = (2 * np.arange(most) + 1) * records // (2 * most)
     else:
         drawn = np.sort(rng.permutation(records)[:most])
-    if table.counts is None:
-        return order[drawn]
-    return order[np.searchsorted(np.cumsum(table.counts[order]), drawn, side="right")]
+    assert found.rows is not None
+    rows: NDArray[np.int64] = found.rows[np.searchsorted(ends, drawn, side="right")]
+    return rows
 
 
 def _others(prepared: Prepared) -> Iterator[Feature]:

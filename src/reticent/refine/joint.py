@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from reticent.refine import kernels
 from reticent.refine.cuts import Cuts, Reveal
 from reticent.refine.measures import Groups, Scratch, together
+from reticent.table import room
 from reticent.table.collapse import Codes
 
 _TELLING = 100_000  # records by which classes are told
@@ -106,7 +107,8 @@ class ClassBits(Joint):
     """
 
     def __init__(self, cuts: Cuts, classes: Codes, class_count: int) -> None:
-        super().__init__(cuts, np.asarray(classes) + 1, class_count, most=_TELLING)
+        told = room.look_up(np.arange(1, class_count + 1, dtype=np.int32), classes)
+        super().__init__(cuts, told, class_count, most=_TELLING)
         slots, marks = cuts.none + 1, class_count + 2
         sizes = (slots, slots, slots, marks, marks)  # tally, touched, inside, begins, sums
         self.scratch = [[np.zeros(n, dtype=np.int64) for n in sizes] for _ in range(2)]

@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy, deepcopy
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -30,6 +31,7 @@ from numpy.typing import NDArray
 from reticent.privacy.promises import Anonymity, Confidence, Promise
 from reticent.refine import kernels
 from reticent.refine.cuts import Cuts, Reveal
+from reticent.table import room
 from reticent.table.collapse import Codes, Distinct, distinct, fit_one_word
 
 Slots = NDArray[np.int64]
@@ -118,8 +120,9 @@ class Groups:
         if marked or fit_one_word(sizes):
             found = distinct(columns, sizes, cuts.counts)
         else:  # rows this wide are hardly ever equal, and slow to collapse: 0.15 s a million
-            ones = np.ones(len(columns[0]), dtype=np.int64)
-            found = Distinct(tuple(columns), ones if cuts.counts is None else cuts.counts)
+            counts = cuts.counts
+            once = np.ones(len(columns[0]), dtype=np.int64) if counts is None else counts
+            found = Distinct(tuple(columns), once)
         # How much there is to count, at most: rows that can differ times columns. It is not told
         # by the rows at hand, which are fewer where equal ones are counted once already.
         records = len(columns[0]) if cuts.counts is None else int(cuts.counts.sum())
@@ -129,21 +132,39 @@ class Groups:
         codes = found.columns[1:] if marked else found.columns
         whole_words = 8 // np.dtype(kind).itemsize
         padded = -(-len(attributes) // whole_words) * whole_words
-        self.rows = np.zeros((len(found.counts), padded), dtype=kind)
+        self.rows = room.full((len(found.counts), padded), 0, kind)
         for j, (attribute, column) in enumerate(zip(attributes, codes, strict=True)):
             offset = kind(cuts.offset[attribute])
             np.add(column, offset, out=self.rows[:, j], casting="unsafe", dtype=kind)
         count = len(self.rows)
         small = count < 2**31
         few = int(found.counts.sum()) < 2**31
-        self.weights = found.counts.astype(np.int32) if few else found.counts
-        self.marks = found.columns[0].astype(np.int32) if marked else np.empty(0, np.int32)
-        self.spares = tuple(np.empty_like(a) for a in (self.words, self.weights, self.marks))
-        self.end_of = np.full(count, count, dtype=np.int32 if small else np.int64)
-        self.starts = np.zeros_like(self.end_of)  # the groups to look at, `found` of them
+        self.weights = room.empty(count, np.int32 if few else np.int64)
+        self.weights[...] = found.counts
+        self.marks = room.empty(count if marked else 0, np.int32)
+        if marked:
+            self.marks[...] = found.columns[0]
+        self.spares = self._spares()
+        self.end_of = room.full(count, count, np.int32 if small else np.int64)
+        self.starts = room.full(count, 0, self.end_of.dtype)  # groups to look at, `found` of them
         self.found = 1  # everything is masked: one group
         self.total = count  # rows in them
         self.column = -1  # the column that was refined last
+
+    def _spares(self) -> tuple[NDArray[Any], ...]:
+        """Room to sort rows in."""
+        arrays = (self.words, self.weights, self.marks)
+        return tuple(room.empty(array.shape, array.dtype) for array in arrays)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Groups:
+        """The groups as they are, where there is room for them."""
+        twin = copy(self)
+        memo[id(self)] = twin
+        twin.cuts = deepcopy(self.cuts, memo)
+        for name in ("rows", "weights", "marks", "end_of", "starts"):
+            setattr(twin, name, room.copy(getattr(self, name)))
+        twin.spares = twin._spares()
+        return twin
 
     @property
     def words(self) -> NDArray[np.uint64]:

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from reticent.refine import kernels
 from reticent.refine.cuts import Cuts, Reveal
 from reticent.refine.joint import ClassBits, Joint, SquaredGroups
+from reticent.table import room
 from reticent.table.collapse import Codes
 from reticent.table.encode import Node
 
@@ -72,12 +73,16 @@ class Goal:
         by_class = np.zeros((slots + 1, class_count), dtype=np.int64)
         for attribute, domain in enumerate(cuts.domains):
             first, bottom = cuts.span(attribute)
-            joint: Any = domain.codes.astype(np.int64)
-            if classes is not None:
-                joint *= class_count
-                joint += classes
-            counts = np.bincount(joint, cuts.counts, minlength=domain.size * class_count)
-            by_class[first + 1 : bottom + 1] = counts.reshape(domain.size, class_count)
+            for part in room.parts(len(domain.codes)):
+                joint: Any = domain.codes[part].astype(np.int64)
+                if classes is not None:
+                    joint *= class_count
+                    joint += classes[part]
+                each = None if cuts.counts is None else cuts.counts[part]
+                counts = np.bincount(joint, each, minlength=domain.size * class_count)
+                by_class[first + 1 : bottom + 1] += counts.astype(np.int64).reshape(
+                    domain.size, class_count
+                )
         # before[s] counts the records of every leaf slot below s, by class.
         self.before: Counts = np.cumsum(by_class, axis=0)
         self.gain: Floats = np.zeros(slots)

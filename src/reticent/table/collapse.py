@@ -6,12 +6,14 @@ this cheap (3.5–8 ms per million packed rows, where sorting the rows themselve
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from reticent.table import room
 
 Codes = NDArray[np.integer[Any]]
 
@@ -22,22 +24,29 @@ class Distinct:
 
     columns: tuple[Codes, ...]
     counts: NDArray[np.int64]  # counts[i] rows of the table equal distinct row i; never 0
+    rows: NDArray[np.int64] | None = None  # one of them, if asked for
 
 
 def distinct(
-    columns: Sequence[Codes], sizes: Sequence[int], counts: NDArray[np.int64] | None = None
+    columns: Sequence[Codes],
+    sizes: Sequence[int],
+    counts: NDArray[np.int64] | None = None,
+    *,
+    which: bool = False,
 ) -> Distinct:
     """Collapse equal rows; `sizes[j]` bounds the codes of column j.
 
-    `counts`: how many rows each of them stands for already.
+    `counts`: how many rows each of them stands for already. `which`: also name one of them.
 
     >>> found = distinct([np.array([1, 0, 1]), np.array([2, 0, 2])], [2, 3])
     >>> [column.tolist() for column in found.columns], found.counts.tolist()
     ([[0, 1], [0, 2]], [1, 2])
     """
+    if room.is_mapped() and len(columns[0]) * 16 > room.SMALL:
+        return _distinct_in_files(columns, counts, which=which)
     bits = [max(int(size) - 1, 0).bit_length() for size in sizes]
     words = _words(bits)
-    if len(words) == 1 and counts is None:
+    if len(words) == 1 and counts is None and not which:
         return _distinct_in_one_word(columns, bits)
     packed = [_pack([columns[j] for j in word], [bits[j] for j in word]) for word in words]
     order = _order(packed)
@@ -51,7 +60,48 @@ def distinct(
         counts = np.diff(starts, append=len(order))
     elif len(starts):
         counts = np.add.reduceat(counts[order], starts)
-    return Distinct(tuple(column[order[starts]] for column in columns), counts)
+    rows = order[starts]
+    return Distinct(tuple(column[rows] for column in columns), counts, rows if which else None)
+
+
+def _distinct_in_files(
+    columns: Sequence[Codes], counts: NDArray[np.int64] | None, *, which: bool
+) -> Distinct:
+    """The same where not even the numbers of rows fit in memory."""
+    import pyarrow as pa
+
+    names = [f"c{j}" for j in range(len(columns))]
+    keys, last = ", ".join(names), ", min(r) AS r" if which else ""
+    cells = [pa.array(column) for column in columns]
+    with room.database() as database:
+
+        def lines() -> Iterator[pa.RecordBatch]:
+            for part in room.parts(len(columns[0])):
+                size = part.stop - part.start
+                n = np.ones(size, np.int64) if counts is None else counts[part]
+                arrays = [cell.slice(part.start, size) for cell in cells]
+                r = np.arange(part.start, part.stop)
+                yield pa.RecordBatch.from_arrays([*arrays, n, r], [*names, "n", "r"])
+
+        kinds = [*((name, cell.type) for name, cell in zip(names, cells, strict=True)),
+                 ("n", pa.int64()), ("r", pa.int64())]  # fmt: skip
+        database.register("rows", pa.RecordBatchReader.from_batches(pa.schema(kinds), lines()))
+        database.execute(
+            f"CREATE TEMP TABLE found AS SELECT {keys}, sum(n)::BIGINT AS n{last} "
+            f"FROM rows GROUP BY {keys}"
+        )
+        [(count,)] = database.execute("SELECT count(*) FROM found").fetchall()
+        names += ["n", "r"] if which else ["n"]
+        kept = [room.empty(count, column.dtype) for column in columns]
+        kept += [room.empty(count, np.int64) for _ in range(2 if which else 1)]
+        at = 0
+        ordered = database.sql(f"SELECT * FROM found ORDER BY {keys}")
+        for batch in ordered.to_arrow_reader(1 << 18):
+            for array, name in zip(kept, names, strict=True):
+                array[at : at + batch.num_rows] = batch.column(name).to_numpy()
+            at += batch.num_rows
+    counted = len(columns)
+    return Distinct(tuple(kept[:counted]), kept[counted], kept[-1] if which else None)
 
 
 def ascending(columns: Sequence[Codes], sizes: Sequence[int]) -> NDArray[np.int64]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote, urlsplit
@@ -18,8 +17,7 @@ import pyarrow as pa
 
 from reticent.errors import InputError, did_you_mean
 from reticent.table.embedded import Embedded
-from reticent.table.engines import Progress, collapse, gathered
-from reticent.table.schema import Table
+from reticent.table.engines import COUNT, Progress, collapse
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -166,12 +164,15 @@ class InDatabase(Embedded):
             memory_limit=memory_limit, progress=progress,
         )  # fmt: skip
 
-    def counted(self, names: Sequence[str]) -> Table:
-        """The distinct rows of some columns, and how often each stands."""
-        self.refuse_types(names)
-        named = {self.key(name): name for name in names}
-        batches = self._ask(collapse(self._named(names), list(named)))
-        return replace(gathered(batches, named, self.schema, self.name), notes=self.notes)
+    def _count(self, names: Sequence[str]) -> None:
+        """Have the database count, and take over what it found."""
+        keys = {self.key(name): self.schema.field(name).type for name in names}
+        schema = pa.schema([*keys.items(), (COUNT, pa.int64())])
+        batches = self._ask(collapse(self._named(names), list(keys)))
+        found = (batch.cast(schema) for batch in batches)
+        self.database.register("told", pa.RecordBatchReader.from_batches(schema, found))
+        self._do("CREATE TEMP TABLE counted AS SELECT * FROM told")
+        self.database.unregister("told")
 
     def sampled(self, names: Sequence[str], rows: int) -> int:
         """How many distinct rows of some columns there are among so many rows."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -26,6 +25,7 @@ from reticent.table.engines import (
 )
 from reticent.table.schema import Table
 from reticent.table.sheets import Sheet
+from reticent.table.spill import connect
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -71,12 +71,20 @@ class Embedded(Source):
         """The distinct rows of some columns, and how often each stands."""
         self.refuse_types(names)
         named = {self.key(name): name for name in names}
-        with self._reading(names) as source:
-            counting = sql_of(collapse(source, list(named)))
-            self._do(f"CREATE TEMP TABLE counted AS {counting}")
-        table = gathered(self._batches("SELECT * FROM counted"), named, self.schema, self.name)
+        self._count(names)
+        [batch] = self._batches("SELECT count(*) FROM counted")
+        rows = int(batch.column(0)[0].as_py())
+        self.make_room(rows)
+        batches = self._batches("SELECT * FROM counted")
+        table = gathered(batches, named, self.schema, self.name, rows)
         self._do("DROP TABLE counted")
         return replace(table, notes=self.notes)
+
+    def _count(self, names: Sequence[str]) -> None:
+        """Make the table "counted"."""
+        with self._reading(names) as source:
+            counting = sql_of(collapse(source, [self.key(name) for name in names]))
+            self._do(f"CREATE TEMP TABLE counted AS {counting}")
 
     def sampled(self, names: Sequence[str], rows: int) -> int:
         """How many distinct rows of some columns there are among so many rows."""
@@ -211,27 +219,6 @@ def _next_batch(reader: pa.RecordBatchReader) -> pa.RecordBatch | None:
         return reader.read_next_batch()
     except StopIteration:  # which no thread may hand on
         return None
-
-
-def connect(spill: Path, memory_limit: int | None = None) -> Any:
-    """A database of this process alone, which fetches nothing and spills where it is told."""
-    import duckdb
-
-    limit = {"memory_limit": f"{memory_limit}B"} if memory_limit else {}
-    database = duckdb.connect(
-        config={
-            "temp_directory": str(spill),
-            "preserve_insertion_order": "false",
-            "autoinstall_known_extensions": "false",
-            "autoload_known_extensions": "false",
-            "threads": str(len(os.sched_getaffinity(0))),
-            **limit,
-        }
-    )
-    for setting in ("TimeZone = 'UTC'", "enable_progress_bar = true",
-                    "enable_progress_bar_print = false"):  # fmt: skip
-        database.execute(f"SET {setting}")
-    return database
 
 
 def sql_of(expression: ir.Table) -> str:

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from reticent.errors import InputError, Problem
+from reticent.table import room
 from reticent.table.schema import Codes, Column, Scale, scale_of, shortest, smallest
 from reticent.table.taxonomy import Taxonomy
 
@@ -224,7 +225,7 @@ def _grow(taxonomy: Taxonomy, codes: dict[int, int], *, missing: bool) -> Node:
 
 
 def _map(column: Column, mapping: Any, size: int) -> Codes:
-    return np.asarray(mapping, dtype=smallest(max(size, 1)))[column.codes]
+    return room.look_up(np.asarray(mapping, dtype=smallest(max(size, 1))), column.codes)
 
 
 def _bounds(scale: Scale, bounds: Sequence[Any] | None, where: str) -> list[Any]:

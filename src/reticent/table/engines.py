@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +26,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from reticent.errors import InputError, quoted
+from reticent.table import room
 from reticent.table.schema import Codes, Column, Table, encode, smallest
 from reticent.table.sheets import Sheet, by_printed_cell
 
@@ -245,50 +246,65 @@ def ibis_type(kind: pa.DataType) -> str:
 # --- from rows to a table of counts --------------------------------------------------------------
 
 
-@dataclass(slots=True)
 class _Gathered:
     """A column that comes in batches, as codes."""
 
-    kind: pa.DataType
-    codes: list[NDArray[Any]] = field(default_factory=list)
-    number: dict[str | None, int] = field(default_factory=dict)
-    cells: list[pa.Array] = field(default_factory=list)
+    def __init__(self, kind: pa.DataType, rows: int) -> None:
+        self.kind = kind
+        self.codes: NDArray[Any] = room.empty(rows, np.uint8)
+        self.number: dict[Any, int] = {}
+        self.values: list[pa.Array] = []
+        self.done = 0
 
     def add(self, cells: pa.Array) -> None:
-        """Take in some more cells: texts as codes at once, others as they are."""
-        if not (pa.types.is_string(self.kind) or pa.types.is_large_string(self.kind)):
-            self.cells.append(cells if cells.type == self.kind else cells.cast(self.kind))
-            return
+        """Take in some more cells, each distinct value once."""
+        cells = cells if cells.type == self.kind else cells.cast(self.kind)
         coded = cells.dictionary_encode(null_encoding="encode")
-        number = self.number
-        to = [number.setdefault(text, len(number)) for text in coded.dictionary.to_pylist()]
-        self.codes.append(np.array(to, smallest(len(number)))[coded.indices.to_numpy()])
+        found = coded.dictionary.to_pylist()
+        fresh = [i for i, value in enumerate(found) if _known_as(value) not in self.number]
+        for i in fresh:
+            self.number[_known_as(found[i])] = len(self.number)
+        self.values.append(coded.dictionary.take(pa.array(fresh, pa.int64())))
+        wanted = smallest(len(self.number))
+        if wanted != self.codes.dtype.type:
+            wider = room.empty(len(self.codes), wanted)
+            wider[: self.done] = self.codes[: self.done]
+            self.codes = wider
+        to = np.array([self.number[_known_as(value)] for value in found], wanted)
+        self.codes[self.done : self.done + len(cells)] = to[coded.indices.to_numpy()]
+        self.done += len(cells)
 
     def column(self, name: str) -> Column:
         """All of it."""
-        if not self.codes:
-            chunks = pa.chunked_array(self.cells, self.kind)
-            return replace(encode(name, chunks), numbered=False)
-        kind = smallest(max(len(self.number), 1))
-        codes = np.concatenate([part.astype(kind) for part in self.codes])
-        self.codes.clear()
-        return Column(name, codes, pa.array(self.number, pa.large_string()), numbered=False)
+        values = pa.concat_arrays(self.values) if self.values else pa.array([], self.kind)
+        if pa.types.is_string(self.kind):
+            values = values.cast(pa.large_string())
+        return Column(name, self.codes, values, numbered=False)
+
+
+def _known_as(value: Any) -> Any:
+    """A value as a key: NaN is itself, and 0.0 is not -0.0."""
+    return repr(value) if isinstance(value, float) else value
 
 
 def gathered(
-    batches: Iterable[pa.RecordBatch], named: Mapping[str, str], schema: pa.Schema, name: str
+    batches: Iterable[pa.RecordBatch],
+    named: Mapping[str, str],
+    schema: pa.Schema,
+    name: str,
+    rows: int,
 ) -> Table:
-    """Counted rows, batch by batch, as a table; `named`: key → the name of its column."""
-    columns = {k: _Gathered(schema.field(n).type) for k, n in named.items()}
-    counts = [np.empty(0, dtype=np.int64)]
+    """So many counted rows, batch by batch, as a table; `named`: key → name of its column."""
+    columns = {k: _Gathered(schema.field(n).type, rows) for k, n in named.items()}
+    counts = room.empty(rows, np.int64)
+    done = 0
     for batch in batches:
         for k, column in columns.items():
             column.add(batch.column(k))
-        counts.append(batch.column(COUNT).to_numpy().astype(np.int64))
+        counts[done : done + batch.num_rows] = batch.column(COUNT).to_numpy()
+        done += batch.num_rows
     found = {n: columns[k].column(n) for k, n in named.items()}
-    whole = np.concatenate(counts)
-    at = np.arange(len(whole))
-    return Table(name, found, len(whole), (), whole, at, tuple(schema.names))
+    return Table(name, found, rows, (), counts, None, tuple(schema.names))
 
 
 # --- engines -------------------------------------------------------------------------------------
@@ -302,6 +318,8 @@ class Source(ABC):
     schema: pa.Schema  # of the table as everybody knows it
     rows: int  # about so many
     notes: tuple[str, ...] = ()  # what was assumed in reading it
+    make_room: Callable[[int], None] = staticmethod(lambda rows: None)
+    # hears how many counted rows there will be, before they come
 
     @abstractmethod
     def counted(self, names: Sequence[str]) -> Table:

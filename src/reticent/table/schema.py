@@ -19,6 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from reticent.errors import InputError, Problem, listed
+from reticent.table import room
 
 Codes = NDArray[np.unsignedinteger[Any]]
 Counts = NDArray[np.int64]
@@ -89,7 +90,7 @@ class Table:
     rows: int
     notes: tuple[str, ...] = ()  # what was assumed in reading it
     counts: Counts | None = None  # counts[row]: how many records it stands for; None: one each
-    at: NDArray[np.int64] | None = None  # where its rows stood when they were counted
+    at: NDArray[np.int64] | None = None  # where its rows stood when counted; None: as they stand
     names: tuple[str, ...] = ()  # of all columns, where some are not at hand
     about: Mapping[str, int] = field(default_factory=dict)  # distinct values of those, roughly
 
@@ -120,7 +121,9 @@ class Table:
         """The table with only the rows marked true."""
         kept = {name: column.take(rows) for name, column in self.columns.items()}
         counts = None if self.counts is None else self.counts[rows]
-        at = None if self.at is None else self.at[rows]
+        at = self.at
+        if counts is not None:
+            at = np.flatnonzero(rows) if at is None else at[rows]
         return replace(self, columns=kept, rows=int(rows.sum()), counts=counts, at=at)
 
 
@@ -186,7 +189,7 @@ def recode(column: Column, mapping: Sequence[int] | NDArray[Any], values: pa.Arr
     if not used.all():
         to = (np.cumsum(used) - 1)[to]
         values = values.filter(pa.array(used))
-    codes = to.astype(smallest(max(len(values), 1)))[column.codes]
+    codes = room.look_up(to.astype(smallest(max(len(values), 1))), column.codes)
     return replace(column, codes=codes, values=values)
 
 

@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from reticent.table import room
 from reticent.table.collapse import Codes, distinct
 from reticent.table.files import ARROW
 from reticent.table.schema import Column, texts
@@ -108,7 +109,7 @@ def sheet(
         once = np.ones(len(codes[0]), dtype=np.int64)
         return Sheet(names, codes, values, once if counts is None else counts)
     ranked = [by_printed_cell(column) for column in columns]
-    keys = [column.codes if rank is None else rank[column.codes] for column, rank in ranked]
+    keys = [c.codes if rank is None else room.look_up(rank, c.codes) for c, rank in ranked]
     alike = [i for i, (_, rank) in enumerate(ranked) if rank is not None]
     keys += [ranked[i][0].codes for i in alike]  # only to tell apart what prints alike
     sizes = [len(column.values) for column, _ in ranked]
@@ -147,7 +148,8 @@ def by_printed_cell(column: Column) -> tuple[Column, Codes | None]:
         rank = np.array([ranks[cells[i]] for i in order], dtype=column.codes.dtype)
     to = np.empty(len(order), dtype=column.codes.dtype)
     to[order] = np.arange(len(order))
-    return Column(column.name, to[column.codes], column.values.take(pa.array(order))), rank
+    codes = room.look_up(to, column.codes)
+    return Column(column.name, codes, column.values.take(pa.array(order))), rank
 
 
 # --- printing ------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from reticent.errors import InputError, quoted
+from reticent.table import room
 from reticent.table.databases import (
     InDatabase,
     is_ibis_table,
@@ -31,6 +32,7 @@ _UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12,
           "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}  # fmt: skip
 _LEAST = 400 * 10**6  # bytes: less than the program and its libraries take themselves
 _OURSELVES = 250 * 10**6  # of them, before the first row is read
+_COUNTED = 200  # bytes that a counted row takes while it is searched
 _SHARE = 0.7  # of the memory that is free may be used without being told
 
 
@@ -132,9 +134,10 @@ def opened(
             name, data = without_password(data), table_at(data, means.table)
         if is_ibis_table(data):
             limit = means.for_engine
-            away = InDatabase(name, data, spill=spill, memory_limit=limit, progress=progress)
-            ends.callback(away.close)
-            yield away
+            source: Embedded = InDatabase(
+                name, data, spill=spill, memory_limit=limit, progress=progress
+            )
+            yield _with_room(source, means, spill, ends)
             return
         schema, rows, parquet, stream = _rows_of(data, reading or Reading(), notes)
         names = schema.names
@@ -146,8 +149,25 @@ def opened(
             parquet=parquet, stream=stream, memory_limit=means.for_engine, progress=progress,
         )  # fmt: skip
         source.notes = tuple(dict.fromkeys(notes))
-        ends.callback(source.close)
-        yield source
+        yield _with_room(source, means, spill, ends)
+
+
+def _with_room(source: Embedded, means: Means, spill: Path, ends: ExitStack) -> Embedded:
+    """See to it that the table of counts has room: in memory or, if it is too long, in files."""
+    ends.callback(source.close)
+    asked = means.options.get("counts", "auto")
+    if asked not in ("auto", "memory", "files"):
+        raise InputError(
+            f'counts cannot be in "{asked}"', where="--engine-option", do="say memory or files."
+        )
+    budget = means.memory_limit or int(_SHARE * free_memory())
+
+    def make_room(rows: int) -> None:
+        if asked == "files" or (asked == "auto" and rows * _COUNTED > budget - _OURSELVES):
+            ends.enter_context(room.mapped(spill, means.for_engine))
+
+    source.make_room = make_room
+    return source
 
 
 def _rows_of(

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 _PREFIX = "reticent-spill-"
 
@@ -21,3 +22,24 @@ def spill_folder() -> Iterator[Path]:
             shutil.rmtree(left, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-") as folder:
         yield Path(folder)
+
+
+def connect(spill: Path, memory_limit: int | None = None) -> Any:
+    """A database of this process alone, which fetches nothing and spills where it is told."""
+    import duckdb
+
+    limit = {"memory_limit": f"{memory_limit}B"} if memory_limit else {}
+    database = duckdb.connect(
+        config={
+            "temp_directory": str(spill),
+            "preserve_insertion_order": "false",
+            "autoinstall_known_extensions": "false",
+            "autoload_known_extensions": "false",
+            "threads": str(len(os.sched_getaffinity(0))),
+            **limit,
+        }
+    )
+    for setting in ("TimeZone = 'UTC'", "enable_progress_bar = true",
+                    "enable_progress_bar_print = false"):  # fmt: skip
+        database.execute(f"SET {setting}")
+    return database
