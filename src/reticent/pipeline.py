@@ -177,8 +177,9 @@ def release(
                 rows = parsed.table()
                 del parsed, coming  # four times the size of the codes taken from it
         if away:
-            source, kind = _opened(data, reading, means, clock, ends), "file"
-            rows = counted(source, policy, clock)
+            rows, kind, source = _at_hand(
+                data, reading, means, clock, ends, partial(counted, policy=policy)
+            )
         with clock.stage("encode"):
             from reticent.leaving import find_leaving_out
             from reticent.prepare import prepare
@@ -303,37 +304,46 @@ def means_of(
     return Means(engine, limit, dict(options or {}), table)
 
 
-def _opened(
-    data: Any, reading: Reading | None, means: Means, clock: Clock, ends: ExitStack
-) -> Source:
-    from reticent.table.sources import opened
+def _at_hand(
+    data: Any,
+    reading: Reading | None,
+    means: Means,
+    clock: Clock,
+    ends: ExitStack,
+    counting: Callable[[Source], Table],
+) -> tuple[Table, str, Source | None]:
+    """A table in memory: all of it, or what is to be counted of one that does not fit."""
+    from reticent.table.sources import elsewhere, opened
 
     with clock.stage("read"):
-        return ends.enter_context(opened(data, reading, means, clock.watch.rows))
+        if not elsewhere(data, means):
+            return *read(data, reading), None
+        source = ends.enter_context(opened(data, reading, means, clock.watch.rows))
+    with clock.stage("collapse"):
+        return counting(source), "file", source
 
 
-def counted(source: Source, policy: Policy, clock: Clock) -> Table:
+def counted(source: Source, policy: Policy) -> Table:
     """The rows of a table that stands elsewhere, equal ones counted once.
 
-    Columns that are released as they are come along if that does not take many rows more; a short
-    table comes as a whole, since all of it tells which cut is best.
+    Columns that are released as they are come along if rows still repeat with them; a short table
+    comes as a whole, since all of it tells which cut is best.
     """
     from reticent.evidence.judge import LONG
     from reticent.privacy.promises import columns_of
 
-    with clock.stage("collapse"):
-        roles = policy.roles(source.schema.names)
-        over, sensitive, of = columns_of(policy.promises)
-        needed = {*over, *sensitive, *of, *([roles.class_] if roles.class_ else [])}
-        names = [name for name in source.schema.names if name in needed]
-        every = [n for n in source.schema.names if n in needed or n in roles.kept]
-        if source.hardly_longer(every, names):
-            names = every
-        table = source.counted(names)
-        if len(names) < len(every) and table.records <= LONG:
-            table = source.counted(every)
-        unknown = [name for name in every if name not in table.columns]
-        return replace(table, about=source.about_distinct(unknown))
+    roles = policy.roles(source.schema.names)
+    over, sensitive, of = columns_of(policy.promises)
+    needed = {*over, *sensitive, *of, *([roles.class_] if roles.class_ else [])}
+    names = [name for name in source.schema.names if name in needed]
+    every = [n for n in source.schema.names if n in needed or n in roles.kept]
+    if source.hardly_longer(every, names):
+        names = every
+    table = source.counted(names)
+    if len(names) < len(every) and table.records <= LONG:
+        table = source.counted(every)
+    unknown = [name for name in every if name not in table.columns]
+    return replace(table, about=source.about_distinct(unknown))
 
 
 @contextmanager
@@ -667,15 +677,23 @@ def _arrow(rows: Rows) -> Any:
     return pa.concat_tables([sheet.arrow() for sheet in found]).combine_chunks()
 
 
-def verify(data: Any, policy: Policy | str | Path, *, reading: Reading | None = None) -> Proof:
+def verify(
+    data: Any,
+    policy: Policy | Mapping[str, Any] | str | Path,
+    *,
+    reading: Reading | None = None,
+    engine: Any = None,
+    memory_limit: int | str | None = None,
+    watch: Watch | None = None,
+) -> Proof:
     """Recount every promise on a table that anybody hands over, without the original.
 
-    `data` is a file, a release folder or a data frame.
+    `data` is a file, a release folder or a data frame. For `engine` see `release`.
     """
     from reticent import folder
     from reticent.prepare import nearly_unique, rules
     from reticent.privacy import verify as verifier
-    from reticent.table import files
+    from reticent.privacy.promises import columns_of
     from reticent.table.schema import trimmed
 
     policy = policy_of(policy)
@@ -683,20 +701,50 @@ def verify(data: Any, policy: Policy | str | Path, *, reading: Reading | None = 
     taxonomies = folder.taxonomies_for(policy, place)
     altered = list(folder.altered(place)) if place else []
     data = folder.published(place) if place else data
-    table, kind = read(data, reading)
-    if not table.rows:
-        raise InputError("the table has no rows", where=table.name)
-    policy.refuse_roleless(list(table.columns))
-    if place:  # a published file is whole; a data frame may be somebody's selection of columns
-        policy.refuse_lacking(list(table.columns), str(place))
-    if policy.trim:
-        table = replace(table, columns={n: trimmed(c) for n, c in table.columns.items()})
-    source = verifier.from_table(as_text(table))
-    proof = verifier.verify(source, rules(policy, taxonomies))
-    warnings = tuple(nearly_unique(table, policy.roles_in(list(table.columns))))
-    carried = [p for arrow in files.typed(data, kind) for p in verifier.baggage(arrow)]
+    means = means_of(engine, memory_limit)
+    with ExitStack() as ends:
+        counting = partial(_counted_columns, columns=set().union(*columns_of(policy.promises)))
+        clock = Clock(watch or Watch())
+        table, kind, source = _at_hand(data, reading, means, clock, ends, counting)
+        if not table.rows:
+            raise InputError("the table has no rows", where=table.name)
+        policy.refuse_roleless(table.known)
+        if place:  # a published file is whole; a frame may be somebody's selection of columns
+            policy.refuse_lacking(table.known, str(place))
+        if policy.trim:
+            table = replace(table, columns={n: trimmed(c) for n, c in table.columns.items()})
+        elsewhere = [name for name in table.known if name not in table.columns]
+        cells = verifier.from_table(as_text(table), counts=table.counts, unread=elsewhere)
+        proof = verifier.verify(cells, rules(policy, taxonomies), memory_limit=means.for_engine)
+        warnings = tuple(nearly_unique(table, policy.roles_in(table.known)))
+        carried = [
+            problem
+            for arrow in _carriers(data, kind, whole=source is None)
+            for problem in verifier.baggage(arrow)
+        ]
     leftovers = (*proof.leftovers, *carried, *altered)
     return replace(proof, leftovers=leftovers, warnings=warnings)
+
+
+def _counted_columns(source: Source, columns: set[str]) -> Table:
+    """Some columns of a table that stands elsewhere, and how many values others have."""
+    names = source.schema.names
+    table = source.counted([name for name in names if name in columns])
+    others = [name for name in names if name not in columns]
+    return replace(table, about=source.about_distinct(others))
+
+
+def _carriers(data: Any, kind: str, *, whole: bool) -> Iterator[Any]:
+    """What may carry more than its cells; of files too long to read, their schemas."""
+    from reticent.table import files
+
+    if whole:
+        yield from files.typed(data, kind)
+        return
+    for path in inputs(data):
+        suffix = files.suffix_of(path)
+        if suffix and suffix not in files.CSV:
+            yield files.schema_of(path, suffix).empty_table()
 
 
 @dataclass(frozen=True, slots=True)
@@ -713,14 +761,28 @@ class Risk:
         return report.risk_summary(self)
 
 
-def risk(data: Any, policy: Policy | str | Path, *, reading: Reading | None = None) -> Risk:
-    """Measure every promise on an unmasked table."""
+def risk(
+    data: Any,
+    policy: Policy | Mapping[str, Any] | str | Path,
+    *,
+    reading: Reading | None = None,
+    engine: Any = None,
+    engine_options: Mapping[str, str] | None = None,
+    memory_limit: int | str | None = None,
+    table: str | None = None,
+    watch: Watch | None = None,
+) -> Risk:
+    """Measure every promise on an unmasked table; for `engine` and the like see `release`."""
     from reticent.prepare import prepare
 
     policy = policy_of(policy)
-    table, _ = read(data, reading)
-    prepared = prepare(table, policy, reading)
-    return Risk(prepared, exposures(prepared, worst=20))
+    means = means_of(engine, memory_limit, engine_options, table)
+    clock = Clock(watch or Watch())
+    with ExitStack() as ends:
+        counting = partial(counted, policy=policy)
+        rows, _, _ = _at_hand(data, reading, means, clock, ends, counting)
+        prepared = prepare(rows, policy, reading)
+        return Risk(prepared, exposures(prepared, worst=20))
 
 
 def apply(

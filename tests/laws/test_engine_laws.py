@@ -15,6 +15,8 @@ import reticent
 from naive.cases import random_case
 from naive.product import policy_of, table_of
 from reticent import InputError, Policy, Release, Unsatisfiable
+from reticent.report import verify_summary
+from reticent.sample import make
 from reticent.table import engines, room, sheets
 from reticent.table.files import ARROW
 
@@ -96,3 +98,29 @@ def test_random_tables(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     )  # fmt: skip
     per_file = rng.choice([None, None, 7, 40])
     same(write(table, tmp_path / f"data{suffix}"), policy, tmp_path, per_file)
+
+
+def test_verify_and_risk_say_the_same(tmp_path: Path) -> None:
+    table = make("clinic", rows=2_000, seed=2)
+    policy = {
+        "drop": ["PatientId"],
+        "keep": "*",
+        "anonymity": [{"over": ["Birthdate", "Sex"], "k": 3}],
+        "confidence": [{"over": ["Sex"], "sensitive": {"Diagnosis": "*"}, "at_most": "9/10"}],
+        "attributes": {"Birthdate": {"mask": "discretize"}},
+    }
+    for suffix in (".parquet", ".csv"):
+        data = write(table, tmp_path / f"data{suffix}")
+        risks = [reticent.risk(data, policy, engine=e).summary() for e in ("memory", "duckdb")]
+        assert risks[0] == risks[1]
+        out = tmp_path / f"out{suffix}"
+        reticent.release(data, policy, output=out)
+        said = [
+            verify_summary(reticent.verify(file, Policy.from_data(policy), engine=engine))
+            for file, engine in ((out, "memory"), (out, "duckdb"))
+        ]
+        assert said[0] == said[1]
+        bare = Policy.from_data({**policy, "attributes": {"Birthdate": {"mask": "suppress"}}})
+        proofs = [reticent.verify(data, bare, engine=e) for e in ("memory", "duckdb")]
+        assert proofs[0] == proofs[1]
+        assert not proofs[0].holds  # patients can be told, and nothing is masked

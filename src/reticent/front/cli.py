@@ -367,12 +367,17 @@ def verify(
     skip_uncheckable: Annotated[
         bool, typer.Option("--skip-uncheckable", help="Accept what this file alone cannot show.")
     ] = False,
+    engine: EngineName = None,
+    memory_limit: MemoryLimit = None,
 ) -> None:
     """Recount every promise on a released table, without the original."""
     from reticent import pipeline, report
     from reticent.front import render
 
-    found = pipeline.verify(data, policy, reading=reading)
+    with _watching(say, stoppable=False) as watch:
+        found = pipeline.verify(
+            data, policy, reading=reading, engine=engine, memory_limit=memory_limit, watch=watch
+        )
     say.note(*(f"Warning: {w}" for w in found.warnings))
     say.result(render.proof(found), report.verify_summary(found))
     if not found.holds:
@@ -382,12 +387,25 @@ def verify(
 
 
 @command(app, "risk")
-def risk(say: Say, reading: Any, data: Data, policy: PolicyPath) -> None:
+def risk(
+    say: Say,
+    reading: Any,
+    data: Data,
+    policy: PolicyPath,
+    engine: EngineName = None,
+    engine_option: EngineOption = None,
+    memory_limit: MemoryLimit = None,
+    table: TableName = None,
+) -> None:
     """Show what an attacker could do with a table as it is."""
     from reticent import pipeline
     from reticent.front import render
 
-    found = pipeline.risk(data, policy, reading=reading)
+    with _watching(say, stoppable=False) as watch:
+        found = pipeline.risk(
+            data, policy, reading=reading, engine=engine, engine_options=_options(engine_option),
+            memory_limit=memory_limit, table=table, watch=watch,
+        )  # fmt: skip
     say.note(*found.prepared.table.notes, *(f"Warning: {w}" for w in found.prepared.warnings))
     say.result(render.risk(found), found.summary())
 

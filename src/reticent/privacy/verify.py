@@ -95,6 +95,7 @@ class Source:
     tables: Mapping[str, Any]  # the Arrow tables, or streams of rows, that `sql` names
     hidden: tuple[str, ...] = ()  # the last of `names`: counted, but not published
     counts: str | None = None  # the column that tells how many records a row stands for
+    unread: tuple[str, ...] = ()  # columns that are there, and of no interest but for that
 
 
 def verify(source: Source, rules: Rules, *, memory_limit: int | None = None) -> Proof:
@@ -283,7 +284,7 @@ def _is_present(column: str, rules: Rules) -> str:
 
 def _refuse_lacking(rules: Rules, source: Source) -> None:
     """What the policy publishes must be there; what is only counted may have been dropped."""
-    lacking = sorted(rules.expected - set(source.names))
+    lacking = sorted(rules.expected - {*source.names, *source.unread})
     if lacking:
         raise InputError(
             f"the table lacks {quoted(lacking)}",
@@ -364,7 +365,7 @@ def _point(end: Any) -> Any:
 
 
 def _still_there(rules: Rules, source: Source) -> Iterable[Problem]:
-    for name in source.names:
+    for name in (*source.names, *source.unread):
         if name in rules.dropped and name not in source.hidden:
             yield Problem(
                 f'column "{name}" is published although the policy drops it',
@@ -443,10 +444,12 @@ def _with_hidden(source: Source, hidden: Any) -> Source:
     )  # fmt: skip
 
 
-def from_table(table: Any, *, hidden: Any = None, counts: Any = None) -> Source:
+def from_table(
+    table: Any, *, hidden: Any = None, counts: Any = None, unread: Sequence[str] = ()
+) -> Source:
     """Published cells in an Arrow table of text, `hidden` columns beside them.
 
-    `counts`: how many records each row stands for, if not one.
+    `counts`: how many records each row stands for, if not one; `unread`: further columns.
     """
     if isinstance(hidden, Path):
         return _with_hidden(from_table(table, counts=counts), hidden)
@@ -460,7 +463,7 @@ def from_table(table: Any, *, hidden: Any = None, counts: Any = None) -> Source:
     whole = type(table).from_arrays(columns, names=keys)
     more = tuple(hidden.column_names) if hidden is not None else ()
     told = None if counts is None else "records"
-    return Source("cells", (*names, *more), {"cells": whole}, more, told)
+    return Source("cells", (*names, *more), {"cells": whole}, more, told, tuple(unread))
 
 
 def baggage(table: Any) -> list[Problem]:
