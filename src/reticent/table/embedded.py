@@ -142,13 +142,12 @@ class Embedded(Source):
                 pa.schema(fields), self._streamed(names, numbered=numbered)
             )
             self.database.register("source", rows)
-        try:
-            yield small_table("source", pa.schema(fields))
-        finally:
-            if self.stream is None:
-                self.database.execute("DROP VIEW source")
-            else:
-                self.database.unregister("source")
+        yield small_table("source", pa.schema(fields))
+        # After a failure the database is of no more use, and is about to be closed.
+        if self.stream is None:
+            self.database.execute("DROP VIEW source")
+        else:
+            self.database.unregister("source")
 
     def _parquet_sql(self, names: Sequence[str], *, numbered: bool) -> str:
         cells = ", ".join(f"{_name(name)} AS {self.key(name)}" for name in names)

@@ -1,0 +1,248 @@
+"""What somebody at a terminal sees of tables that do not fit in memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from reticent.table import embedded, sources
+from terminal import run
+
+SECRET = "Geheimrat"  # a value that no message may show
+POLICY = """\
+class = "Käuft"
+keep = ["Bemerkung"]
+[attributes.Alter]
+mask = "discretize"
+range = [0, 120]
+[[anonymity]]
+over = ["Alter", "Beruf", "Ort am Fluß"]
+k = 5
+"""
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("policy.toml").write_text(POLICY, encoding="utf-8")
+    rng = np.random.default_rng(3)
+    lines = ["Alter;Beruf;Ort am Fluß;Bemerkung;Käuft"]
+    for i in range(400):
+        job = rng.choice(["Köchin", "Schmied", "Bäcker", SECRET], p=[0.5, 0.3, 0.19, 0.01])
+        place = rng.choice(["Köln", "Ulm"])
+        note = f'"sagt ""{i % 7}""; sonst nichts"' if i % 3 else ""
+        buys = "ja" if rng.random() < (0.8 if job == "Köchin" else 0.2) else "nein"
+        lines.append(f"{rng.integers(18, 90)};{job};{place};{note};{buys}")
+    Path("daten.csv").write_text("\n".join(lines) + "\n", encoding="latin-1")
+
+
+def release(*words: object, code: int = 0) -> Any:
+    return run("release", "daten.csv", "-p", "policy.toml", *words, code=code)
+
+
+def test_a_german_file_whatever_counts_it() -> None:
+    release("-o", "a.csv", "--engine", "memory", "--trace", "a.jsonl")
+    said = release("-o", "b.csv", "--engine", "duckdb", "--trace", "b.jsonl")
+    assert Path("a.csv").read_bytes() == Path("b.csv").read_bytes()
+    assert Path("a.jsonl").read_bytes() == Path("b.jsonl").read_bytes()
+    assert "was read as Latin-1" in said.stderr
+
+
+def test_the_choice_goes_by_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = json.loads(release("-o", "a.csv", "--json").stdout)
+    assert "collapse" not in told["seconds"]
+    monkeypatch.setattr(sources, "free_memory", lambda: 10_000)
+    told = json.loads(release("-o", "b.csv", "--json").stdout)
+    assert "collapse" in told["seconds"]
+    assert Path("a.csv").read_bytes() == Path("b.csv").read_bytes()
+
+
+def test_a_memory_limit_is_a_size() -> None:
+    release("-o", "a.csv", "--memory-limit", "1.5 GB")
+    for wrong, words in (("much", "no size"), ("3 XB", "no size"), ("10MB", "at least 400MB")):
+        said = release("-o", "b.csv", "--memory-limit", wrong, code=2)
+        assert words in said.stderr
+    assert not Path("b.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--engine", "dukdb"), 'there is no engine "dukdb"'),
+        (("--engine-option", "counts"), "a setting is KEY=VALUE"),
+        (
+            ("--engine", "duckdb", "--engine-option", "counts=heaven"),
+            'counts cannot be in "heaven"',
+        ),
+    ],
+)
+def test_wrong_words(words: tuple[str, ...], said: str) -> None:
+    assert said in release("-o", "a.csv", *words, code=2).stderr
+    assert not Path("a.csv").exists()
+
+
+def test_folders_of_parts() -> None:
+    release("-o", "parts.csv", "--rows-per-file", 150)
+    release("-o", "whole.csv")
+    parts = sorted(Path("parts.csv").iterdir())
+    assert [part.name for part in parts] == [f"part-{i:05d}.csv" for i in range(3)]
+    lines = [part.read_text(encoding="utf-8").splitlines() for part in parts]
+    assert [len(part) - 1 for part in lines] == [150, 150, 100]
+    together = [lines[0][0], *(line for part in lines for line in part[1:])]
+    assert together == Path("whole.csv").read_text(encoding="utf-8").splitlines()
+    run("verify", "parts.csv", "-p", "policy.toml")
+    # Replaced as a whole, and only if nothing else stands there.
+    assert "exists already" in release("-o", "parts.csv", "--rows-per-file", 90, code=2).stderr
+    release("-o", "parts.csv", "--rows-per-file", 200, "--force")
+    assert len(list(Path("parts.csv").iterdir())) == 2
+    Path("parts.csv/mine.txt").write_text("mine")
+    said = release("-o", "parts.csv", "--rows-per-file", 200, "--force", code=2)
+    assert "holds other things" in said.stderr
+
+
+def test_a_release_folder_of_parts_is_checked_file_by_file() -> None:
+    release("-o", "out", "--rows-per-file", 150)
+    manifest = json.loads(Path("out/public/manifest.json").read_text(encoding="utf-8"))
+    assert [name for name in manifest["files"] if name.startswith("data.csv/")] == [
+        f"data.csv/part-{i:05d}.csv" for i in range(3)
+    ]
+    run("verify", "out", "-p", "policy.toml")
+    part = Path("out/public/data.csv/part-00001.csv")
+    part.write_text(part.read_text(encoding="utf-8").replace("nein", "Nein"), encoding="utf-8")
+    assert "is not the file" in run("verify", "out", "-p", "policy.toml", code=1).output
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (f"44;{SECRET};Ulm;", "line 402"),
+        (f'44;{SECRET};Ulm;"offen;ja', "does not close"),
+        (f"44;{SECRET};Ulm;x;ja\n500;{SECRET};Ulm;x;ja", "lie outside 0 to 120"),
+    ],
+)
+def test_broken_rows_are_told_without_their_cells(line: str, said: str) -> None:
+    with open("daten.csv", "a", encoding="latin-1") as file:
+        file.write(line + "\n")
+    found = release("-o", "a.csv", "--engine", "duckdb", code=2)
+    assert said in found.stderr
+    assert SECRET not in found.output
+    assert not Path("a.csv").exists()
+    assert not list(Path(tempfile.gettempdir()).glob(f"reticent-spill-{os.getpid()}-*"))
+
+
+def test_a_file_that_is_cut_off() -> None:
+    pq.write_table(pa.table({"A": ["x", "y"] * 50}), "a.parquet")
+    Path("a.parquet").write_bytes(Path("a.parquet").read_bytes()[:-20])
+    Path("p.toml").write_text('[[anonymity]]\nover = ["A"]\nk = 2\n')
+    words = ("release", "a.parquet", "-p", "p.toml", "-o", "b.parquet", "--engine", "duckdb")
+    assert "not a readable" in run(*words, code=2).stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (duckdb.IOException(f"No space left on device, {SECRET}"), "no room left"),
+        (duckdb.OutOfMemoryException(SECRET), "memory limit is too small"),
+        (duckdb.IOException(SECRET), "cannot be read"),
+    ],
+)
+def test_what_the_database_says_is_not_passed_on(
+    error: Exception, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(reader: Any) -> Any:
+        raise error
+
+    monkeypatch.setattr(embedded, "_next_batch", failing)
+    found = release("-o", "a.csv", "--engine", "duckdb", code=2)
+    assert said in found.stderr
+    assert SECRET not in found.output
+    assert not Path("a.csv").exists()
+
+
+def test_types_that_no_engine_carries() -> None:
+    spans = pa.array([1, 2, 3], pa.duration("s"))
+    pq.write_table(pa.table({"A": ["x", "x", "x"], "B": spans}), "a.parquet")
+    Path("p.toml").write_text('keep = ["B"]\n[[anonymity]]\nover = ["A"]\nk = 2\n')
+    words = ("release", "a.parquet", "-p", "p.toml", "-o", "b.parquet", "--engine", "duckdb")
+    assert 'columns "B" hold values of a kind' in run(*words, code=2).stderr
+
+
+# --- other processes ---------------------------------------------------------------------------
+
+
+@pytest.fixture
+def long_table() -> Path:
+    """Six million rows: they take seconds to count."""
+    duckdb.execute(
+        "COPY (SELECT range % 9973 AS A, hash(range) % 100003 AS B, hash(range + 1) % 1009 AS C "
+        "FROM range(6000000)) TO 'long.parquet'"
+    )
+    Path("long.toml").write_text('[[anonymity]]\nover = ["A", "B", "C"]\nk = 2\n')
+    return Path("long.parquet")
+
+
+def start(*words: object, spill: Path) -> subprocess.Popen[str]:
+    command = [str(Path(sys.executable).with_name("reticent")), *map(str, words)]
+    return subprocess.Popen(
+        command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env={**os.environ, "TMPDIR": str(spill)}, start_new_session=True,
+    )  # fmt: skip
+
+
+def waited(spill: Path, seconds: float = 60) -> None:
+    """Until the engine has begun."""
+    end = time.monotonic() + seconds
+    while not list(spill.glob("reticent-spill-*")):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    time.sleep(0.7)
+
+
+@pytest.mark.net
+def test_ctrl_c_while_rows_are_counted(long_table: Path, tmp_path: Path) -> None:
+    spill = tmp_path / "spill"
+    spill.mkdir()
+    words = ("release", long_table, "-p", "long.toml", "-o", "out.parquet", "--engine", "duckdb")
+    process = start(*words, spill=spill)
+    waited(spill)
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert "nothing was written" in said
+    assert not list(spill.iterdir())
+    assert not list(tmp_path.glob("*out.parquet*"))
+
+
+@pytest.mark.net
+def test_the_next_run_clears_what_a_killed_one_left(long_table: Path, tmp_path: Path) -> None:
+    spill = tmp_path / "spill"
+    spill.mkdir()
+    words = ("release", long_table, "-p", "long.toml", "-o", "out.parquet", "--engine", "duckdb")
+    process = start(*words, spill=spill)
+    waited(spill)
+    left = next(iter(spill.iterdir()))
+    assert left.stat().st_mode & 0o077 == 0  # its owner's alone
+    process.kill()
+    process.communicate()
+    assert list(spill.iterdir())
+    next_one = start(
+        "release", "daten.csv", "-p", "policy.toml", "-o", "b.csv", "--engine", "duckdb",
+        spill=spill,
+    )  # fmt: skip
+    _, said = next_one.communicate(timeout=120)
+    assert next_one.returncode == 0, said
+    assert not list(spill.iterdir())
+    assert Path("b.csv").exists()
