@@ -20,10 +20,11 @@ from reticent.table.databases import (
     table_at,
     without_password,
 )
-from reticent.table.delimited import Reading, about_rows, look, stream_csv
+from reticent.table.delimited import Dialect, Reading, about_rows, look, stream_csv
 from reticent.table.embedded import Embedded, Stream
 from reticent.table.engines import Progress, Source
 from reticent.table.files import CSV, paths_of, suffix_of
+from reticent.table.sessions import is_spark, session_for
 from reticent.table.spill import spill_folder
 
 ENGINES = ("memory", "duckdb", "spark")
@@ -74,12 +75,12 @@ def elsewhere(data: Any, means: Means) -> bool:
     """Whether the rows of a table are to be counted where they stand, and not in memory."""
     if is_url(data) or is_ibis_table(data):
         return True
-    if means.engine is not None and means.engine not in ENGINES:
+    if not isinstance(means.engine, str | None):
         return True
     if means.engine is not None:
         return bool(means.engine != "memory")
     if not isinstance(data, str | Path):
-        return False
+        return is_spark(data, "DataFrame")
     return needed(data) > (means.memory_limit or int(_SHARE * free_memory()))
 
 
@@ -136,18 +137,50 @@ def opened(
             ends.callback(away.close)
             yield away
             return
+        if is_spark(data, "DataFrame") or means.engine not in (None, *ENGINES[:2]):
+            memory = means.for_engine or free_memory() // 2
+            session = ends.enter_context(session_for(data, means.engine, means.options, memory))
+            far = _on_spark(data, reading or Reading(), session, notes, progress)
+            _refuse_twice(far.schema, name)
+            far.notes = tuple(dict.fromkeys(notes))
+            yield far
+            return
         schema, rows, parquet, stream = _rows_of(data, reading or Reading(), notes)
-        names = schema.names
-        if len(set(names)) < len(names):
-            twice = sorted({name for name in names if names.count(name) > 1})
-            raise InputError(f"column names repeat: {quoted(twice)}", where=name)
+        _refuse_twice(schema, name)
         source = Embedded(
             name, schema, rows, spill=spill,
             parquet=parquet, stream=stream, memory_limit=means.for_engine, progress=progress,
         )  # fmt: skip
-        source.notes = tuple(dict.fromkeys(notes))
         ends.callback(source.close)
+        source.notes = tuple(dict.fromkeys(notes))
         yield source
+
+
+def _refuse_twice(schema: pa.Schema, where: str) -> None:
+    names = schema.names
+    if len(set(names)) < len(names):
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise InputError(f"column names repeat: {quoted(twice)}", where=where)
+
+
+def _on_spark(
+    data: Any, reading: Reading, session: Any, notes: list[str], progress: Progress
+) -> Source:
+    from reticent.table import spark
+
+    if is_spark(data, "DataFrame"):
+        return spark.of_frame(session, data, progress=progress)
+    if not isinstance(data, str | Path):
+        schema, rows, _, stream = _frame(data)
+        return spark.of_arrow(session, schema, rows, stream, progress=progress)
+    paths, name = paths_of(data), str(data)
+    if (suffix := suffix_of(paths[0])) in CSV:
+        dialects = _dialects(paths, reading, notes)
+        return spark.of_csv(session, paths, dialects, name, progress=progress)
+    schema, rows, _, _ = _rows_of(data, reading, notes)
+    if suffix != ".parquet":
+        raise InputError(f"Spark reads no {suffix} files", where=name, do="give Parquet or CSV.")
+    return spark.of_parquet(session, paths, schema, rows, name, progress=progress)
 
 
 def _rows_of(
@@ -167,13 +200,18 @@ def _rows_of(
     return _typed(paths, str(data), parquet=suffix == ".parquet")
 
 
+def _dialects(paths: list[Path], reading: Reading, notes: list[str]) -> list[Dialect]:
+    dialects = [look(path, reading, notes) for path in paths]
+    for path, dialect in zip(paths, dialects, strict=True):
+        _same_columns(path, dialect.header, dialects[0].header)
+    return dialects
+
+
 def _csv(
     paths: list[Path], reading: Reading, notes: list[str]
 ) -> tuple[pa.Schema, int, list[Path], Stream]:
-    dialects = [look(path, reading, notes) for path in paths]
+    dialects = _dialects(paths, reading, notes)
     header = dialects[0].header
-    for path, dialect in zip(paths, dialects, strict=True):
-        _same_columns(path, dialect.header, header)
     schema = pa.schema([(name, pa.string()) for name in header])
     rows = sum(map(about_rows, paths))
 
