@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from pathlib import Path
 from typing import Any
@@ -85,7 +86,7 @@ def test_random_tables(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     case = random_case(rng)
     table = table_of(case.rows, case.attrs)
     keep = pa.array([rng.choice(["", "x", " ä ", 'a"b', "c,d", None]) for _ in case.rows])
-    amount = pa.array([rng.choice([None, 1.5, 2.0, 10.0, -3.25, 1e20]) for _ in case.rows])
+    amount = pa.array([rng.choice([None, 1.5, math.nan, 10.0, -3.25, 1e20]) for _ in case.rows])
     table = table.append_column("Kept text", keep).append_column("Amount", amount)
     suffix = rng.choice([".csv", ".parquet", ".arrow"])
     policy = policy_of(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import itertools
 import mmap
 import zlib
 from collections.abc import Iterator, Sequence
@@ -228,26 +229,35 @@ def _source(path: Path) -> Any:
 
 
 def _options(path: Path, dialect: Dialect, block: int, cell: pa.DataType) -> dict[str, Any]:
-    """How Arrow is to read a file: nothing is guessed, and cells are texts."""
     import pyarrow.csv as pcsv
 
+    how = _how(path, dialect, block, cell)
     return {
-        "read_options": pcsv.ReadOptions(
-            block_size=block,
-            encoding=dialect.encoding,
-            column_names=list(dialect.header),
-            skip_rows=dialect.lines,
-        ),
-        "parse_options": pcsv.ParseOptions(
-            delimiter=dialect.delimiter,
-            quote_char=dialect.quote,
-            newlines_in_values=_holds_quotes(path, dialect),
-        ),
-        "convert_options": pcsv.ConvertOptions(
-            column_types=dict.fromkeys(dialect.header, cell),
-            strings_can_be_null=False,
-            quoted_strings_can_be_null=False,
-        ),
+        "read_options": pcsv.ReadOptions(**how["read"]),
+        "parse_options": pcsv.ParseOptions(**how["parse"]),
+        "convert_options": pcsv.ConvertOptions(**how["convert"]),
+    }
+
+
+def _how(path: Path, dialect: Dialect, block: int, cell: pa.DataType) -> dict[str, dict[str, Any]]:
+    """How Arrow is to read a file: nothing is guessed, and cells are texts."""
+    return {
+        "read": {
+            "block_size": block,
+            "encoding": dialect.encoding,
+            "column_names": list(dialect.header),
+            "skip_rows": dialect.lines,
+        },
+        "parse": {
+            "delimiter": dialect.delimiter,
+            "quote_char": dialect.quote,
+            "newlines_in_values": _holds_quotes(path, dialect),
+        },
+        "convert": {
+            "column_types": dict.fromkeys(dialect.header, cell),
+            "strings_can_be_null": False,
+            "quoted_strings_can_be_null": False,
+        },
     }
 
 
@@ -327,6 +337,40 @@ def stream_csv(path: Path, dialect: Dialect, names: Sequence[str]) -> Iterator[p
             _refuse(path, dialect, reason)
         except _NotUtf8:
             raise _undecodable(path, dialect.encoding) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some whole lines of a file, and how Arrow is to read them."""
+
+    path: Path
+    start: int
+    size: int | None  # bytes; None: the whole file
+    how: dict[str, dict[str, Any]]  # plain, as Arrow's own options do not survive being sent
+
+
+def pieces_of(path: Path, dialect: Dialect, size: int = _WINDOW) -> list[Piece]:
+    """A file cut at ends of lines into pieces of about `size` bytes, for workers to share.
+
+    Where a quote stands, a line may end inside a cell, and where characters have two bytes, inside
+    one of them; such a file stays whole.
+    """
+    if not dialect.has_rows:
+        return []
+    first = _how(path, dialect, _STREAM_BLOCK, pa.string())
+    plain = codecs.lookup(dialect.encoding).name in ("utf-8", "iso8859-1", "ascii", "cp1252")
+    if not plain or _holds_quotes(path, dialect):
+        return [Piece(path, 0, None, first)]
+    later = first | {"read": first["read"] | {"skip_rows": 0}}
+    with _bytes(path) as view:
+        ends = [0]
+        while ends[-1] < len(view):
+            cut = view.find(b"\n", ends[-1] + size) + 1
+            ends.append(cut or len(view))
+    return [
+        Piece(path, start, end - start, later if start else first)
+        for start, end in itertools.pairwise(ends)
+    ]
 
 
 def _holds_quotes(path: Path, dialect: Dialect) -> bool:

@@ -49,6 +49,11 @@ def key(position: int) -> str:
     return f"c{position}"
 
 
+def order_key(key: str) -> str:
+    """What a column is sorted by, where an engine's own text of a cell is not what is printed."""
+    return f"{key}_order"
+
+
 def collapse(source: ir.Table, keys: Sequence[str]) -> ir.Table:
     """Equal rows counted once."""
     return source.group_by(list(keys)).agg(**{COUNT: source.count()})
@@ -138,13 +143,13 @@ class Recoding:
             return [source[ROW]]
         runs = self._runs(self.order)
         keys = [
-            _printed(_cell(run, source), run.kind) if isinstance(run, Untouched)
-            else _cell(run, source)
+            _printed(run, source) if isinstance(run, Untouched) else _cell(run, source)
             for run in runs
-        ]  # fmt: skip
-        # What prints alike is told apart in the end: a missing text stands behind an empty one.
+        ]
+        # What prints alike is told apart in the end: a missing text stands behind an empty one,
+        # and what is not a number behind a missing one.
         keys += [source[name] for name in alike]
-        return keys + [source[run.key].isnull() for run in runs if isinstance(run, Untouched)]
+        return keys + [_is_last(run, source) for run in runs if isinstance(run, Untouched)]
 
     def _runs(self, names: Sequence[str]) -> list[Run]:
         """Columns side by side whose places fit into one number, and those without places.
@@ -211,13 +216,23 @@ def _trimmed(cell: Any) -> Any:
     return cell.re_replace(f"^[{_BLANKS}]+|[{_BLANKS}]+$", "")
 
 
-def _printed(cell: Any, kind: pa.DataType) -> Any:
+def _printed(run: Untouched, source: ir.Table) -> Any:
     """A cell as its text, as far as sorting needs it."""
-    if pa.types.is_floating(kind):  # 39.0 prints as 39
+    import ibis
+
+    if order_key(run.key) in source.columns:
+        return source[order_key(run.key)]
+    cell = _cell(run, source)
+    if pa.types.is_floating(run.kind):  # 39.0 prints as 39, what is no number as nothing
         whole = (cell % 1 == 0) & (cell.abs() < 1e15)
         text = whole.ifelse(cell.try_cast("int64").cast("string"), cell.cast("string"))
-        return text.fill_null("")
+        return cell.isnan().ifelse(ibis.literal(""), text).fill_null("")
     return cell.cast("string").fill_null("")
+
+
+def _is_last(run: Untouched, source: ir.Table) -> Any:
+    cell = source[run.key]
+    return cell.isnan().fill_null(False) if pa.types.is_floating(run.kind) else cell.isnull()
 
 
 def small_table(name: str, schema: pa.Schema) -> ir.Table:
@@ -347,6 +362,10 @@ class Source(ABC):
         Where rows of the part hardly repeat, nobody can tell how many all of them have.
         """
         return len(names) == len(fewer) or self.sampled(names, _SAMPLE) <= _SAMPLE // 4
+
+    @abstractmethod
+    def close(self) -> None:
+        """Forget everything."""
 
     def key(self, name: str) -> str:
         """What a column is called inside."""

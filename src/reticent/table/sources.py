@@ -21,10 +21,11 @@ from reticent.table.databases import (
     table_at,
     without_password,
 )
-from reticent.table.delimited import Reading, about_rows, look, stream_csv
+from reticent.table.delimited import Dialect, Reading, about_rows, look, stream_csv
 from reticent.table.embedded import Embedded, Stream
 from reticent.table.engines import Progress, Source
 from reticent.table.files import CSV, paths_of, suffix_of
+from reticent.table.sessions import is_spark, session_for
 from reticent.table.spill import spill_folder
 
 ENGINES = ("memory", "duckdb", "spark")
@@ -32,6 +33,7 @@ _UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12,
           "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}  # fmt: skip
 _LEAST = 400 * 10**6  # bytes: less than the program and its libraries take themselves
 _OURSELVES = 250 * 10**6  # of them, before the first row is read
+_COUNTS = "counts"  # an option of every engine: where the table of counts is
 _COUNTED = 200  # bytes that a counted row takes while it is searched
 _SHARE = 0.7  # of the memory that is free may be used without being told
 
@@ -76,12 +78,12 @@ def elsewhere(data: Any, means: Means) -> bool:
     """Whether the rows of a table are to be counted where they stand, and not in memory."""
     if is_url(data) or is_ibis_table(data):
         return True
-    if means.engine is not None and means.engine not in ENGINES:
+    if not isinstance(means.engine, str | None):
         return True
     if means.engine is not None:
         return bool(means.engine != "memory")
     if not isinstance(data, str | Path):
-        return False
+        return is_spark(data, "DataFrame")
     return needed(data) > (means.memory_limit or int(_SHARE * free_memory()))
 
 
@@ -134,16 +136,20 @@ def opened(
             name, data = without_password(data), table_at(data, means.table)
         if is_ibis_table(data):
             limit = means.for_engine
-            source: Embedded = InDatabase(
-                name, data, spill=spill, memory_limit=limit, progress=progress
-            )
-            yield _with_room(source, means, spill, ends)
+            there = InDatabase(name, data, spill=spill, memory_limit=limit, progress=progress)
+            yield _with_room(there, means, spill, ends)
+            return
+        if is_spark(data, "DataFrame") or means.engine not in (None, *ENGINES[:2]):
+            memory = means.for_engine or free_memory() // 2
+            options = {name: told for name, told in means.options.items() if name != _COUNTS}
+            session = ends.enter_context(session_for(data, means.engine, options, memory))
+            far = _on_spark(data, reading or Reading(), session, notes, progress)
+            _refuse_twice(far.schema, name)
+            far.notes = tuple(dict.fromkeys(notes))
+            yield _with_room(far, means, spill, ends)
             return
         schema, rows, parquet, stream = _rows_of(data, reading or Reading(), notes)
-        names = schema.names
-        if len(set(names)) < len(names):
-            twice = sorted({name for name in names if names.count(name) > 1})
-            raise InputError(f"column names repeat: {quoted(twice)}", where=name)
+        _refuse_twice(schema, name)
         source = Embedded(
             name, schema, rows, spill=spill,
             parquet=parquet, stream=stream, memory_limit=means.for_engine, progress=progress,
@@ -152,10 +158,10 @@ def opened(
         yield _with_room(source, means, spill, ends)
 
 
-def _with_room(source: Embedded, means: Means, spill: Path, ends: ExitStack) -> Embedded:
+def _with_room(source: Source, means: Means, spill: Path, ends: ExitStack) -> Source:
     """See to it that the table of counts has room: in memory or, if it is too long, in files."""
     ends.callback(source.close)
-    asked = means.options.get("counts", "auto")
+    asked = means.options.get(_COUNTS, "auto")
     if asked not in ("auto", "memory", "files"):
         raise InputError(
             f'counts cannot be in "{asked}"', where="--engine-option", do="say memory or files."
@@ -168,6 +174,33 @@ def _with_room(source: Embedded, means: Means, spill: Path, ends: ExitStack) -> 
 
     source.make_room = make_room
     return source
+
+
+def _refuse_twice(schema: pa.Schema, where: str) -> None:
+    names = schema.names
+    if len(set(names)) < len(names):
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise InputError(f"column names repeat: {quoted(twice)}", where=where)
+
+
+def _on_spark(
+    data: Any, reading: Reading, session: Any, notes: list[str], progress: Progress
+) -> Source:
+    from reticent.table import spark
+
+    if is_spark(data, "DataFrame"):
+        return spark.of_frame(session, data, progress=progress)
+    if not isinstance(data, str | Path):
+        schema, rows, _, stream = _frame(data)
+        return spark.of_arrow(session, schema, rows, stream, progress=progress)
+    paths, name = paths_of(data), str(data)
+    if (suffix := suffix_of(paths[0])) in CSV:
+        dialects = _dialects(paths, reading, notes)
+        return spark.of_csv(session, paths, dialects, name, progress=progress)
+    schema, rows, _, _ = _rows_of(data, reading, notes)
+    if suffix != ".parquet":
+        raise InputError(f"Spark reads no {suffix} files", where=name, do="give Parquet or CSV.")
+    return spark.of_parquet(session, paths, schema, rows, name, progress=progress)
 
 
 def _rows_of(
@@ -187,13 +220,18 @@ def _rows_of(
     return _typed(paths, str(data), parquet=suffix == ".parquet")
 
 
+def _dialects(paths: list[Path], reading: Reading, notes: list[str]) -> list[Dialect]:
+    dialects = [look(path, reading, notes) for path in paths]
+    for path, dialect in zip(paths, dialects, strict=True):
+        _same_columns(path, dialect.header, dialects[0].header)
+    return dialects
+
+
 def _csv(
     paths: list[Path], reading: Reading, notes: list[str]
 ) -> tuple[pa.Schema, int, list[Path], Stream]:
-    dialects = [look(path, reading, notes) for path in paths]
+    dialects = _dialects(paths, reading, notes)
     header = dialects[0].header
-    for path, dialect in zip(paths, dialects, strict=True):
-        _same_columns(path, dialect.header, header)
     schema = pa.schema([(name, pa.string()) for name in header])
     rows = sum(map(about_rows, paths))
 
