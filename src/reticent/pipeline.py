@@ -243,15 +243,16 @@ def publish(
     from reticent.table.output import parts_in, whole_file, whole_folder, write_text
 
     with clock.stage("mask"):
-        masked_rows = _mask(prepared, found.recodings, beyond)
+        masked_rows = _mask(prepared, found.recodings, beyond, parts=rows_per_file is not None)
     masked = partial(
         Release, prepared, masked_rows.sheet, found.steps, found.recodings, before,
         implied=found.implied, stopped_early=found.stopped_early, seconds=clock.seconds,
         limits=found.limits, found=found, left_out=left_out, asked=asked or {},
     )  # fmt: skip
     publishing = _Publishing(
-        prepared, masked_rows, found.values, left_out, clock, means, rows_per_file
-    )
+        prepared, masked_rows, found.values, left_out, clock, means, rows_per_file,
+        beyond.source if beyond else None,
+    )  # fmt: skip
     with ExitStack() as both:  # output and trace appear together, or neither does
         tracing = whole_file(Path(trace), force=force, private=True) if trace else nullcontext()
         trace_path = both.enter_context(tracing)
@@ -443,10 +444,15 @@ class _Masked:
     sheet: Sheet  # of every released column whose values are known
     rows: Rows  # all of them
     hidden: Rows | None
+    recoding: engines.Recoding | None = None  # by which a cluster can write them itself
 
 
 def _mask(
-    prepared: Prepared, recodings: Mapping[str, Recoding], beyond: Beyond | None = None
+    prepared: Prepared,
+    recodings: Mapping[str, Recoding],
+    beyond: Beyond | None = None,
+    *,
+    parts: bool = False,
 ) -> _Masked:
     from reticent.privacy.promises import columns_of
     from reticent.table.sheets import sheet
@@ -462,7 +468,8 @@ def _mask(
         for name in (*released, *unpublished)
     }
     everything = len(released) == len(prepared.roles.released)
-    if beyond is None or (everything and order == "sorted"):
+    far = beyond is not None and beyond.source.write_parts is not None and parts
+    if beyond is None or (everything and order == "sorted" and not far):
         whole = sheet(list(columns.values()), order=order, counts=prepared.table.counts)
         shown, hidden = whole.select(released), whole.select(unpublished)
         return _Masked(shown, lambda size: shown, (lambda size: hidden) if unpublished else None)
@@ -476,6 +483,7 @@ def _mask(
         (lambda size: beyond.source.recoded(replace(recoding, told=tuple(unpublished)), size))
         if unpublished
         else None,
+        recoding if far and not unpublished else None,
     )
 
 
@@ -578,6 +586,7 @@ class _Publishing:
     clock: Clock
     means: Means | None = None
     rows_per_file: int | None = None
+    source: Source | None = None
 
     def as_frame(self, data: Any, kind: str) -> dict[str, Any]:
         """The rows as the kind of table that came in, and their proof."""
@@ -596,6 +605,8 @@ class _Publishing:
         from reticent.table.sheets import ROW_GROUP, write, write_parts
         from reticent.table.spill import spill_folder
 
+        if self.masked.recoding is not None:
+            return self._written_far_away(self.masked.recoding, path, suffix)
         with self.clock.stage("write"):
             paths = [path]
             if self.rows_per_file is None:
@@ -609,6 +620,24 @@ class _Publishing:
                 hidden = spill / "hidden.parquet"
                 write(self.masked.hidden(ROW_GROUP), hidden, ".parquet")
             return self._proven(self._recount(*self._written(paths, suffix, hidden)))
+
+    def _written_far_away(self, recoding: engines.Recoding, place: Path, suffix: str) -> Proof:
+        """Have a cluster write the rows, and count what it wrote."""
+        from reticent.privacy.verify import baggage, from_counts
+        from reticent.table.files import CSV, schema_of
+
+        assert self.source is not None
+        assert self.source.write_parts is not None
+        assert self.source.counted_parts is not None
+        with self.clock.stage("write"):
+            paths = self.source.write_parts(recoding, place, suffix)
+        with self.clock.stage("verify"):
+            names = self.prepared.roles.released
+            typed = [] if suffix in CSV else [schema_of(path, suffix) for path in paths]
+            carried = [p for schema in typed for p in baggage(schema.empty_table())]
+            wanted = [name for name in names if name in self.masked.sheet.names]
+            cells = from_counts(self.source.counted_parts(place, suffix, wanted), wanted)
+            return self._proven(self._recount(cells, carried))
 
     def _written(
         self, paths: Sequence[Path], suffix: str, hidden: Path | None

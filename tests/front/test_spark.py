@@ -367,3 +367,17 @@ def test_settings_that_spark_does_not_take(
     monkeypatch.setitem(sys.modules, "pyspark.sql", None)
     with pytest.raises(InputError, match=r"not installed[^$]*reticent\[spark\]"):
         reticent.release(data, policy(), engine="spark")
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
+def test_a_cluster_writes_and_counts_its_own_parts(suffix: str, spark: Any, tmp_path: Path) -> None:
+    data = written(patients(3, typed=False), tmp_path / f"data{suffix}")
+    reticent.release(data, policy(), output=tmp_path / f"whole{suffix}", engine="memory")
+    parts = tmp_path / f"parts{suffix}"
+    found = reticent.release(data, policy(), output=parts, engine=spark, rows_per_file=1)
+    assert found.proof.holds
+    assert found.proof.rows == ROWS
+    assert {path.name[:5] for path in parts.iterdir()} == {"part-"}
+    read = [files.parse(path).arrow for path in (tmp_path / f"whole{suffix}", parts)]
+    assert read[0].to_pylist() == read[1].to_pylist()
+    assert reticent.verify(parts, policy()).holds

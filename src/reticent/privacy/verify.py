@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from fractions import Fraction
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -464,6 +464,18 @@ def from_table(
     more = tuple(hidden.column_names) if hidden is not None else ()
     told = None if counts is None else "records"
     return Source("cells", (*names, *more), {"cells": whole}, more, told, tuple(unread))
+
+
+def from_counts(batches: Iterator[Any], names: Sequence[str]) -> Source:
+    """Published cells that somebody else read and counted: columns in order, then their counts."""
+    import pyarrow as pa
+
+    first = next(batches)
+    keys = [*(f"c{i}" for i in range(len(names))), "records"]
+    schema = pa.schema(list(zip(keys, first.schema.types, strict=True)))
+    rows = (pa.RecordBatch.from_arrays(b.columns, schema=schema) for b in chain([first], batches))
+    reader = pa.RecordBatchReader.from_batches(schema, rows)
+    return Source("cells", tuple(names), {"cells": reader}, counts="records")
 
 
 def baggage(table: Any) -> list[Problem]:

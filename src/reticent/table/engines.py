@@ -19,6 +19,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -362,6 +363,11 @@ class Source(ABC):
         Where rows of the part hardly repeat, nobody can tell how many all of them have.
         """
         return len(names) == len(fewer) or self.sampled(names, _SAMPLE) <= _SAMPLE // 4
+
+    # Have the workers write rows as part files into a folder that they see; then count what is
+    # there. None where there is nobody but this process.
+    write_parts: Callable[[Recoding, Path, str], list[Path]] | None = None
+    counted_parts: Callable[[Path, str, Sequence[str]], Iterator[pa.RecordBatch]] | None = None
 
     @abstractmethod
     def close(self) -> None:
