@@ -470,7 +470,10 @@ def _mask(
     everything = len(released) == len(prepared.roles.released)
     far = beyond is not None and beyond.source.write_parts is not None and parts
     if beyond is None or (everything and order == "sorted" and not far):
-        whole = sheet(list(columns.values()), order=order, counts=prepared.table.counts)
+        whole = sheet(
+            [columns[name] for name in released], order=order, counts=prepared.table.counts,
+            hidden=[columns[name] for name in unpublished],
+        )  # fmt: skip
         shown, hidden = whole.select(released), whole.select(unpublished)
         return _Masked(shown, lambda size: shown, (lambda size: hidden) if unpublished else None)
     shown = sheet(

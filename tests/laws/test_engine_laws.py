@@ -15,6 +15,7 @@ import pytest
 import reticent
 from naive.cases import random_case
 from naive.product import policy_of, table_of
+from naive.refine import Anon
 from reticent import InputError, Policy, Release, Unsatisfiable
 from reticent.report import verify_summary
 from reticent.sample import make
@@ -89,6 +90,7 @@ def test_random_tables(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     amount = pa.array([rng.choice([None, 1.5, math.nan, 10.0, -3.25, 1e20]) for _ in case.rows])
     table = table.append_column("Kept text", keep).append_column("Amount", amount)
     suffix = rng.choice([".csv", ".parquet", ".arrow"])
+    of = {name for t in case.templates if isinstance(t, Anon) for name in t.of}
     policy = policy_of(
         case.attrs, case.templates, cls=case.cls,
         goal={"utility": case.utility, "score": case.score, "search": "thorough"},
@@ -96,6 +98,7 @@ def test_random_tables(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         trim=rng.choice([True, False]),
         missing=rng.choice(["value", "drop"]) if case.cls is None else "value",
         suppress_records=rng.choice(["0", "2/5"]),
+        drop=sorted(of) if rng.random() < 0.5 else [],
     )  # fmt: skip
     per_file = rng.choice([None, None, 7, 40])
     same(write(table, tmp_path / f"data{suffix}"), policy, tmp_path, per_file)

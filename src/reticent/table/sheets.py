@@ -97,29 +97,43 @@ def _plain(cells: pa.Array) -> pa.Array:
 
 
 def sheet(
-    columns: Sequence[Column], *, order: str, counts: NDArray[np.int64] | None = None
+    columns: Sequence[Column],
+    *,
+    order: str,
+    counts: NDArray[np.int64] | None = None,
+    hidden: Sequence[Column] = (),
 ) -> Sheet:
     """Arrange columns for output: sorted by printed cell from the left, or as they came.
 
-    `counts`: how often each row stands; once if not told.
+    `counts`: how often each row stands; once if not told. `hidden` columns come last, and tell
+    nothing of themselves by the order of rows.
     """
+    every = [*columns, *hidden]
+    names = tuple(column.name for column in every)
     if order == "input":
-        codes = tuple(column.codes for column in columns)
-        names, values = (tuple(c.name for c in columns), tuple(c.values for c in columns))
+        codes, values = tuple(c.codes for c in every), tuple(c.values for c in every)
         once = np.ones(len(codes[0]), dtype=np.int64)
         return Sheet(names, codes, values, once if counts is None else counts)
-    ranked = [by_printed_cell(column) for column in columns]
-    keys = [c.codes if rank is None else room.look_up(rank, c.codes) for c, rank in ranked]
-    alike = [i for i, (_, rank) in enumerate(ranked) if rank is not None]
-    keys += [ranked[i][0].codes for i in alike]  # only to tell apart what prints alike
-    sizes = [len(column.values) for column, _ in ranked]
-    found = distinct(keys, sizes + [sizes[i] for i in alike], counts)
-    columns_out: list[Codes] = list(found.columns[: len(ranked)])
-    for i, column in zip(alike, found.columns[len(ranked) :], strict=True):
-        columns_out[i] = column
+    ranked = [by_printed_cell(column) for column in every]
+    keys: list[Codes] = []
+    sizes: list[int] = []
+    at = {}  # where the codes of each column stand among the keys
+    for part in (range(len(columns)), range(len(columns), len(every))):
+        for i in part:
+            column, rank = ranked[i]
+            at[i] = len(keys)
+            keys.append(column.codes if rank is None else room.look_up(rank, column.codes))
+            sizes.append(len(column.values))
+        for i in part:  # only to tell apart what prints alike
+            column, rank = ranked[i]
+            if rank is not None:
+                at[i] = len(keys)
+                keys.append(column.codes)
+                sizes.append(len(column.values))
+    found = distinct(keys, sizes, counts)
     return Sheet(
-        tuple(column.name for column, _ in ranked),
-        tuple(columns_out),
+        names,
+        tuple(found.columns[at[i]] for i in range(len(every))),
         tuple(column.values for column, _ in ranked),
         found.counts,
     )
