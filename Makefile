@@ -1,6 +1,6 @@
 # One face for every job. A machine needs Python 3.11+, pip and make; all else lands in .venv.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-rest test-all browser-tools lint types check bench figures cuts peers docs clean
+.PHONY: help setup demo test test-rest test-all browser-tools spark-tools lint types check bench scale figures cuts peers docs clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -35,6 +35,13 @@ test-all: .venv/ready  ## every test
 browser-tools: .venv/ready  ## fetch what tests of report pages need besides Chromium (npm)
 	@npm install --silent --no-save --no-audit --no-fund --prefix .venv/browser axe-core@4
 
+spark-tools: .venv/ready  ## install what tests of Spark need besides Java (490 MB)
+	@if command -v uv >/dev/null 2>&1; then \
+	  uv pip install -q --python $(BIN)/python -e ".[spark]"; \
+	else \
+	  $(BIN)/python -m pip install -q --disable-pip-version-check -e ".[spark]"; \
+	fi
+
 lint: .venv/ready  ## style
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
 
@@ -48,6 +55,9 @@ bench: .venv/ready  ## speed and memory beside the floor of reading and writing 
 
 figures: .venv/ready  ## the papers' experiments beside the papers' numbers; needs their data sets
 	@$(BIN)/python benchmarks/figures/every.py
+
+scale: .venv/ready  ## tables of up to 100 million rows beside copying them; 5 GB of disk
+	@$(BIN)/python benchmarks/scale.py
 
 cuts: .venv/ready  ## the searches beside each other, by the cuts that they find; needs the data sets
 	@$(BIN)/python benchmarks/cuts.py

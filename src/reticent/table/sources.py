@@ -35,6 +35,7 @@ _LEAST = 400 * 10**6  # bytes: less than the program and its libraries take them
 _OURSELVES = 250 * 10**6  # of them, before the first row is read
 _COUNTS = "counts"  # an option of every engine: where the table of counts is
 _COUNTED = 200  # bytes that a counted row takes while it is searched
+_SLOW = 2 * 10**9  # bytes in memory from which on it is faster to count rows first
 _SHARE = 0.7  # of the memory that is free may be used without being told
 
 
@@ -84,7 +85,7 @@ def elsewhere(data: Any, means: Means) -> bool:
         return bool(means.engine != "memory")
     if not isinstance(data, str | Path):
         return is_spark(data, "DataFrame")
-    return needed(data) > (means.memory_limit or int(_SHARE * free_memory()))
+    return needed(data) > min(means.memory_limit or int(_SHARE * free_memory()), _SLOW)
 
 
 def needed(data: str | Path) -> int:
