@@ -70,7 +70,7 @@ print(duckdb.sql(f"SELECT count(*), sum(hash(r)::HUGEINT) FROM {rows} r").fetcha
 
 
 def uniform(number: str, seed: int) -> str:
-    return f"((hash({number} * 1000003 + {seed}) % 1000003) / 1000003.0)"
+    return f"((hash({number} * 1000003 + {seed}) % 1000000007) / 1000000007.0)"
 
 
 def drawn(number: str, seed: int, values: Sequence[str], skew: float) -> str:

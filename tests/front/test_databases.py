@@ -7,6 +7,7 @@ import shutil
 import socket
 import sqlite3
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import reticent
+from reticent import Policy
 from reticent.sample import make
 from reticent.table import engines
 from terminal import run
@@ -186,3 +188,25 @@ def test_postgres(
     found = reticent.release(postgres, POLICY, output=out, table="patients")
     assert rows_of(out) == want
     assert found.summary()["rows_in"] == census.num_rows
+    if few:
+        again = tmp_path / "again.parquet"
+        by_command(postgres, "patients", again)
+        assert rows_of(again) == want
+
+
+@pytest.mark.net
+def test_sqlite_by_a_command(census: pa.Table, tmp_path: Path) -> None:
+    url = into_sqlite(census, tmp_path / "census.db")
+    out = tmp_path / "out.parquet"
+    by_command(url, "people of 1994", out)
+    assert rows_of(out) == as_files(census, tmp_path)
+
+
+def by_command(url: str, table: str, out: Path) -> None:
+    """In a process of its own, which imports as little as it can."""
+    policy = out.with_suffix(".toml")
+    policy.write_text(Policy.from_data(POLICY).canonical(), encoding="utf-8")
+    command = Path(sys.executable).with_name("reticent")
+    words = [str(w) for w in (command, "release", url, "--table", table, "-p", policy, "-o", out)]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -337,6 +337,12 @@ def test_a_session_of_our_own(tmp_path: Path) -> None:
     assert run.stdout == "None None\n"
     assert not run.stderr
     assert (tmp_path / "spark.csv").read_bytes() == (tmp_path / "memory.csv").read_bytes()
+    words = ["release", data, "-p", told, "-o", tmp_path / "command.csv", "--engine", "spark"]
+    words += [word for option in options for word in ("--engine-option", option)]
+    command = [str(Path(sys.executable).with_name("reticent")), *map(str, words)]
+    run = subprocess.run(command, capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert (tmp_path / "command.csv").read_bytes() == (tmp_path / "memory.csv").read_bytes()
 
 
 def test_settings_that_spark_does_not_take(

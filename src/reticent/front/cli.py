@@ -301,6 +301,12 @@ MemoryLimit = Annotated[
 TableName = Annotated[str | None, typer.Option(help="The table, where DATA is a database.")]
 
 
+def _let_in(data: str, engine: str | None) -> None:
+    """Spark, and what Ibis reads databases with, do need pandas."""
+    if engine == "spark" or "://" in data:
+        _NotNeeded.let_in()
+
+
 def _options(given: Sequence[str] | None) -> dict[str, str]:
     options = dict(option.partition("=")[::2] for option in given or ())
     if "" in options or any("=" not in option for option in given or ()):
@@ -344,6 +350,7 @@ def release(
     """Mask a table so that it keeps every promise of a policy."""
     from reticent import pipeline
 
+    _let_in(data, engine)
     with _watching(say) as watch:
         found = pipeline.release(
             data, policy, output=output, reading=reading, force=say.force, trace=trace,
@@ -374,6 +381,7 @@ def verify(
     from reticent import pipeline, report
     from reticent.front import render
 
+    _let_in(data, engine)
     with _watching(say, stoppable=False) as watch:
         found = pipeline.verify(
             data, policy, reading=reading, engine=engine, memory_limit=memory_limit, watch=watch
@@ -401,6 +409,7 @@ def risk(
     from reticent import pipeline
     from reticent.front import render
 
+    _let_in(data, engine)
     with _watching(say, stoppable=False) as watch:
         found = pipeline.risk(
             data, policy, reading=reading, engine=engine, engine_options=_options(engine_option),
