@@ -23,6 +23,8 @@ from hypothesis import strategies as st
 import reticent
 from reticent import Policy
 from reticent.errors import InputError, ReticentError
+from reticent.table import delimited
+from reticent.table.delimited import Dialect, _quotes_are_plain
 from reticent.table.files import Reading, from_arrow, paths_of, read, suffix_of
 from reticent.table.schema import Table
 
@@ -824,3 +826,18 @@ def test_every_error_of_this_room_is_ours(tmp_path: Path) -> None:
     with pytest.raises(ReticentError) as caught:
         read(tmp_path / "none.csv")
     assert caught.value.exit_code == 2
+
+
+QUOTED = st.lists(st.sampled_from(['"', ",", "\n", "a", '""', '"b"']), min_size=1, max_size=14)
+
+
+@given(cells=QUOTED, window=st.integers(1, 9))
+def test_quotes_look_the_same_through_any_window(cells: list[str], window: int) -> None:
+    with TemporaryDirectory() as place:
+        path = Path(place) / "a.csv"
+        path.write_text("".join(cells), encoding="utf-8")
+        dialect = Dialect(",", '"', "utf-8")
+        whole = _quotes_are_plain(path, dialect)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(delimited, "_WINDOW", window)
+            assert _quotes_are_plain(path, dialect) == whole

@@ -15,6 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -22,10 +23,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from reticent.errors import InputError
-from reticent.table import output
+from reticent.table import output, sheets
 from reticent.table.files import from_arrow, read
 from reticent.table.output import whole_file, whole_folder
-from reticent.table.sheets import Sheet, sheet, write
+from reticent.table.sheets import Sheet, sheet, write, write_parts
 
 Row = tuple[str, ...]
 
@@ -621,3 +622,44 @@ def test_a_repaired_output_exists_and_needs_force(tmp_path: Path, dead_pid: int)
     leave(tmp_path, "out", dead_pid, "old", is_folder=True)
     refusal(lambda: write_folder(tmp_path / "out", "new", force=False))
     assert (tmp_path / "out" / "inner" / "file").read_text() == "left"
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".tsv", ".parquet", ".arrow"])
+@pytest.mark.parametrize("group", [1, 3, 4, 100])
+def test_rows_that_come_in_several_sheets_make_the_same_file(
+    suffix: str, group: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sheets, "ROW_GROUP", group)
+    names = ["A", "B"]
+    cells = [pa.array(["x", None, "ä", "x", "x", "", "x"]), pa.array([1, 2, None, 1, 1, 5, 9])]
+    columns = list(from_arrow(pa.table(cells, names)).columns.values())
+    counts = np.array([3, 1, 2, 1, 1, 4, 1])
+    whole = sheet(columns, order="sorted", counts=counts)
+    pieces = list(whole.pieces(group))
+    assert [piece.rows for piece in pieces[:-1]] == [group] * (len(pieces) - 1)
+    assert sum(piece.rows for piece in pieces) == whole.rows == 13
+    for name, rows in (("whole", whole), ("pieces", iter(pieces))):
+        write(rows, tmp_path / f"{name}{suffix}", suffix)
+    first, second = ((tmp_path / f"{name}{suffix}").read_bytes() for name in ("whole", "pieces"))
+    assert first == second
+
+
+def test_many_texts_are_written_as_they_occur(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sheets, "_FEW", 2)
+    texts = ["z", None, "b", "a", "b", "c"]
+    columns = list(from_arrow(pa.table({"A": texts})).columns.values())
+    write(sheet(columns, order="input"), tmp_path / "a.parquet", ".parquet")
+    assert pq.read_table(tmp_path / "a.parquet")["A"].to_pylist() == texts
+
+
+def test_files_of_about_so_many_rows(tmp_path: Path) -> None:
+    columns = list(from_arrow(pa.table({"A": list(range(10))})).columns.values())
+    whole = sheet(columns, order="input")
+    for per_file, rows in ((4, [4, 4, 2]), (5, [5, 5]), (10, [10]), (99, [10])):
+        place = tmp_path / str(per_file)
+        place.mkdir()
+        paths = write_parts(lambda size: whole, place, ".parquet", per_file)
+        assert [pq.read_metadata(path).num_rows for path in paths] == rows
+        assert sorted(place.iterdir()) == paths

@@ -1,0 +1,66 @@
+"""Arrays in files are arrays; what is sorted there is what would be sorted in memory."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from reticent.table import room
+from reticent.table.collapse import distinct
+
+
+@pytest.fixture
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(room, "SMALL", 0)
+    return tmp_path
+
+
+def test_arrays_in_files_leave_nothing_behind(files: Path) -> None:
+    with room.mapped(files):
+        assert room.is_mapped()
+        array = room.full((3, 4), 7, np.int32)
+        array[1, 2] = 5
+        other = room.copy(array)
+        array[0, 0] = 0
+        assert other.tolist() == [[7, 7, 7, 7], [7, 7, 5, 7], [7, 7, 7, 7]]
+        assert not os.listdir(files)  # they have no names
+        assert room.empty(0, np.int8).shape == (0,)
+        codes = np.array([2, 0, 2], np.uint8)
+        assert room.look_up(np.array([10, 20, 30]), codes).tolist() == [30, 10, 30]
+    assert not room.is_mapped()
+    assert array[1, 2] == 5  # and outlive their folder
+
+
+def test_small_arrays_stay_in_memory(tmp_path: Path) -> None:
+    with room.mapped(tmp_path):
+        assert room.empty(10, np.int64).base is None
+        assert room.empty(room.SMALL, np.int64).base is not None
+
+
+@settings(
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(data=st.data())
+def test_rows_are_collapsed_in_files_as_in_memory(data: st.DataObject, files: Path) -> None:
+    rows = data.draw(st.integers(1, 40))
+    sizes = data.draw(st.lists(st.integers(1, 5), min_size=1, max_size=4))
+    columns = [
+        np.array(data.draw(st.lists(st.integers(0, n - 1), min_size=rows, max_size=rows)), np.uint8)
+        for n in sizes
+    ]
+    counts = None
+    if data.draw(st.booleans()):
+        counts = np.array(data.draw(st.lists(st.integers(1, 9), min_size=rows, max_size=rows)))
+    want = distinct(columns, sizes, counts, which=True)
+    with room.mapped(files):
+        found = distinct(columns, sizes, counts, which=True)
+    for a, b in zip((*want.columns, want.counts), (*found.columns, found.counts), strict=True):
+        assert a.tolist() == b.tolist()
+    assert found.rows is not None
+    for kept, column in zip(found.columns, columns, strict=True):
+        assert column[found.rows].tolist() == kept.tolist()
