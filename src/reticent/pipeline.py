@@ -715,40 +715,44 @@ def verify(
     *,
     reading: Reading | None = None,
     engine: Any = None,
+    engine_options: Mapping[str, str] | None = None,
     memory_limit: int | str | None = None,
+    table: str | None = None,
     watch: Watch | None = None,
 ) -> Proof:
     """Recount every promise on a table that anybody hands over, without the original.
 
-    `data` is a file, a release folder or a data frame. For `engine` see `release`.
+    `data` is a file, a release folder, a table of a database or a data frame. For `engine` and the
+    like see `release`.
     """
     from reticent import folder
     from reticent.prepare import nearly_unique, rules
     from reticent.privacy import verify as verifier
     from reticent.privacy.promises import columns_of
+    from reticent.table.databases import is_url
     from reticent.table.schema import trimmed
 
     policy = policy_of(policy)
-    place = Path(data) if isinstance(data, str | Path) else None
+    place = Path(data) if isinstance(data, str | Path) and not is_url(data) else None
     taxonomies = folder.taxonomies_for(policy, place)
     altered = list(folder.altered(place)) if place else []
     data = folder.published(place) if place else data
-    means = means_of(engine, memory_limit)
+    means = means_of(engine, memory_limit, engine_options, table)
     with ExitStack() as ends:
         counting = partial(_counted_columns, columns=set().union(*columns_of(policy.promises)))
         clock = Clock(watch or Watch())
-        table, kind, source = _at_hand(data, reading, means, clock, ends, counting)
-        if not table.rows:
-            raise InputError("the table has no rows", where=table.name)
-        policy.refuse_roleless(table.known)
+        rows, kind, source = _at_hand(data, reading, means, clock, ends, counting)
+        if not rows.rows:
+            raise InputError("the table has no rows", where=rows.name)
+        policy.refuse_roleless(rows.known)
         if place:  # a published file is whole; a frame may be somebody's selection of columns
-            policy.refuse_lacking(table.known, str(place))
+            policy.refuse_lacking(rows.known, str(place))
         if policy.trim:
-            table = replace(table, columns={n: trimmed(c) for n, c in table.columns.items()})
-        elsewhere = [name for name in table.known if name not in table.columns]
-        cells = verifier.from_table(as_text(table), counts=table.counts, unread=elsewhere)
+            rows = replace(rows, columns={n: trimmed(c) for n, c in rows.columns.items()})
+        elsewhere = [name for name in rows.known if name not in rows.columns]
+        cells = verifier.from_table(as_text(rows), counts=rows.counts, unread=elsewhere)
         proof = verifier.verify(cells, rules(policy, taxonomies), memory_limit=means.for_engine)
-        warnings = tuple(nearly_unique(table, policy.roles_in(table.known)))
+        warnings = tuple(nearly_unique(rows, policy.roles_in(rows.known)))
         carried = [
             problem
             for arrow in _carriers(data, kind, whole=source is None)

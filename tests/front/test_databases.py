@@ -23,7 +23,7 @@ from reticent.sample import make
 from reticent.table import engines
 from terminal import run
 
-POLICY = {
+POLICY: dict[str, Any] = {
     "class": "Income",
     "drop": ["Name"],
     "keep": ["City", "Hours"],
@@ -93,6 +93,22 @@ def test_duckdb_file_and_tables_of_ibis(census: pa.Table, tmp_path: Path) -> Non
     table = ibis.duckdb.connect(path, read_only=True).table("people", database="old")
     reticent.release(table, POLICY, output=out, force=True)
     assert rows_of(out) == want
+
+
+def test_a_released_table_in_a_database_can_be_recounted(census: pa.Table, tmp_path: Path) -> None:
+    want = as_files(census, tmp_path)
+    path = tmp_path / "out.db"
+    with sqlite3.connect(path) as database:
+        names = list(want[0])
+        database.execute(f"CREATE TABLE released ({', '.join(f'{name} TEXT' for name in names)})")
+        marks = ", ".join("?" * len(names))
+        cells = [tuple(row.values()) for row in want]
+        database.executemany(f"INSERT INTO released VALUES ({marks})", cells)
+    proof = reticent.verify(f"sqlite:///{path}", POLICY, table="released")
+    assert proof.holds
+    assert proof.rows == census.num_rows
+    strict = {**POLICY, "anonymity": [{**POLICY["anonymity"][0], "k": 2_000}]}
+    assert not reticent.verify(f"sqlite:///{path}", strict, table="released").holds
 
 
 def test_a_folder_tells_no_password(census: pa.Table, tmp_path: Path) -> None:

@@ -107,18 +107,35 @@ _READING: dict[str, Any] = {
 }
 
 
+_MEANS: dict[str, Any] = {
+    "engine": Annotated[
+        str | None,
+        typer.Option(metavar="memory|duckdb|spark", help="What counts the rows; else by size."),
+    ],
+    "engine_option": Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of the engine.")
+    ],
+    "memory_limit": Annotated[
+        str | None, typer.Option(metavar="2GB", help="How much memory to take at most.")
+    ],
+    "table": Annotated[str | None, typer.Option(help="The table, where DATA is a database.")],
+}
+
+
 def command(group: typer.Typer, name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Register a command: its own options, those common to all, and its failures' exit codes.
 
-    A parameter `say` receives the common options, `reading` those about reading files.
+    A parameter `say` receives the common options, `reading` those about reading files, `means`
+    those about what reads them.
     """
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
         hints = typing.get_type_hints(function, include_extras=True)
         own = list(inspect.signature(function).parameters.values())
         reads = any(p.name == "reading" for p in own)
-        extra = {**(_READING if reads else {}), **_COMMON}
-        defaults = {"decimal": ".", "delimiter": None, "encoding": None, "date_format": None}
+        chooses = any(p.name == "means" for p in own)
+        extra = {**(_MEANS if chooses else {}), **(_READING if reads else {}), **_COMMON}
+        defaults = {**dict.fromkeys([*_MEANS, *_READING]), "decimal": "."}
 
         def run(**given: Any) -> None:
             say = Say(**{key: given.pop(key) for key in _COMMON if key != "version"})
@@ -126,10 +143,12 @@ def command(group: typer.Typer, name: str) -> Callable[[Callable[..., None]], Ca
             with _failing_well(say):
                 if reads:
                     given["reading"] = _reading(**{key: given.pop(key) for key in _READING})
+                if chooses:
+                    given["means"] = _means(**{key: given.pop(key) for key in _MEANS})
                 function(say=say, **given)
 
         only = inspect.Parameter.KEYWORD_ONLY
-        kept = [p for p in own if p.name not in ("say", "reading")]
+        kept = [p for p in own if p.name not in ("say", "reading", "means")]
         shown = [p.replace(kind=only, annotation=hints[p.name]) for p in kept]
         shown += [
             inspect.Parameter(key, only, default=defaults.get(key, False), annotation=kind)
@@ -155,6 +174,20 @@ def _reading(
     if named is not None and len(named) != 1:
         raise InputError("a delimiter is one character", where="--delimiter", do="tab works too.")
     return Reading(named, None, encoding, decimal, date_format)
+
+
+def _means(engine_option: Sequence[str] | None, **others: Any) -> dict[str, Any]:
+    """What a flow takes to choose what reads its rows."""
+    options = dict(option.partition("=")[::2] for option in engine_option or ())
+    if "" in options or any("=" not in option for option in engine_option or ()):
+        raise InputError("a setting is KEY=VALUE", where="--engine-option")
+    return {**others, "engine_options": options}
+
+
+def _let_in(data: str, means: dict[str, Any]) -> None:
+    """Spark, and what Ibis reads databases with, do need pandas."""
+    if means["engine"] == "spark" or "://" in data:
+        _NotNeeded.let_in()
 
 
 @contextmanager
@@ -288,36 +321,11 @@ PolicyPath = Annotated[Path, typer.Option("--policy", "-p", metavar="P", help="A
 Output = Annotated[str, typer.Option("--output", "-o", metavar="OUT", help="Where to write.")]
 
 
-EngineName = Annotated[
-    str | None,
-    typer.Option(metavar="memory|duckdb|spark", help="What counts the rows; default: by size."),
-]
-EngineOption = Annotated[
-    list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of the engine.")
-]
-MemoryLimit = Annotated[
-    str | None, typer.Option(metavar="2GB", help="How much memory to take at most.")
-]
-TableName = Annotated[str | None, typer.Option(help="The table, where DATA is a database.")]
-
-
-def _let_in(data: str, engine: str | None) -> None:
-    """Spark, and what Ibis reads databases with, do need pandas."""
-    if engine == "spark" or "://" in data:
-        _NotNeeded.let_in()
-
-
-def _options(given: Sequence[str] | None) -> dict[str, str]:
-    options = dict(option.partition("=")[::2] for option in given or ())
-    if "" in options or any("=" not in option for option in given or ()):
-        raise InputError("a setting is KEY=VALUE", where="--engine-option")
-    return options
-
-
 @command(app, "release")
 def release(
     say: Say,
     reading: Any,
+    means: dict[str, Any],
     data: Data,
     policy: PolicyPath,
     output: Output,
@@ -342,22 +350,17 @@ def release(
     rows_per_file: Annotated[
         int | None, typer.Option(min=1, help="Write a folder of files of about so many rows.")
     ] = None,
-    engine: EngineName = None,
-    engine_option: EngineOption = None,
-    memory_limit: MemoryLimit = None,
-    table: TableName = None,
 ) -> None:
     """Mask a table so that it keeps every promise of a policy."""
     from reticent import pipeline
 
-    _let_in(data, engine)
+    _let_in(data, means)
     with _watching(say) as watch:
         found = pipeline.release(
             data, policy, output=output, reading=reading, force=say.force, trace=trace,
             max_steps=max_steps, time_limit=time_limit, search_time=search_time,
             search_rounds=search_rounds, alternative=alternative, rows_per_file=rows_per_file,
-            engine=engine, engine_options=_options(engine_option), memory_limit=memory_limit,
-            table=table, watch=watch,
+            watch=watch, **means,
         )  # fmt: skip
     from reticent.front import render  # only now: a release starts to read sooner without it
 
@@ -369,23 +372,20 @@ def release(
 def verify(
     say: Say,
     reading: Any,
+    means: dict[str, Any],
     data: Annotated[str, typer.Argument(metavar="RELEASE", help="A released file or folder.")],
     policy: PolicyPath,
     skip_uncheckable: Annotated[
         bool, typer.Option("--skip-uncheckable", help="Accept what this file alone cannot show.")
     ] = False,
-    engine: EngineName = None,
-    memory_limit: MemoryLimit = None,
 ) -> None:
     """Recount every promise on a released table, without the original."""
     from reticent import pipeline, report
     from reticent.front import render
 
-    _let_in(data, engine)
+    _let_in(data, means)
     with _watching(say, stoppable=False) as watch:
-        found = pipeline.verify(
-            data, policy, reading=reading, engine=engine, memory_limit=memory_limit, watch=watch
-        )
+        found = pipeline.verify(data, policy, reading=reading, watch=watch, **means)
     say.note(*(f"Warning: {w}" for w in found.warnings))
     say.result(render.proof(found), report.verify_summary(found))
     if not found.holds:
@@ -398,23 +398,17 @@ def verify(
 def risk(
     say: Say,
     reading: Any,
+    means: dict[str, Any],
     data: Data,
     policy: PolicyPath,
-    engine: EngineName = None,
-    engine_option: EngineOption = None,
-    memory_limit: MemoryLimit = None,
-    table: TableName = None,
 ) -> None:
     """Show what an attacker could do with a table as it is."""
     from reticent import pipeline
     from reticent.front import render
 
-    _let_in(data, engine)
+    _let_in(data, means)
     with _watching(say, stoppable=False) as watch:
-        found = pipeline.risk(
-            data, policy, reading=reading, engine=engine, engine_options=_options(engine_option),
-            memory_limit=memory_limit, table=table, watch=watch,
-        )  # fmt: skip
+        found = pipeline.risk(data, policy, reading=reading, watch=watch, **means)
     say.note(*found.prepared.table.notes, *(f"Warning: {w}" for w in found.prepared.warnings))
     say.result(render.risk(found), found.summary())
 
