@@ -612,10 +612,15 @@ class _Publishing:
             return self._written_far_away(self.masked.recoding, path, suffix)
         with self.clock.stage("write"):
             paths = [path]
+            of = max(self._rows_due(), 1)
+
+            def told(done: int) -> None:
+                self.clock.watch.rows(min(done, of), of)
+
             if self.rows_per_file is None:
-                write(self.masked.rows(ROW_GROUP), path, suffix)
+                write(self.masked.rows(ROW_GROUP), path, suffix, told)
             else:
-                paths = write_parts(self.masked.rows, path, suffix, self.rows_per_file)
+                paths = write_parts(self.masked.rows, path, suffix, self.rows_per_file, told)
             _give_back_memory()
         with self.clock.stage("verify"), spill_folder() as spill:
             hidden = None
@@ -680,6 +685,12 @@ class _Publishing:
     def _proven(self, proof: Proof) -> Proof:
         agreed = all(proof.findings[i].value == value for i, value in self.values.items())
         complete = not proof.unchecked and proof.rows == self._rows_due()
+        if self.source is not None and not (complete and agreed):
+            raise InputError(
+                "what was written is not what was counted, so it was thrown away",
+                where=self.source.name, why="the table seems to have changed in the meantime.",
+                do="release it again while nobody writes to it, or a copy of it.",
+            )  # fmt: skip
         if not (proof.holds and complete and agreed):
             raise Broken(
                 "the verifier refused the masked table, so nothing was written",

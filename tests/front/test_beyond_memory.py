@@ -172,6 +172,19 @@ def test_what_the_database_says_is_not_passed_on(
     assert not Path("a.csv").exists()
 
 
+def test_a_table_that_changes_in_the_meantime(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = embedded.in_batches
+
+    def fewer(batches: Any, size: int) -> Any:
+        return (batch.slice(1) for batch in honest(batches, size))
+
+    monkeypatch.setattr(embedded, "in_batches", fewer)
+    Path("policy.toml").write_text('order = "input"\n' + POLICY, encoding="utf-8")
+    found = release("-o", "a.csv", "--engine", "duckdb", code=2)
+    assert "seems to have changed" in found.stderr
+    assert not Path("a.csv").exists()
+
+
 def test_types_that_no_engine_carries() -> None:
     spans = pa.array([1, 2, 3], pa.duration("s"))
     pq.write_table(pa.table({"A": ["x", "x", "x"], "B": spans}), "a.parquet")

@@ -26,6 +26,7 @@ from reticent.table.schema import Column, texts
 
 _LINES = 1 << 16  # lines printed at a time: about 5 MB of text, so memory stays flat
 _FEW = 1 << 16
+Told = Callable[[int], None]  # hears how many rows are written
 ROW_GROUP = 1 << 20  # rows of a group in Parquet, of a batch in Arrow
 
 
@@ -169,43 +170,59 @@ def by_printed_cell(column: Column) -> tuple[Column, Codes | None]:
 # --- printing ------------------------------------------------------------------------------------
 
 
-def write(rows: Sheet | Iterable[Sheet], path: Path, suffix: str) -> None:
-    """Write rows to `path` in the format that `suffix` names.
+def write(
+    rows: Sheet | Iterable[Sheet], path: Path, suffix: str, told: Told = lambda done: None
+) -> None:
+    """Write rows to `path` in the format that `suffix` names; `told` hears how many there are.
 
     Several sheets have the same columns, and `ROW_GROUP` rows each but for the last: so it makes
     no difference to the file whether its rows came at once.
     """
     sheets = iter([rows] if isinstance(rows, Sheet) else rows)
     if suffix == ".parquet":
-        _write_parquet(sheets, path)
+        _write_parquet(sheets, path, told)
     elif suffix in ARROW:
-        _write_arrow(sheets, path)
+        _write_arrow(sheets, path, told)
     elif suffix.endswith(".gz"):
         with (
             open(path, "wb") as raw,
             gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=0) as file,
         ):
-            _print(sheets, file, suffix)
+            _print(sheets, file, suffix, told)
     else:
         with open(path, "wb") as file:
-            _print(sheets, file, suffix)
+            _print(sheets, file, suffix, told)
 
 
 def write_parts(
-    rows: Callable[[int], Sheet | Iterator[Sheet]], folder: Path, suffix: str, per_file: int
+    rows: Callable[[int], Sheet | Iterator[Sheet]],
+    folder: Path,
+    suffix: str,
+    per_file: int,
+    told: Told = lambda done: None,
 ) -> list[Path]:
     """Write rows as several files of about so many rows each, in the order of their names."""
     size = min(per_file, ROW_GROUP)
     found = rows(size)
     sheets = found.pieces(size) if isinstance(found, Sheet) else found
     paths: list[Path] = []
+    done = 0
+
+    def counted(part: Iterable[Sheet]) -> Iterator[Sheet]:
+        nonlocal done
+        for sheet in part:
+            yield sheet
+            done += sheet.rows
+            told(done)
+
     for first in sheets:
         paths.append(folder / f"part-{len(paths):05d}{suffix}")
-        write(chain([first], islice(sheets, -(-per_file // size) - 1)), paths[-1], suffix)
+        part = chain([first], islice(sheets, -(-per_file // size) - 1))
+        write(counted(part), paths[-1], suffix)
     return paths
 
 
-def _write_parquet(sheets: Iterator[Sheet], path: Path) -> None:
+def _write_parquet(sheets: Iterator[Sheet], path: Path, told: Told) -> None:
     import pyarrow.parquet as pq
 
     first = next(sheets)
@@ -214,7 +231,7 @@ def _write_parquet(sheets: Iterator[Sheet], path: Path) -> None:
         for name, values in zip(first.names, first.values, strict=True)
     )
     with pq.ParquetWriter(path, schema, compression="zstd", store_schema=False) as writer:
-        for piece in _pieces(first, sheets):
+        for piece in _pieces(first, sheets, told):
             cells = [
                 _coded(codes, values, piece.counts) if _is_text(values)
                 else values.take(pa.array(np.repeat(codes, piece.counts)))
@@ -253,21 +270,24 @@ def _is_text(values: pa.Array) -> bool:
     return bool(pa.types.is_string(values.type) or pa.types.is_large_string(values.type))
 
 
-def _write_arrow(sheets: Iterator[Sheet], path: Path) -> None:
+def _write_arrow(sheets: Iterator[Sheet], path: Path, told: Told) -> None:
     first = next(sheets)
     schema = pa.schema(
         (name, pa.string() if _is_text(values) else values.type)
         for name, values in zip(first.names, first.values, strict=True)
     )
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
-        for piece in _pieces(first, sheets):
+        for piece in _pieces(first, sheets, told):
             writer.write_table(piece.arrow().cast(schema))
 
 
-def _pieces(first: Sheet, others: Iterator[Sheet]) -> Iterator[Sheet]:
-    yield from first.pieces(ROW_GROUP)
-    for other in others:
-        yield from other.pieces(ROW_GROUP)
+def _pieces(first: Sheet, others: Iterator[Sheet], told: Told) -> Iterator[Sheet]:
+    done = 0
+    for sheet in chain([first], others):
+        for piece in sheet.pieces(ROW_GROUP):
+            yield piece
+            done += piece.rows
+            told(done)
 
 
 def delimiter_of(suffix: str) -> str:
@@ -275,29 +295,34 @@ def delimiter_of(suffix: str) -> str:
     return "\t" if suffix.startswith(".tsv") else ","
 
 
-def _print(sheets: Iterator[Sheet], file: IO[bytes] | gzip.GzipFile, suffix: str) -> None:
+def _print(
+    sheets: Iterator[Sheet], file: IO[bytes] | gzip.GzipFile, suffix: str, told: Told
+) -> None:
     delimiter = delimiter_of(suffix)
-    headed = False
+    known: dict[int, tuple[pa.Array, pa.Array]] = {}  # column → values, and as they are printed
+    done = 0
     # Two threads print while the writer writes; Arrow lets go of the interpreter lock.
     with ThreadPoolExecutor(2) as pool:
-        for sheet in sheets:
-            if not headed:
+        for number, sheet in enumerate(sheets):
+            last = len(sheet.names) - 1
+            if not number:
                 names = delimiter.join(_quoted(name, delimiter) for name in sheet.names)
                 file.write((names + "\n").encode())
-                headed = True
-            for buffer in pool.map(_lines_of(sheet, delimiter), _blocks(sheet.counts)):
+            for j, values in enumerate(sheet.values):  # mostly those of the sheet before
+                if j not in known or known[j][0] is not values:
+                    end = "\n" if j == last else delimiter
+                    known[j] = (values, _printed(values, delimiter, end, lone=not last))
+            cells = [printed for _, printed in known.values()]
+            for buffer in pool.map(_lines_of(sheet, cells), _blocks(sheet.counts)):
                 file.write(buffer)
+            done += sheet.rows
+            told(done)
 
 
-def _lines_of(sheet: Sheet, delimiter: str) -> Callable[[slice], pa.Buffer]:
-    """A function that prints some rows of a sheet."""
+def _lines_of(sheet: Sheet, cells: Sequence[pa.Array]) -> Callable[[slice], pa.Buffer]:
+    """A function that prints some rows of a sheet, each value of a column as its cell."""
     import pyarrow.compute as pc
 
-    last = len(sheet.names) - 1
-    cells = [
-        _printed(values, delimiter, "\n" if j == last else delimiter, lone=not last)
-        for j, values in enumerate(sheet.values)
-    ]
     nothing = pa.scalar("", pa.large_string())
 
     def lines(block: slice) -> pa.Buffer:
