@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from reticent.table import embedded, sources
+from reticent.table import embedded, engines, sources
 from terminal import run
 
 SECRET = "Geheimrat"  # a value that no message may show
@@ -173,7 +173,7 @@ def test_what_the_database_says_is_not_passed_on(
 
 
 def test_a_table_that_changes_in_the_meantime(monkeypatch: pytest.MonkeyPatch) -> None:
-    honest = embedded.in_batches
+    honest = engines.in_batches
 
     def fewer(batches: Any, size: int) -> Any:
         return (batch.slice(1) for batch in honest(batches, size))
