@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from reticent.table.sources import Means
 
 
+_MOST_JOINS = 20  # for the sake of kept columns: 200 took a minute
 _OTHER_FORMATS = {
     ".xlsx", ".xls", ".ods", ".json", ".jsonl", ".xml", ".html", ".pdf", ".zip", ".gz", ".sav",
     ".dta", ".sas7bdat", ".rds", ".toml", ".md", ".sql", ".db",
@@ -159,6 +160,8 @@ def release(
     clock = Clock(watch)
     if search_rounds is not None and search_rounds < 1:
         raise InputError("search_rounds must be at least 1", where="release")
+    if rows_per_file is not None and rows_per_file < 1:
+        raise InputError("rows_per_file must be at least 1", where="release")
     if search_time is not None and not 0 <= search_time < math.inf:
         raise InputError("search_time must be a number of seconds", where="release")
     means = means_of(engine, memory_limit, engine_options, table)
@@ -314,6 +317,7 @@ def _at_hand(
     counting: Callable[[Source], Table],
 ) -> tuple[Table, str, Source | None]:
     """A table in memory: all of it, or what is to be counted of one that does not fit."""
+    from reticent.table.files import frame_kind
     from reticent.table.sources import elsewhere, opened
 
     with clock.stage("read"):
@@ -321,7 +325,8 @@ def _at_hand(
             return *read(data, reading), None
         source = ends.enter_context(opened(data, reading, means, clock.watch.rows))
     with clock.stage("collapse"):
-        return counting(source), "file", source
+        kind = "file" if isinstance(data, str | Path) else frame_kind(data) or "far away"
+        return counting(source), kind, source
 
 
 def counted(source: Source, policy: Policy) -> Table:
@@ -512,7 +517,11 @@ def _recoding(
     trim, released = prepared.policy.trim, prepared.roles.released
     unknown = [name for name in released if name not in shown]
     return engines.Recoding(
-        shown | {name: source.shown(name, trim=trim) for name in unknown},
+        shown
+        | {
+            name: source.shown(name, trim=trim, counted=i < _MOST_JOINS)
+            for i, name in enumerate(unknown)
+        },
         order=released, told=released,
         gone=engines.rows_of(counted, gone, source.key) if gone.any() else None,
         sorted=prepared.policy.order == "sorted",
@@ -590,6 +599,18 @@ class _Publishing:
     means: Means | None = None
     rows_per_file: int | None = None
     source: Source | None = None
+    longest: list[int] = field(default_factory=list)  # no line that was written is longer
+
+    def _seen(self, rows: Sheet | Iterator[Sheet]) -> Sheet | Iterator[Sheet]:
+        """Rows on their way out; of those that come sheet by sheet, note how long they are."""
+        from reticent.table.sheets import Sheet
+
+        return rows if isinstance(rows, Sheet) else self._measured(rows)
+
+    def _measured(self, sheets: Iterator[Sheet]) -> Iterator[Sheet]:
+        for sheet in sheets:
+            self.longest[:] = [max([sheet.longest, *self.longest])]
+            yield sheet
 
     def as_frame(self, data: Any, kind: str) -> dict[str, Any]:
         """The rows as the kind of table that came in, and their proof."""
@@ -600,7 +621,7 @@ class _Publishing:
             table = _arrow(self.masked.rows)
             hidden = self.masked.hidden and as_text(from_arrow(_arrow(self.masked.hidden)))
             source = from_table(as_text(from_arrow(table)), hidden=hidden)
-            proof = self._proven(self._recount(source, baggage(table)))
+            proof = self._proven(self._recount(source, baggage(table.schema, [table])))
         return {"proof": proof, "table": table if kind == "file" else to_frame(table, data, kind)}
 
     def write(self, path: Path, suffix: str) -> Proof:
@@ -618,9 +639,12 @@ class _Publishing:
                 self.clock.watch.rows(min(done, of), of)
 
             if self.rows_per_file is None:
-                write(self.masked.rows(ROW_GROUP), path, suffix, told)
+                write(self._seen(self.masked.rows(ROW_GROUP)), path, suffix, told)
             else:
-                paths = write_parts(self.masked.rows, path, suffix, self.rows_per_file, told)
+                paths = write_parts(
+                    lambda size: self._seen(self.masked.rows(size)),
+                    path, suffix, self.rows_per_file, told,
+                )  # fmt: skip
             _give_back_memory()
         with self.clock.stage("verify"), spill_folder() as spill:
             hidden = None
@@ -642,7 +666,7 @@ class _Publishing:
         with self.clock.stage("verify"):
             names = self.prepared.roles.released
             typed = [] if suffix in CSV else [schema_of(path, suffix) for path in paths]
-            carried = [p for schema in typed for p in baggage(schema.empty_table())]
+            carried = [p for schema in typed for p in baggage(schema, [])]
             wanted = [name for name in names if name in self.masked.sheet.names]
             cells = from_counts(self.source.counted_parts(place, suffix, wanted), wanted)
             return self._proven(self._recount(cells, carried))
@@ -654,19 +678,25 @@ class _Publishing:
         import pyarrow as pa
 
         from reticent.privacy.verify import baggage, from_csv, from_table, from_typed
-        from reticent.table.files import CSV, Reading, from_arrow, parse, schema_of
+        from reticent.table.files import CSV, Reading, carriers, from_arrow, parse
         from reticent.table.sheets import delimiter_of
 
         if suffix not in CSV:
             source = from_typed(paths, parquet=suffix == ".parquet", hidden=hidden)
-            return source, [p for f in paths for p in baggage(schema_of(f, suffix).empty_table())]
+            # Categories are looked for where a file is not too long to be read once more.
+            looked = [
+                (schema, groups if self.source is None else iter(()))
+                for path in paths
+                for schema, groups in carriers(path, "file", suffix)
+            ]
+            return source, [p for schema, groups in looked for p in baggage(schema, groups)]
         released = self.prepared.roles.released
         if any(
             set("\r\n") & set(name) for name in released
         ):  # not every reader takes such a header
             tables = [as_text(from_arrow(parse(f, Reading(), suffix).arrow)) for f in paths]
             return from_table(pa.concat_tables(tables), hidden=hidden), []
-        longest = self.masked.sheet.longest
+        longest = max([self.masked.sheet.longest, *self.longest])
         source = from_csv(
             paths, released, delimiter=delimiter_of(suffix), packed=suffix.endswith(".gz"),
             longest=longest, hidden=hidden,
@@ -740,6 +770,7 @@ def verify(
     from reticent.prepare import nearly_unique, rules
     from reticent.privacy import verify as verifier
     from reticent.privacy.promises import columns_of
+    from reticent.table import files
     from reticent.table.databases import is_url
     from reticent.table.schema import trimmed
 
@@ -752,7 +783,7 @@ def verify(
     with ExitStack() as ends:
         counting = partial(_counted_columns, columns=set().union(*columns_of(policy.promises)))
         clock = Clock(watch or Watch())
-        rows, kind, source = _at_hand(data, reading, means, clock, ends, counting)
+        rows, kind, _ = _at_hand(data, reading, means, clock, ends, counting)
         if not rows.rows:
             raise InputError("the table has no rows", where=rows.name)
         policy.refuse_roleless(rows.known)
@@ -764,10 +795,11 @@ def verify(
         cells = verifier.from_table(as_text(rows), counts=rows.counts, unread=elsewhere)
         proof = verifier.verify(cells, rules(policy, taxonomies), memory_limit=means.for_engine)
         warnings = tuple(nearly_unique(rows, policy.roles_in(rows.known)))
+        far = is_url(data) or kind == "far away"
         carried = [
             problem
-            for arrow in _carriers(data, kind, whole=source is None)
-            for problem in verifier.baggage(arrow)
+            for schema, parts in ([] if far else files.carriers(data, kind))
+            for problem in verifier.baggage(schema, parts)
         ]
     leftovers = (*proof.leftovers, *carried, *altered)
     return replace(proof, leftovers=leftovers, warnings=warnings)
@@ -779,19 +811,6 @@ def _counted_columns(source: Source, columns: set[str]) -> Table:
     table = source.counted([name for name in names if name in columns])
     others = [name for name in names if name not in columns]
     return replace(table, about=source.about_distinct(others))
-
-
-def _carriers(data: Any, kind: str, *, whole: bool) -> Iterator[Any]:
-    """What may carry more than its cells; of files too long to read, their schemas."""
-    from reticent.table import files
-
-    if whole:
-        yield from files.typed(data, kind)
-        return
-    for path in inputs(data):
-        suffix = files.suffix_of(path)
-        if suffix and suffix not in files.CSV:
-            yield files.schema_of(path, suffix).empty_table()
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from reticent.table import embedded, engines, sources
+import reticent
+from reticent.table import embedded, engines, room, sheets, sources
 from terminal import run
 
 SECRET = "Geheimrat"  # a value that no message may show
@@ -182,6 +183,66 @@ def test_a_table_that_changes_in_the_meantime(monkeypatch: pytest.MonkeyPatch) -
     Path("policy.toml").write_text('order = "input"\n' + POLICY, encoding="utf-8")
     found = release("-o", "a.csv", "--engine", "duckdb", code=2)
     assert "seems to have changed" in found.stderr
+    assert not Path("a.csv").exists()
+
+
+def test_names_that_a_database_would_take_for_others(tmp_path: Path) -> None:
+    """A pattern that finds another file, and a folder that looks like a partition."""
+    policy = {"anonymity": [{"over": ["Job"], "k": 2}]}
+    few, many = pa.table({"Job": ["a", "b"] * 10}), pa.table({"Job": ["c", "d"] * 40})
+    (tmp_path / "Job=z").mkdir()
+    for name in ("b[1].parquet", "Job=z/in.parquet"):
+        pq.write_table(many, name)
+        pq.write_table(few, "b1.parquet")
+        found = [
+            reticent.release(name, policy, output=f"{engine}.parquet", engine=engine, force=True)
+            for engine in ("memory", "duckdb")
+        ]
+        assert [release.proof.rows for release in found] == [80, 80]
+        assert Path("memory.parquet").read_bytes() == Path("duckdb.parquet").read_bytes()
+        assert reticent.verify(name, policy, engine="duckdb").rows == 80
+    reticent.release("b1.parquet", policy, output="Job=z/out.parquet")
+    assert set(pq.ParquetFile("Job=z/out.parquet").read()["Job"].to_pylist()) == {"a", "b"}
+
+
+def test_lost_rows_are_noticed_beside_hidden_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    honest = sheets.write
+
+    def half(rows: Any, path: Path, suffix: str, *more: Any) -> None:
+        honest(rows, path, suffix, *more)
+        if path.name != "hidden.parquet":
+            whole = pq.ParquetFile(path).read()
+            pq.write_table(whole.slice(0, 20), path, store_schema=False)
+
+    monkeypatch.setattr(sheets, "write", half)
+    table = pa.table({"Job": ["a", "b"] * 20, "Id": list(range(40))})
+    policy = {"drop": ["Id"], "anonymity": [{"over": ["Job"], "k": 5, "of": ["Id"]}]}
+    pq.write_table(table, "in.parquet")
+    with pytest.raises(reticent.ReticentError):
+        reticent.release("in.parquet", policy, output="out.parquet")
+    assert not Path("out.parquet").exists()
+
+
+def test_a_long_cell_in_a_column_nobody_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engines, "_SAMPLE", 4)
+    monkeypatch.setattr(engines, "_MOST_PLACES", 1)
+    monkeypatch.setattr("reticent.evidence.judge.LONG", 0)
+    notes = ["x" * 3_000_000, *(str(i) for i in range(19))]
+    pq.write_table(pa.table({"Job": ["a", "b"] * 10, "Note": notes}), "in.parquet")
+    policy = {"keep": ["Note"], "anonymity": [{"over": ["Job"], "k": 2}]}
+    for engine in ("memory", "duckdb"):
+        reticent.release("in.parquet", policy, output=f"{engine}.csv", engine=engine)
+    assert Path("memory.csv").read_bytes() == Path("duckdb.csv").read_bytes()
+
+
+def test_a_full_disk_below_mapped_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(handle: int, start: int, size: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(room, "SMALL", 0)
+    monkeypatch.setattr("os.posix_fallocate", full)
+    words = ("-o", "a.csv", "--engine", "duckdb", "--engine-option", "counts=files")
+    assert "no room left" in release(*words, code=2).stderr
     assert not Path("a.csv").exists()
 
 

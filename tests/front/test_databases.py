@@ -18,9 +18,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import reticent
-from reticent import Policy
+from reticent import InputError, Policy
 from reticent.sample import make
 from reticent.table import engines
+from reticent.table.databases import without_password
 from terminal import run
 
 POLICY: dict[str, Any] = {
@@ -109,6 +110,40 @@ def test_a_released_table_in_a_database_can_be_recounted(census: pa.Table, tmp_p
     assert proof.rows == census.num_rows
     strict = {**POLICY, "anonymity": [{**POLICY["anonymity"][0], "k": 2_000}]}
     assert not reticent.verify(f"sqlite:///{path}", strict, table="released").holds
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgres://me:12/s3cret@host/db",
+        "postgres://me:s3cret/x@host:5432/db",
+        "postgres://host/db?password=s3cret",
+        "postgres://host/db;password=s3cret",
+        "postgres://me:s3cret#@[host/db",
+    ],
+)
+def test_no_password_is_shown(url: str) -> None:
+    assert "s3cret" not in without_password(url)
+    with pytest.raises(InputError) as caught:
+        reticent.release(url, POLICY, table="x")
+    assert "s3cret" not in str(caught.value)
+
+
+def test_sqlite_holds_what_it_holds(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE t (Day DATE, Yes BOOLEAN, Sum DECIMAL(9,2), Mixed INTEGER)")
+        rows = [(f"2024-01-{i % 9 + 1:02d}", i % 2, i / 4 + 0.1, 1) for i in range(40)]
+        database.executemany("INSERT INTO t VALUES (?, ?, ?, ?)", rows)
+    policy = {"keep": "*", "anonymity": [{"over": ["Day"], "k": 3}]}
+    out = tmp_path / "out.csv"
+    reticent.release(f"sqlite:///{path}", policy, output=out, table="t")
+    sums = [line.split(",")[-2] for line in out.read_text().splitlines()[1:]]
+    assert sorted(map(float, sums)) == pytest.approx([i / 4 + 0.1 for i in range(40)])
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE t SET Mixed = 2.75 WHERE rowid = 1")
+    with pytest.raises(InputError, match='"Mixed" holds values of several kinds'):
+        reticent.release(f"sqlite:///{path}", policy, output=out, table="t", force=True)
 
 
 def test_a_folder_tells_no_password(census: pa.Table, tmp_path: Path) -> None:

@@ -43,7 +43,9 @@ def test_small_arrays_stay_in_memory(tmp_path: Path) -> None:
 
 
 @settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=30,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(data=st.data())
 def test_rows_are_collapsed_in_files_as_in_memory(data: st.DataObject, files: Path) -> None:

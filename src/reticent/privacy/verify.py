@@ -9,6 +9,7 @@ an index, metadata of the source.
 
 from __future__ import annotations
 
+import glob
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -103,6 +104,20 @@ def verify(source: Source, rules: Rules, *, memory_limit: int | None = None) -> 
     import duckdb
 
     _refuse_lacking(rules, source)
+    try:
+        return _verified(source, rules, memory_limit)
+    except duckdb.InterruptException:
+        raise
+    except duckdb.Error as error:  # whose words quote rows
+        raise InputError(
+            f"the table cannot be recounted ({type(error).__name__})",
+            do="check that there is room for it in memory and on the disk.",
+        ) from None
+
+
+def _verified(source: Source, rules: Rules, memory_limit: int | None) -> Proof:
+    import duckdb
+
     with spill_folder() as spill, duckdb.connect(config=_ALONE) as database:
         database.execute(f"SET temp_directory = {_text(str(spill))}")
         if not source.hidden:  # which stand beside rows by their order
@@ -127,8 +142,11 @@ class _Counted:
         self.column = {n: f"c{i}" for i, n in enumerate(source.names) if n in wanted}
         cells = ", ".join(self.column.values())
         count = f"sum({source.counts})" if source.counts else "count(*)"
+        whole = ""
+        if source.hidden and "POSITIONAL" in source.sql:  # a shorter side would be filled up
+            whole = "WHERE here IS NOT NULL AND there IS NOT NULL"
         database.execute(
-            f"CREATE TEMP TABLE counted AS SELECT {cells}, {count} AS n FROM {source.sql} "
+            f"CREATE TEMP TABLE counted AS SELECT {cells}, {count} AS n FROM {source.sql} {whole} "
             "GROUP BY ALL"
         )
         self._print_cells()
@@ -393,7 +411,7 @@ def _csv_sql(
         f"read_csv([{files}], columns = {{{columns}}}, auto_detect = false, "
         f"header = true, delim = {_text(delimiter)}, quote = {_text(quote)}, "
         f"escape = {_text(quote)}, encoding = {_text(encoding)}, "
-        f"compression = {_text(compression)}, max_line_size = {longest})"
+        f"compression = {_text(compression)}, max_line_size = {longest}, hive_partitioning = false)"
     )
 
 
@@ -408,21 +426,23 @@ def from_csv(
     return _with_hidden(Source(sql, tuple(names), {}), hidden)
 
 
-def from_typed(paths: Sequence[Path], *, parquet: bool, hidden: Any = None) -> Source:
+def from_typed(
+    paths: Sequence[Path], *, parquet: bool, hidden: Any = None, name: str = "cells"
+) -> Source:
     """Published cells in Parquet or Arrow files, which are read as they are counted."""
     import pyarrow.dataset as ds
 
     rows = ds.dataset([str(path) for path in paths], format="parquet" if parquet else "ipc")
     names = rows.schema.names
-    if parquet and len({name.lower() for name in names}) == len(names):
-        cells = ", ".join(f"{_name(name)} AS c{i}" for i, name in enumerate(names))
+    patterns = any(map(glob.has_magic, map(str, paths)))  # DuckDB would look for other files
+    if parquet and not patterns and len({name.lower() for name in names}) == len(names):
+        cells = ", ".join(f"{_name(column)} AS c{i}" for i, column in enumerate(names))
         files = ", ".join(_text(str(path)) for path in paths)
-        return _with_hidden(
-            Source(f"(SELECT {cells} FROM read_parquet([{files}]))", tuple(names), {}), hidden
-        )
-    columns = {f"c{i}": ds.field(name) for i, name in enumerate(names)}
+        sql = f"(SELECT {cells} FROM read_parquet([{files}], hive_partitioning = false))"
+        return _with_hidden(Source(sql, tuple(names), {}), hidden)
+    columns = {f"c{i}": ds.field(column) for i, column in enumerate(names)}
     scanner = rows.scanner(columns=columns)
-    return _with_hidden(Source("cells", tuple(names), {"cells": scanner}), hidden)
+    return _with_hidden(Source(name, tuple(names), {name: scanner}), hidden)
 
 
 def _with_hidden(source: Source, hidden: Any) -> Source:
@@ -430,7 +450,7 @@ def _with_hidden(source: Source, hidden: Any) -> Source:
     if hidden is None:
         return source
     if isinstance(hidden, Path):
-        more = from_typed([hidden], parquet=True)
+        more = from_typed([hidden], parquet=True, name="hidden_cells")
         shift = len(source.names)
         cells = ", ".join(f"c{i} AS c{shift + i}" for i in range(len(more.names)))
         beside, tables, names = f"(SELECT {cells} FROM {more.sql})", more.tables, more.names
@@ -438,8 +458,12 @@ def _with_hidden(source: Source, hidden: Any) -> Source:
         keys = [f"c{len(source.names) + i}" for i in range(hidden.num_columns)]
         beside, names = "hidden_columns", tuple(hidden.column_names)
         tables = {"hidden_columns": hidden.rename_columns(keys)}
+    here, there = (
+        f"(SELECT *, 1 AS here FROM {source.sql})",
+        f"(SELECT *, 1 AS there FROM {beside})",
+    )
     return Source(
-        f"{source.sql} POSITIONAL JOIN {beside}", (*source.names, *names),
+        f"{here} POSITIONAL JOIN {there}", (*source.names, *names),
         {**source.tables, **tables}, tuple(names), source.counts,
     )  # fmt: skip
 
@@ -478,20 +502,32 @@ def from_counts(batches: Iterator[Any], names: Sequence[str]) -> Source:
     return Source("cells", tuple(names), {"cells": reader}, counts="records")
 
 
-def baggage(table: Any) -> list[Problem]:
-    """What an Arrow table carries besides its cells: metadata, indexes, unused categories."""
+def baggage(schema: Any, parts: Iterable[Any]) -> list[Problem]:
+    """What Arrow tables carry besides their cells: metadata, indexes, unused categories.
+
+    `parts`: the tables one after the other; a category counts as shown if any of them shows it.
+    """
     import pyarrow as pa
 
+    carried: dict[str, set[Any]] = {}
+    shown: dict[str, set[Any]] = {}
+    for part in parts:
+        for name in part.column_names:
+            if pa.types.is_dictionary(part.schema.field(name).type):
+                for chunk in part.column(name).chunks:
+                    values = chunk.dictionary.to_pylist()
+                    used = chunk.indices.unique().to_pylist()
+                    carried.setdefault(name, set()).update(values)
+                    shown.setdefault(name, set()).update(values[i] for i in used if i is not None)
     found = []
-    if _told(table.schema.metadata):
+    if _told(schema.metadata):
         found.append(Problem("the file carries metadata of its source", do="write it without."))
-    for field in table.schema:
-        cells = table.column(field.name)
+    for field in schema:
         if _told(field.metadata):
             found.append(Problem(f'column "{field.name}" carries metadata of its source'))
         if field.name.startswith("__index_level_"):
             found.append(Problem(f'column "{field.name}" is the index of a data frame'))
-        if pa.types.is_dictionary(field.type) and _unused(cells):
+        if carried.get(field.name, set()) - shown.get(field.name, set()) - {None}:
             found.append(
                 Problem(
                     f'column "{field.name}" carries categories that no row shows',
@@ -522,17 +558,6 @@ def _is_plain_index(told: bytes) -> bool:
         and i.get("start") == 0 and i.get("step") == 1
         for i in indexes
     )  # fmt: skip
-
-
-def _unused(cells: Any) -> bool:
-    """Whether a dictionary holds a value that no cell shows, whichever chunk it stands in."""
-    carried: set[Any] = set()
-    shown: set[Any] = set()
-    for chunk in cells.chunks:
-        values = chunk.dictionary.to_pylist()
-        carried.update(values)
-        shown.update(values[i] for i in chunk.indices.unique().to_pylist() if i is not None)
-    return bool(carried - shown - {None})
 
 
 def _name(name: str) -> str:

@@ -11,13 +11,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, unquote
 
 import pyarrow as pa
 
-from reticent.errors import InputError, did_you_mean
+from reticent.errors import InputError, ReticentError, did_you_mean
 from reticent.table.embedded import Embedded
-from reticent.table.engines import COUNT, Progress, collapse
+from reticent.table.engines import COUNT, Progress, Recoding, collapse
+from reticent.table.sheets import Sheet
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -47,10 +48,9 @@ def without_password(url: str) -> str:
     >>> without_password("postgres://me:secret@here:5432/clinic?sslkey=x")
     'postgres://here:5432/clinic'
     """
-    parts = urlsplit(url)
-    where = parts.hostname or ""
-    port = f":{parts.port}" if parts.port else ""
-    return f"{parts.scheme}://{where}{port}{parts.path}"
+    scheme, _, rest = url.partition("://")
+    shown = re.split(r"[?#;]", rest.rpartition("@")[2])[0]  # whatever stands before the last @
+    return f"{scheme}://{shown}"
 
 
 def file_of(url: str) -> Path | None:
@@ -59,16 +59,14 @@ def file_of(url: str) -> Path | None:
     >>> file_of("sqlite:///clinic.db"), file_of("sqlite:////data/clinic.db")
     (PosixPath('clinic.db'), PosixPath('/data/clinic.db'))
     """
-    parts = urlsplit(url)
-    if parts.scheme not in _FILES:
-        return None
-    return Path(unquote(parts.netloc + parts.path if parts.netloc else parts.path[1:]))
+    scheme, _, rest = url.partition("://")
+    return Path(unquote(rest.removeprefix("/"))) if scheme in _FILES else None
 
 
 def table_at(url: str, name: str | None) -> Any:
     """A table of a database, to read from: one of Ibis, or of DuckDB itself."""
     where = without_password(url)
-    scheme = urlsplit(url).scheme
+    scheme = url.partition("://")[0]
     if scheme not in _KNOWN:
         raise InputError(
             f'databases "{scheme}" cannot be read', where=where,
@@ -151,13 +149,17 @@ class InDatabase(Embedded):
     ) -> None:  # fmt: skip
         from reticent.table.sources import plain_schema
 
-        self.table = table
         try:
             self.file = _sqlite_file(table)
+            self.table = table = _with_texts(table)
             schema = plain_schema(table.schema().to_pyarrow())
+            if self.file:
+                schema = _stored(self.file, table)
+        except ReticentError:
+            raise
         except Exception as error:
             raise _in_our_words(error, name) from None
-        self.name = name
+        self.name, self.schema = name, schema
         [batch] = self._ask(table.agg(rows=table.count()))
         super().__init__(
             name, schema, int(batch.column(0)[0].as_py()), spill=spill, stream=self._rows,
@@ -184,9 +186,9 @@ class InDatabase(Embedded):
         if not names:
             return {}
         table = self._named(names)
-        keys = {name: self.key(name) for name in names}
-        [batch] = self._ask(table.agg(**{key: table[key].nunique() for key in keys.values()}))
-        return {name: int(batch.column(key)[0].as_py()) for name, key in keys.items()}
+        counts = {f"n{i}": table[self.key(name)].nunique() for i, name in enumerate(names)}
+        [batch] = self._ask(table.agg(**counts))
+        return {name: int(batch.column(i)[0].as_py()) for i, name in enumerate(names)}
 
     def values(self, name: str, most: int) -> pa.Array | None:
         """The distinct values of a column; None if there are more than `most`."""
@@ -197,13 +199,28 @@ class InDatabase(Embedded):
             return None
         return cells.combine_chunks().cast(self.schema.field(name).type)
 
+    def recoded(self, recoding: Recoding, size: int) -> Iterator[Sheet]:
+        """All rows as a release shows them; they have no order of their own."""
+        if not recoding.sorted:
+            raise InputError(
+                'order = "input" asks for rows as they came, and a database keeps no order of rows',
+                where=self.name, do='use  order = "sorted".',
+            )  # fmt: skip
+        return super().recoded(recoding, size)
+
     def _named(self, names: Sequence[str]) -> ir.Table:
         return self.table.select(**{self.key(name): self.table[name] for name in names})
 
+    def _kinds(self, expression: ir.Table) -> pa.Schema:
+        """What comes back for an expression: columns under their keys, or numbers."""
+        known = {self.key(name): self.schema.field(name).type for name in self.schema.names}
+        return pa.schema([(name, known.get(name, pa.int64())) for name in expression.columns])
+
     def _rows(self, names: Sequence[str]) -> pa.RecordBatchReader:
         schema = pa.schema([self.schema.field(name) for name in names])
-        batches = self._ask(self.table.select(*names))
-        return pa.RecordBatchReader.from_batches(schema, (batch.cast(schema) for batch in batches))
+        batches = self._ask(self._named(names))
+        rows = (batch.rename_columns(list(names)).cast(schema) for batch in batches)
+        return pa.RecordBatchReader.from_batches(schema, rows)
 
     def _ask(self, expression: ir.Table) -> Iterator[pa.RecordBatch]:
         """What its database answers."""
@@ -216,11 +233,43 @@ class InDatabase(Embedded):
                 yield from backend.con.cursor().sql(sql).to_arrow_reader(_BATCH)
             elif backend.name == "sqlite":  # and for SQLite's by way of pandas, whole
                 sql = str(ibis.to_sql(expression, dialect="sqlite"))
-                yield from _fetched(self.file, sql, expression.schema().to_pyarrow())
+                yield from _fetched(self.file, sql, self._kinds(expression))
             else:
                 yield from backend.to_pyarrow_batches(expression, chunk_size=_BATCH)
         except Exception as error:
             raise _in_our_words(error, self.name) from None
+
+
+def _with_texts(table: ir.Table) -> ir.Table:
+    """The same table with identifiers and addresses as their texts."""
+    odd = [n for n, kind in table.schema().items() if kind.is_uuid() or kind.is_inet()]
+    return table.mutate(**{name: table[name].cast("string") for name in odd}) if odd else table
+
+
+def _stored(path: str, table: ir.Table) -> pa.Schema:
+    """The kinds of values that SQLite holds, whatever its columns were declared to be."""
+    import sqlite3
+
+    fields = []
+    kinds = {"integer": pa.int64(), "real": pa.float64(), "text": pa.string()}
+    address = f"file:{quote(path)}?mode=ro"
+    with closing(sqlite3.connect(address, uri=True)) as database:
+        for name in table.columns:
+            column, rows = (_name(part) for part in (name, table.get_name()))
+            sql = f"SELECT DISTINCT typeof({column}) FROM {rows}"
+            found = {kind for (kind,) in database.execute(sql)} - {"null"}
+            if len(found) > 1:
+                raise InputError(
+                    f'column "{name}" holds values of several kinds: {", ".join(sorted(found))}',
+                    where=path, do="make them all of one kind, or drop the column.",
+                )  # fmt: skip
+            kind = next(iter(found), "text")
+            fields.append((name, kinds.get(kind, pa.binary())))
+    return pa.schema(fields)
+
+
+def _name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _sqlite_file(table: ir.Table) -> str:

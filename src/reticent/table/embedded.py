@@ -153,14 +153,16 @@ class Embedded(Source):
         cells = ", ".join(f"{_name(name)} AS {self.key(name)}" for name in names)
         if not numbered:
             files = ", ".join(_text(str(path)) for path in self.parquet)
-            return f"SELECT {cells} FROM read_parquet([{files}], union_by_name = true)"
+            how = "union_by_name = true, hive_partitioning = false"
+            return f"SELECT {cells} FROM read_parquet([{files}], {how})"
         import pyarrow.parquet as pq
 
         parts, before = [], 0
         for path in self.parquet:
             parts.append(
                 f"SELECT {cells}, file_row_number + {before} AS {ROW} "
-                f"FROM read_parquet({_text(str(path))}, file_row_number = true)"
+                f"FROM read_parquet({_text(str(path))}, file_row_number = true, "
+                "hive_partitioning = false)"
             )
             before += pq.read_metadata(path).num_rows
         return " UNION ALL ".join(parts)

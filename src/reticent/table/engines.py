@@ -134,12 +134,13 @@ class Recoding:
                 same = [source[column.key].identical_to(places[f"{column.key}_value"])]
                 source = source.inner_join(places, same)
         cells = {f"run_{i}": _cell(run, source) for i, run in enumerate(self._runs(self.told))}
-        alike = [f"{column.key}_alike" for column in self.columns.values() if _has_alike(column)]
+        told = [self.columns[name] for name in self.told]
+        alike = [f"{column.key}_alike" for column in told if _has_alike(column)]
         cells |= {name: source[name] for name in alike}
-        keys = {f"order_{i}": key for i, key in enumerate(self._keys(source, alike))}
+        keys = {f"order_{i}": key for i, key in enumerate(self._keys(source))}
         return source.select(**cells, **keys).order_by(list(keys)).select(list(cells))
 
-    def _keys(self, source: ir.Table, alike: Sequence[str]) -> list[Any]:
+    def _keys(self, source: ir.Table) -> list[Any]:
         if not self.sorted:
             return [source[ROW]]
         runs = self._runs(self.order)
@@ -149,8 +150,12 @@ class Recoding:
         ]
         # What prints alike is told apart in the end: a missing text stands behind an empty one,
         # and what is not a number behind a missing one.
-        keys += [source[name] for name in alike]
-        return keys + [_is_last(run, source) for run in runs if isinstance(run, Untouched)]
+        for column in (self.columns[name] for name in self.order):
+            if isinstance(column, Untouched):
+                keys.append(_is_last(column, source))
+            elif _has_alike(column):
+                keys.append(source[f"{column.key}_alike"])
+        return keys
 
     def _runs(self, names: Sequence[str]) -> list[Run]:
         """Columns side by side whose places fit into one number, and those without places.
@@ -225,8 +230,8 @@ def _printed(run: Untouched, source: ir.Table) -> Any:
         return source[order_key(run.key)]
     cell = _cell(run, source)
     if pa.types.is_floating(run.kind):  # 39.0 prints as 39, what is no number as nothing
-        whole = (cell % 1 == 0) & (cell.abs() < 1e15)
-        text = whole.ifelse(cell.try_cast("int64").cast("string"), cell.cast("string"))
+        whole = (cell % 1 == 0) & (cell.abs() < 1e37)
+        text = whole.ifelse(cell.try_cast("decimal(38, 0)").cast("string"), cell.cast("string"))
         return cell.isnan().ifelse(ibis.literal(""), text).fill_null("")
     return cell.cast("string").fill_null("")
 
@@ -386,12 +391,12 @@ class Source(ABC):
                 "they are", where=self.name, do="drop them, or convert them to text or numbers.",
             )  # fmt: skip
 
-    def shown(self, name: str, *, trim: bool) -> Shown | Untouched:
-        """A column that is released as it stands."""
+    def shown(self, name: str, *, trim: bool, counted: bool = True) -> Shown | Untouched:
+        """A column that is released as it stands; `counted`: by its values, if they are few."""
         from reticent.table.schema import trimmed
 
         kind = self.schema.field(name).type
-        values = self.values(name, _MOST_PLACES)
+        values = self.values(name, _MOST_PLACES) if counted else None
         if values is None:
             text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
             return Untouched(self.key(name), kind, trim and text)

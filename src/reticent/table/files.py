@@ -152,25 +152,15 @@ def _read_arrow(path: Path, suffix: str, reading: Reading, notes: list[str]) -> 
         raise InputError(f"this is not a readable {suffix} file", where=str(path)) from None
 
 
-def read_typed(path: Path, suffix: str, *, all_it_carries: bool = False) -> pa.Table:
-    """Read a Parquet or Arrow file.
-
-    With all it carries: dictionaries as they are stored, and the metadata of the file as that of
-    the schema.
-    """
+def read_typed(path: Path, suffix: str) -> pa.Table:
+    """Read a Parquet or Arrow file."""
     if suffix == ".parquet":
         import pyarrow.parquet as pq
 
-        names = pq.read_schema(path).names if all_it_carries else None
-        with pq.ParquetFile(path, read_dictionary=names) as file:
-            table, told = file.read(), file.metadata.metadata
-    else:
-        with pa.memory_map(str(path)) as source:
-            reader = _open_arrow(source)
-            table, told = reader.read_all(), getattr(reader, "metadata", None)
-    if not all_it_carries:
-        return table
-    return table.replace_schema_metadata({**(told or {}), **(table.schema.metadata or {})})
+        with pq.ParquetFile(path) as file:
+            return file.read()
+    with pa.memory_map(str(path)) as source:
+        return _open_arrow(source).read_all()
 
 
 def schema_of(path: Path, suffix: str) -> pa.Schema:
@@ -261,14 +251,45 @@ def _fits_one_type(cells: Any) -> bool:
     return True
 
 
-def typed(data: Any, kind: str) -> Iterator[pa.Table]:
-    """The Arrow tables behind typed files or a data frame, with all that they carry."""
+def carriers(
+    data: Any, kind: str, told: str | None = None
+) -> Iterator[tuple[pa.Schema, Iterator[pa.Table]]]:
+    """The typed files behind some data, or a data frame: a schema, and all that its cells carry.
+
+    Files come one group of rows after the other, so that long ones take no room; `told`: the format
+    of a file whose name does not tell it.
+    """
     if kind == "file":
         for path in paths_of(data):
-            if suffix_of(path) not in CSV:
-                yield read_typed(path, suffix_of(path), all_it_carries=True)
+            suffix = told or suffix_of(path)
+            if suffix not in CSV:
+                yield schema_of(path, suffix), _groups(path, suffix)
     else:
-        yield _arrow_of(data, kind)
+        table = _arrow_of(data, kind)
+        yield table.schema, iter([table])
+
+
+def _groups(path: Path, suffix: str) -> Iterator[pa.Table]:
+    """Groups of rows with dictionaries as they are stored: in Parquet, those of texts."""
+    if suffix == ".parquet":
+        import pyarrow.parquet as pq
+
+        texts = [f.name for f in pq.read_schema(path) if _may_be_coded(f.type)]
+        with pq.ParquetFile(path, read_dictionary=texts) as file:
+            for group in range(file.num_row_groups if texts else 0):
+                yield file.read_row_group(group, columns=texts)
+        return
+    with pa.memory_map(str(path)) as source:
+        reader = _open_arrow(source)
+        count = getattr(reader, "num_record_batches", None)
+        batches = reader if count is None else (reader.get_batch(i) for i in range(count))
+        for batch in batches:
+            yield pa.Table.from_batches([batch])
+
+
+def _may_be_coded(kind: pa.DataType) -> bool:
+    texts = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    return bool(texts or pa.types.is_dictionary(kind))
 
 
 def _to_pandas(table: pa.Table, like: Any) -> Any:

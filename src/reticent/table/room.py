@@ -9,6 +9,7 @@ is left of them whatever happens to this process.
 from __future__ import annotations
 
 import mmap
+import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from reticent.errors import InputError
 from reticent.table.spill import connect
 
 SMALL = 1 << 24  # bytes: arrays below stay in memory
@@ -50,7 +52,13 @@ def empty(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
     if _place is None or not size or size < SMALL:
         return np.empty(shape, kind)
     with tempfile.TemporaryFile(dir=_place) as file:
-        file.truncate(size)
+        try:
+            os.posix_fallocate(file.fileno(), 0, size)  # or a full disk would end the process
+        except OSError:
+            raise InputError(
+                "there is no room left for counts that do not fit in memory", where=str(_place),
+                do="free some space, or point TMPDIR to a larger disk; nothing was written.",
+            ) from None  # fmt: skip
         pages = mmap.mmap(file.fileno(), size)
     return np.frombuffer(pages, kind).reshape(shape)
 

@@ -47,8 +47,14 @@ class Sheet:
     @property
     def longest(self) -> int:
         """No printed line has more bytes than this."""
-        longest = (max((len(t or "") for t in texts(values)), default=0) for values in self.values)
-        return sum(8 * length + 4 for length in longest)
+        import pyarrow.compute as pc
+
+        longest = 0
+        for values in self.values:
+            # A text may double its quotes; of what is no text, nothing prints longer than this.
+            bytes_ = pc.max(pc.binary_length(values)).as_py() if _is_text(values) else 1000
+            longest += 2 * (bytes_ or 0) + 4
+        return longest
 
     def select(self, names: Sequence[str]) -> Sheet:
         """The sheet with only these columns, rows as they stand."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -265,7 +266,8 @@ def _typed(
             raise InputError("its files give one column different types", where=name)
     schema = plain_schema(first)
     alike = len({name.lower() for name in schema.names}) < len(schema.names)
-    if parquet and not alike:
+    patterns = any(map(glob.has_magic, map(str, paths)))  # DuckDB would look for other files
+    if parquet and not alike and not patterns:
         return schema, rows, paths, None
 
     def stream(names: Sequence[str]) -> pa.RecordBatchReader:
