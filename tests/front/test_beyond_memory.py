@@ -246,6 +246,15 @@ def test_a_full_disk_below_mapped_counts(monkeypatch: pytest.MonkeyPatch) -> Non
     assert not Path("a.csv").exists()
 
 
+def test_two_zeros_are_one_value_to_an_engine() -> None:
+    table = pa.table({"A": ["x", "y"] * 20, "W": [0.0, -0.0, 1.5, 2.5] * 10})
+    pq.write_table(table, "z.parquet")
+    policy = {"keep": ["W"], "order": "input", "anonymity": [{"over": ["A"], "k": 2}]}
+    reticent.release("z.parquet", policy, output="z.csv", engine="duckdb")
+    reticent.release("z.parquet", policy, output="m.csv", engine="memory")
+    assert Path("z.csv").read_bytes() == Path("m.csv").read_bytes()
+
+
 def test_types_that_no_engine_carries() -> None:
     spans = pa.array([1, 2, 3], pa.duration("s"))
     pq.write_table(pa.table({"A": ["x", "x", "x"], "B": spans}), "a.parquet")

@@ -85,13 +85,19 @@ class Shown:
     def places(self) -> pa.Table:
         """The small table to join with: for each value, where it stands among the shown ones."""
         ranks = self.to if self.ranks is None else self.ranks[self.to]
-        return pa.table(
+        table = pa.table(
             {
                 f"{self.key}_value": self.raw,
                 f"{self.key}_place": ranks.astype(np.int64),
                 f"{self.key}_alike": self.to.astype(np.int64),
             }
         )
+        if not pa.types.is_floating(self.raw.type):
+            return table
+        first: dict[Any, int] = {}  # to engines, 0.0 and -0.0 are the same value
+        for i, value in enumerate(self.raw.to_pylist()):
+            first.setdefault(repr(value + 0.0) if value is not None else None, i)
+        return table.take(pa.array(list(first.values())))
 
 
 @dataclass(frozen=True, slots=True)
