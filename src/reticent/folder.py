@@ -166,9 +166,10 @@ def taxonomies_for(policy: Policy, place: Path | None) -> dict[str, Taxonomy]:
 
 
 def altered(place: Path) -> Iterator[Problem]:
-    """Files of a release folder that are not those its manifest describes."""
+    """Files of a release folder that are not those its manifest describes, too few or too many."""
     beside = _public(place) if place.is_dir() else place.parent
-    for name, told in _read_manifest(place).get("files", {}).items():
+    listed = _read_manifest(place).get("files", {})
+    for name, told in listed.items():
         path = beside / name
         if path.exists() and digest(path) != told["sha256"]:
             yield Problem(
@@ -176,6 +177,20 @@ def altered(place: Path) -> Iterator[Problem]:
                 why="it was changed after it was released.",
                 do="get the release again from its owner.",
             )
+        elif not path.exists() and place.is_dir() and name.startswith("data"):
+            yield Problem(
+                f"{path} is missing, which manifest.json describes",
+                why="this is not all that was released.",
+                do="get the release again from its owner.",
+            )
+    for folder in {(beside / name).parent for name in listed} - {beside}:
+        for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+            if str(path.relative_to(beside)) not in listed:
+                yield Problem(
+                    f"{path} is none of the files that manifest.json describes",
+                    why="it was added after the release.",
+                    do="remove it, or get the release again from its owner.",
+                )
 
 
 def _public(place: Path) -> Path:

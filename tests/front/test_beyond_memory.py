@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -84,6 +85,9 @@ def test_a_memory_limit_is_a_size() -> None:
     [
         (("--engine", "dukdb"), 'there is no engine "dukdb"'),
         (("--engine-option", "counts"), "a setting is KEY=VALUE"),
+        (("--engine", "duckdb", "--engine-option", "foo=bar"), 'no setting "foo"'),
+        (("--engine", "memory", "--engine-option", "counts=files"), "memory has no settings"),
+        (("--table", "x"), "only databases have tables"),
         (
             ("--engine", "duckdb", "--engine-option", "counts=heaven"),
             'counts cannot be in "heaven"',
@@ -124,6 +128,13 @@ def test_a_release_folder_of_parts_is_checked_file_by_file() -> None:
     part = Path("out/public/data.csv/part-00001.csv")
     part.write_text(part.read_text(encoding="utf-8").replace("nein", "Nein"), encoding="utf-8")
     assert "is not the file" in run("verify", "out", "-p", "policy.toml", code=1).output
+    release("-o", "out", "--rows-per-file", 150, "--force")
+    shutil.copy(part, part.with_name("part-00009.csv"))
+    assert "is none of the files" in run("verify", "out", "-p", "policy.toml", code=1).output
+    part.with_name("part-00009.csv").unlink()
+    run("verify", "out/public", "-p", "policy.toml")
+    part.unlink()
+    assert "is missing" in run("verify", "out/public", "-p", "policy.toml", code=1).output
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def same(data: Path, policy: Policy, out: Path, rows_per_file: int | None = None
                     output=target,
                     engine=engine,
                     rows_per_file=rows_per_file,
-                    engine_options={"counts": counts},
+                    engine_options={"counts": counts} if counts else {},
                 )
             )
         except (InputError, Unsatisfiable) as error:

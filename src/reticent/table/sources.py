@@ -78,6 +78,7 @@ def bytes_of(text: str) -> int:
 
 def elsewhere(data: Any, means: Means) -> bool:
     """Whether the rows of a table are to be counted where they stand, and not in memory."""
+    _refuse_idle(data, means)
     if is_url(data) or is_ibis_table(data):
         return True
     if not isinstance(means.engine, str | None):
@@ -87,6 +88,22 @@ def elsewhere(data: Any, means: Means) -> bool:
     if not isinstance(data, str | Path):
         return is_spark(data, "DataFrame")
     return needed(data) > min(means.memory_limit or int(_SHARE * free_memory()), _SLOW)
+
+
+def _refuse_idle(data: Any, means: Means) -> None:
+    """Refuse what would change nothing: whoever said it expects something."""
+    if means.table is not None and not is_url(data):
+        raise InputError("only databases have tables", where="--table", do="leave it out.")
+    if means.engine != "memory":
+        return
+    if means.options:
+        raise InputError("memory has no settings", where="--engine-option", do="leave it out.")
+    path = isinstance(data, str | Path) and not is_url(data)
+    if path and means.memory_limit and needed(data) > means.memory_limit:
+        raise InputError(
+            f"in memory this table takes about {needed(data) / 10**9:.1f} GB",
+            where="--memory-limit", do="raise the limit, or leave --engine out.",
+        )  # fmt: skip
 
 
 def needed(data: str | Path) -> int:
@@ -167,6 +184,10 @@ def _with_room(source: Source, means: Means, spill: Path, ends: ExitStack) -> So
     if asked not in ("auto", "memory", "files"):
         raise InputError(
             f'counts cannot be in "{asked}"', where="--engine-option", do="say memory or files."
+        )
+    if isinstance(source, Embedded) and (odd := [n for n in means.options if n != _COUNTS]):
+        raise InputError(
+            f'DuckDB has no setting "{odd[0]}" here', where="--engine-option", do="counts=files."
         )
     budget = means.memory_limit or int(_SHARE * free_memory())
 
