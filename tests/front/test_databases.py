@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import shutil
 import socket
@@ -243,6 +244,9 @@ def test_postgres(
         again = tmp_path / "again.parquet"
         by_command(postgres, "patients", again)
         assert rows_of(again) == want
+        with pytest.raises(InputError, match="Did you mean"):
+            reticent.release(postgres, POLICY, output=again, table="patient", force=True)
+    gc.collect()  # a connection that nobody closed would speak up here
 
 
 @pytest.mark.net

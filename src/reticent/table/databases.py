@@ -99,11 +99,13 @@ def _in_postgres(url: str, name: str | None) -> tuple[list[str], Any]:
 
     database = ibis.connect(url)
     space, _, short = (name or "").rpartition(".")
-    if not space:
-        tables = list(database.list_tables())
-        return tables, database.table(name) if name in tables else None
-    tables = [f"{space}.{table}" for table in database.list_tables(database=space)]
-    return tables, database.table(short, database=space) if name in tables else None
+    where = {"database": space} if space else {}
+    prefix = f"{space}." if space else ""
+    tables = [f"{prefix}{table}" for table in database.list_tables(**where)]
+    if name in tables:
+        return tables, database.table(short, **where)
+    database.disconnect()
+    return tables, None
 
 
 def _in_sqlite(url: str, name: str | None) -> tuple[list[str], Any]:
@@ -111,7 +113,10 @@ def _in_sqlite(url: str, name: str | None) -> tuple[list[str], Any]:
 
     database = ibis.sqlite.connect(file_of(url))
     tables = list(database.list_tables())
-    return tables, database.table(name) if name in tables else None
+    if name in tables:
+        return tables, database.table(name)
+    database.disconnect()
+    return tables, None
 
 
 def _in_duckdb(url: str, name: str | None) -> tuple[list[str], Any]:

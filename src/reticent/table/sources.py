@@ -153,6 +153,8 @@ def opened(
         name = str(data) if isinstance(data, str | Path) else "data"
         if is_url(data):
             name, data = without_password(data), table_at(data, means.table)
+            if is_ibis_table(data):  # of a connection that is ours
+                ends.callback(data.get_backend().disconnect)
         if is_ibis_table(data):
             limit = means.for_engine
             there = InDatabase(name, data, spill=spill, memory_limit=limit, progress=progress)
