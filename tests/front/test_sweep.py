@@ -1270,9 +1270,9 @@ def test_process_interrupted_in_a_search(slow_sweep: list[str]) -> None:
 @pytest.mark.net
 @pytest.mark.slow
 def test_process_killed_at_any_write(reference: Path) -> None:
-    """Killed before every seventh step that reaches the disk, a new place each time."""
+    """Killed before every thirteenth step that reaches the disk, a new place each time."""
     program = [sys.executable, "-c", FAULTY]
-    for left in range(1, 200, 7):
+    for left in range(1, 200, 13):
         code, _, _ = finished(start(str(left), *GIVEN, program=program))
         if code == 0:
             break
