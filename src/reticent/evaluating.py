@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from reticent import folder, pipeline
+from reticent import arriving, folder, pipeline
 from reticent.errors import InputError, Unsatisfiable
 from reticent.evidence import classify
 from reticent.evidence.aligned import Masked, aligned, for_classifiers
@@ -80,15 +80,15 @@ def evaluate(
     _refuse_odd(folds, test)
     used = classify.chosen(classifiers)
     watch.stage("read")
-    prepared = prepare(pipeline.read(original, reading)[0], pipeline.policy_of(policy), reading)
+    prepared = prepare(arriving.read(original, reading)[0], arriving.policy_of(policy), reading)
     place = Path(released) if isinstance(released, str | Path) else None
     watch.stage("verify")
     proof = pipeline.verify(released, prepared.policy)
-    table, _ = pipeline.read(folder.published(place) if place else released)
+    table, _ = arriving.read(folder.published(place) if place else released)
     masked = aligned(prepared, table)
     register = None
     if population is not None:
-        register = masked.further(pipeline.read(population, reading)[0], masked.columns)
+        register = masked.further(arriving.read(population, reading)[0], masked.columns)
         if register.rows < prepared.table.rows:
             raise InputError(
                 f"it has {register.rows} records and the table has {prepared.table.rows}",
@@ -162,7 +162,7 @@ def _rounds(
     """The training and test tables: one pair, or one a fold."""
     prepared = masked.prepared
     if test is not None:
-        return [_given(masked, pipeline.read(test, reading)[0])]
+        return [_given(masked, arriving.read(test, reading)[0])]
     rows = prepared.table.rows
     if folds is not None and folds > rows:
         raise InputError(f"there are only {rows} records for {folds} folds", where="evaluate")

@@ -11,38 +11,43 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reticent.errors import Broken, InputError, Problem
-from reticent.watching import Watch
+from reticent.arriving import (
+    at_hand,
+    counted,
+    counted_columns,
+    inputs,
+    means_of,
+    parse,
+    policy_of,
+    read,
+)
+from reticent.errors import InputError
+from reticent.publishing import Beyond, Publishing, as_text, give_back_memory, mask
+from reticent.watching import Clock, Watch
 
 if TYPE_CHECKING:
     from reticent.leaving import LeftOut
     from reticent.policy import Policy
     from reticent.prepare import Prepared
-    from reticent.privacy import verify as verifier
     from reticent.privacy.risk import Exposure
     from reticent.privacy.verify import Proof
     from reticent.refine.engine import Step
     from reticent.refine.limits import Limits
     from reticent.searching import Found
-    from reticent.table import engines
-    from reticent.table.engines import Source
-    from reticent.table.files import Parsed, Reading
+    from reticent.table.files import Reading
     from reticent.table.recode import Recoding
-    from reticent.table.schema import Column, Table
     from reticent.table.sheets import Sheet
     from reticent.table.sources import Means
 
 
-_MOST_JOINS = 20  # for the sake of kept columns: 200 took a minute
 _OTHER_FORMATS = {
     ".xlsx", ".xls", ".ods", ".json", ".jsonl", ".xml", ".html", ".pdf", ".zip", ".gz", ".sav",
     ".dta", ".sas7bdat", ".rds", ".toml", ".md", ".sql", ".db",
@@ -102,24 +107,6 @@ class Release:
         return report.html(self)
 
 
-class Clock:
-    """Seconds spent in each stage."""
-
-    def __init__(self, watch: Watch) -> None:
-        self.watch = watch
-        self.seconds: dict[str, float] = {}
-
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        """Count what is done inside as one stage."""
-        self.watch.stage(name)
-        start = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
-
-
 def release(
     data: Any,
     policy: Policy | Mapping[str, Any] | str | Path,
@@ -170,7 +157,7 @@ def release(
         beside = ends.enter_context(_beside())
         with clock.stage("read"):
             away = elsewhere(data, means)
-            coming = None if away else beside.submit(_parse, data, reading)
+            coming = None if away else beside.submit(parse, data, reading)
             policy = policy_of(policy)  # reading needs the interpreter least,
             outputs = [Path(path) for path in (output, trace) if path is not None]
             refuse_inputs(outputs, inputs(data, policy))
@@ -180,7 +167,7 @@ def release(
                 rows = parsed.table()
                 del parsed, coming  # four times the size of the codes taken from it
         if away:
-            rows, kind, source = _at_hand(
+            rows, kind, source = at_hand(
                 data, reading, means, clock, ends, partial(counted, policy=policy)
             )
         with clock.stage("encode"):
@@ -188,7 +175,7 @@ def release(
             from reticent.prepare import prepare
 
             prepared = prepare(rows, policy, reading)
-            _give_back_memory()
+            give_back_memory()
         before = beside.submit(exposures, prepared, worst=20)
         beside.submit(_load_verifier)
         with clock.stage("refine"):
@@ -246,13 +233,13 @@ def publish(
     from reticent.table.output import parts_in, whole_file, whole_folder, write_text
 
     with clock.stage("mask"):
-        masked_rows = _mask(prepared, found.recodings, beyond, parts=rows_per_file is not None)
+        masked_rows = mask(prepared, found.recodings, beyond, parts=rows_per_file is not None)
     masked = partial(
         Release, prepared, masked_rows.sheet, found.steps, found.recodings, before,
         implied=found.implied, stopped_early=found.stopped_early, seconds=clock.seconds,
         limits=found.limits, found=found, left_out=left_out, asked=asked or {},
     )  # fmt: skip
-    publishing = _Publishing(
+    publishing = Publishing(
         prepared, masked_rows, found.values, left_out, clock, means, rows_per_file,
         beyond.source if beyond else None,
     )  # fmt: skip
@@ -291,67 +278,6 @@ def publish(
     return result
 
 
-def means_of(
-    engine: Any = None,
-    memory_limit: int | str | None = None,
-    options: Mapping[str, str] | None = None,
-    table: str | None = None,
-) -> Means:
-    """What to count a table with, from what somebody asked for."""
-    from reticent.table.sources import ENGINES, Means, bytes_of
-
-    if isinstance(engine, str) and engine not in ENGINES:
-        raise InputError(
-            f'there is no engine "{engine}"', where="--engine", do=f"use {', '.join(ENGINES)}."
-        )
-    limit = memory_limit if isinstance(memory_limit, int | None) else bytes_of(memory_limit)
-    return Means(engine, limit, dict(options or {}), table)
-
-
-def _at_hand(
-    data: Any,
-    reading: Reading | None,
-    means: Means,
-    clock: Clock,
-    ends: ExitStack,
-    counting: Callable[[Source], Table],
-) -> tuple[Table, str, Source | None]:
-    """A table in memory: all of it, or what is to be counted of one that does not fit."""
-    from reticent.table.files import frame_kind
-    from reticent.table.sources import elsewhere, opened
-
-    with clock.stage("read"):
-        if not elsewhere(data, means):
-            return *read(data, reading), None
-        source = ends.enter_context(opened(data, reading, means, clock.watch.rows))
-    with clock.stage("collapse"):
-        kind = "file" if isinstance(data, str | Path) else frame_kind(data) or "far away"
-        return counting(source), kind, source
-
-
-def counted(source: Source, policy: Policy) -> Table:
-    """The rows of a table that stands elsewhere, equal ones counted once.
-
-    Columns that are released as they are come along if rows still repeat with them; a short table
-    comes as a whole, since all of it tells which cut is best.
-    """
-    from reticent.evidence.judge import LONG
-    from reticent.privacy.promises import columns_of
-
-    roles = policy.roles(source.schema.names)
-    over, sensitive, of = columns_of(policy.promises)
-    needed = {*over, *sensitive, *of, *([roles.class_] if roles.class_ else [])}
-    names = [name for name in source.schema.names if name in needed]
-    every = [n for n in source.schema.names if n in needed or n in roles.kept]
-    if source.hardly_longer(every, names):
-        names = every
-    table = source.counted(names)
-    if len(names) < len(every) and table.records <= LONG:
-        table = source.counted(every)
-    unknown = [name for name in every if name not in table.columns]
-    return replace(table, about=source.about_distinct(unknown))
-
-
 @contextmanager
 def _beside() -> Iterator[ThreadPoolExecutor]:
     """A second thread; whoever is interrupted does not wait for what it is doing."""
@@ -360,22 +286,6 @@ def _beside() -> Iterator[ThreadPoolExecutor]:
         yield pool
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
-
-
-def policy_of(policy: Policy | Mapping[str, Any] | str | Path) -> Policy:
-    """A policy, wherever it comes from."""
-    from reticent.policy import Policy
-
-    if isinstance(policy, Mapping):
-        return Policy.from_data(dict(policy))
-    return policy if isinstance(policy, Policy) else Policy.load(policy)
-
-
-def _give_back_memory() -> None:
-    """Have Arrow return what it keeps for later: 80 MB after reading a million rows."""
-    import pyarrow as pa
-
-    pa.default_memory_pool().release_unused()
 
 
 def _load_engine() -> None:
@@ -388,26 +298,6 @@ def _load_verifier() -> None:
     import duckdb
 
     duckdb.connect().close()  # the first connection of a process takes longest
-
-
-def read(data: Any, reading: Reading | None = None) -> tuple[Table, str]:
-    """Read files or take over a data frame; also says which kind of table it was."""
-    parsed, kind = _parse(data, reading)
-    return parsed.table(), kind
-
-
-def _parse(data: Any, reading: Reading | None = None) -> tuple[Parsed, str]:
-    from reticent.table import files
-
-    if isinstance(data, str | Path):
-        return files.parse(data, reading), "file"
-    kind = files.frame_kind(data)
-    if kind is None:
-        raise InputError(
-            f"a {type(data).__name__} is no table",
-            do="give a path, or a pandas, Polars, PyArrow or DuckDB table.",
-        )
-    return files.parse_frame(data, kind), kind
 
 
 def exposures(prepared: Prepared, *, worst: int = 0) -> tuple[Exposure, ...]:
@@ -428,112 +318,6 @@ def exposures(prepared: Prepared, *, worst: int = 0) -> tuple[Exposure, ...]:
             sensitive = prepared.sensitive_marks(promise)
             found.append(sure_inferences(promise, known, sensitive, worst=worst))
     return tuple(found)
-
-
-@dataclass(frozen=True, slots=True)
-class Beyond:
-    """Rows that stand elsewhere, and the table that counts them."""
-
-    source: Source
-    counted: Table
-
-
-# Opens rows for one reading, as one sheet or as many of so many rows each.
-Rows = Callable[[int], "Sheet | Iterator[Sheet]"]
-
-
-@dataclass(frozen=True, slots=True)
-class _Masked:
-    """Rows to publish, and beside them the columns that are counted but not published."""
-
-    sheet: Sheet  # of every released column whose values are known
-    rows: Rows  # all of them
-    hidden: Rows | None
-    recoding: engines.Recoding | None = None  # by which a cluster can write them itself
-
-
-def _mask(
-    prepared: Prepared,
-    recodings: Mapping[str, Recoding],
-    beyond: Beyond | None = None,
-    *,
-    parts: bool = False,
-) -> _Masked:
-    from reticent.privacy.promises import columns_of
-    from reticent.table.sheets import sheet
-
-    _, _, of = columns_of(prepared.policy.promises)
-    unpublished = sorted(of - set(prepared.roles.released))
-    released = [n for n in prepared.roles.released if n in prepared.table.columns]
-    order = prepared.policy.order
-    columns = {
-        name: recodings[name].apply(prepared.cleaned.columns[name])[0]
-        if name in recodings
-        else prepared.table.columns[name]
-        for name in (*released, *unpublished)
-    }
-    everything = len(released) == len(prepared.roles.released)
-    far = beyond is not None and beyond.source.write_parts is not None and parts
-    if beyond is None or (everything and order == "sorted" and not far):
-        whole = sheet(
-            [columns[name] for name in released], order=order, counts=prepared.table.counts,
-            hidden=[columns[name] for name in unpublished],
-        )  # fmt: skip
-        shown, hidden = whole.select(released), whole.select(unpublished)
-        return _Masked(shown, lambda size: shown, (lambda size: hidden) if unpublished else None)
-    shown = sheet(
-        [columns[name] for name in released], order="sorted", counts=prepared.table.counts
-    )
-    recoding = _recoding(prepared, columns, beyond)
-    return _Masked(
-        shown,
-        lambda size: beyond.source.recoded(recoding, size),
-        (lambda size: beyond.source.recoded(replace(recoding, told=tuple(unpublished)), size))
-        if unpublished
-        else None,
-        recoding if far and not unpublished else None,
-    )
-
-
-def _recoding(
-    prepared: Prepared, columns: Mapping[str, Column], beyond: Beyond
-) -> engines.Recoding:
-    """How an engine is to show every row: column by column, but for those that are left out."""
-    import numpy as np
-
-    from reticent.table import engines
-
-    source, counted = beyond.source, beyond.counted
-    gone = np.zeros(counted.rows, dtype=bool)
-    here: Any = slice(None)  # all rows are released
-    if prepared.table.at is not None:
-        here = prepared.table.at
-        gone[:] = True
-        gone[here] = False
-    shown = {}
-    for name, column in columns.items():
-        raw = replace(counted.columns[name], codes=counted.columns[name].codes[here])
-        shown[name] = engines.Shown.of(source.key(name), raw, column)
-    trim, released = prepared.policy.trim, prepared.roles.released
-    unknown = [name for name in released if name not in shown]
-    return engines.Recoding(
-        shown
-        | {
-            name: source.shown(name, trim=trim, counted=i < _MOST_JOINS)
-            for i, name in enumerate(unknown)
-        },
-        order=released, told=released,
-        gone=engines.rows_of(counted, gone, source.key) if gone.any() else None,
-        sorted=prepared.policy.order == "sorted",
-    )  # fmt: skip
-
-
-def as_text(table: Table, names: Sequence[str] | None = None) -> Any:
-    """An Arrow table of some columns with every cell as its text: what the verifier compares."""
-    import pyarrow as pa
-
-    names = list(table.columns) if names is None else list(names)
-    return pa.table([table.columns[name].cells() for name in names], names=names)
 
 
 def _check_outputs(
@@ -561,17 +345,6 @@ def _check_outputs(
             )  # fmt: skip
 
 
-def inputs(data: Any, policy: Policy | None = None) -> list[Path]:
-    """The files that a run reads."""
-    from reticent.table.databases import file_of, is_url
-    from reticent.table.files import paths_of
-
-    files = paths_of(data) if isinstance(data, str | Path) and not is_url(data) else []
-    if is_url(data) and (database := file_of(data)):
-        files = [database]
-    return [*files, *(policy.files() if policy else ())]
-
-
 def _suffix(output: str | Path) -> str:
     """The format of a data file; empty for a folder, which is also what ends in a slash."""
     from reticent.table.files import suffix_of
@@ -585,169 +358,6 @@ def _suffix(output: str | Path) -> str:
             do="write .csv, .tsv, .csv.gz, .parquet or .arrow; a name without suffix is a folder.",
         )  # fmt: skip
     return suffix_of(Path(output))
-
-
-@dataclass(frozen=True, slots=True)
-class _Publishing:
-    """Masked rows on their way out: nothing leaves unless the verifier has recounted it."""
-
-    prepared: Prepared
-    masked: _Masked
-    values: Mapping[int, int | Fraction]  # what the engine makes of the promises
-    left_out: LeftOut | None
-    clock: Clock
-    means: Means | None = None
-    rows_per_file: int | None = None
-    source: Source | None = None
-    longest: list[int] = field(default_factory=list)  # no line that was written is longer
-
-    def _seen(self, rows: Sheet | Iterator[Sheet]) -> Sheet | Iterator[Sheet]:
-        """Rows on their way out; of those that come sheet by sheet, note how long they are."""
-        from reticent.table.sheets import Sheet
-
-        return rows if isinstance(rows, Sheet) else self._measured(rows)
-
-    def _measured(self, sheets: Iterator[Sheet]) -> Iterator[Sheet]:
-        for sheet in sheets:
-            self.longest[:] = [max([sheet.longest, *self.longest])]
-            yield sheet
-
-    def as_frame(self, data: Any, kind: str) -> dict[str, Any]:
-        """The rows as the kind of table that came in, and their proof."""
-        from reticent.privacy.verify import baggage, from_table
-        from reticent.table.files import from_arrow, to_frame
-
-        with self.clock.stage("verify"):
-            table = _arrow(self.masked.rows)
-            hidden = self.masked.hidden and as_text(from_arrow(_arrow(self.masked.hidden)))
-            source = from_table(as_text(from_arrow(table)), hidden=hidden)
-            proof = self._proven(self._recount(source, baggage(table.schema, [table])))
-        return {"proof": proof, "table": table if kind == "file" else to_frame(table, data, kind)}
-
-    def write(self, path: Path, suffix: str) -> Proof:
-        """Write the rows, then recount the promises on the bytes just written."""
-        from reticent.table.sheets import ROW_GROUP, write, write_parts
-        from reticent.table.spill import spill_folder
-
-        if self.masked.recoding is not None:
-            return self._written_far_away(self.masked.recoding, path, suffix)
-        with self.clock.stage("write"):
-            paths = [path]
-            of = max(self._rows_due(), 1)
-
-            def told(done: int) -> None:
-                self.clock.watch.rows(min(done, of), of)
-
-            if self.rows_per_file is None:
-                write(self._seen(self.masked.rows(ROW_GROUP)), path, suffix, told)
-            else:
-                paths = write_parts(
-                    lambda size: self._seen(self.masked.rows(size)),
-                    path, suffix, self.rows_per_file, told,
-                )  # fmt: skip
-            _give_back_memory()
-        with self.clock.stage("verify"), spill_folder() as spill:
-            hidden = None
-            if self.masked.hidden:
-                hidden = spill / "hidden.parquet"
-                write(self.masked.hidden(ROW_GROUP), hidden, ".parquet")
-            return self._proven(self._recount(*self._written(paths, suffix, hidden)))
-
-    def _written_far_away(self, recoding: engines.Recoding, place: Path, suffix: str) -> Proof:
-        """Have a cluster write the rows, and count what it wrote."""
-        from reticent.privacy.verify import baggage, from_counts
-        from reticent.table.files import CSV, schema_of
-
-        assert self.source is not None
-        assert self.source.write_parts is not None
-        assert self.source.counted_parts is not None
-        with self.clock.stage("write"):
-            paths = self.source.write_parts(recoding, place, suffix)
-        with self.clock.stage("verify"):
-            names = self.prepared.roles.released
-            typed = [] if suffix in CSV else [schema_of(path, suffix) for path in paths]
-            carried = [p for schema in typed for p in baggage(schema, [])]
-            wanted = [name for name in names if name in self.masked.sheet.names]
-            cells = from_counts(self.source.counted_parts(place, suffix, wanted), wanted)
-            return self._proven(self._recount(cells, carried))
-
-    def _written(
-        self, paths: Sequence[Path], suffix: str, hidden: Path | None
-    ) -> tuple[verifier.Source, list[Problem]]:
-        """The cells of a file, and what it carries besides."""
-        import pyarrow as pa
-
-        from reticent.privacy.verify import baggage, from_csv, from_table, from_typed
-        from reticent.table.files import CSV, Reading, carriers, from_arrow, parse
-        from reticent.table.sheets import delimiter_of
-
-        if suffix not in CSV:
-            source = from_typed(paths, parquet=suffix == ".parquet", hidden=hidden)
-            # Categories are looked for where a file is not too long to be read once more.
-            looked = [
-                (schema, groups if self.source is None else iter(()))
-                for path in paths
-                for schema, groups in carriers(path, "file", suffix)
-            ]
-            return source, [p for schema, groups in looked for p in baggage(schema, groups)]
-        released = self.prepared.roles.released
-        if any(
-            set("\r\n") & set(name) for name in released
-        ):  # not every reader takes such a header
-            tables = [as_text(from_arrow(parse(f, Reading(), suffix).arrow)) for f in paths]
-            return from_table(pa.concat_tables(tables), hidden=hidden), []
-        longest = max([self.masked.sheet.longest, *self.longest])
-        source = from_csv(
-            paths, released, delimiter=delimiter_of(suffix), packed=suffix.endswith(".gz"),
-            longest=longest, hidden=hidden,
-        )  # fmt: skip
-        return source, []
-
-    def _recount(self, source: verifier.Source, carried: Sequence[Problem]) -> Proof:
-        from reticent.prepare import rules
-        from reticent.privacy.verify import verify
-
-        limit = self.means.for_engine if self.means else None
-        told = rules(self.prepared.policy, self.prepared.taxonomies)
-        proof = verify(source, told, memory_limit=limit)
-        return replace(proof, leftovers=(*proof.leftovers, *carried))
-
-    def _proven(self, proof: Proof) -> Proof:
-        agreed = all(proof.findings[i].value == value for i, value in self.values.items())
-        complete = not proof.unchecked and proof.rows == self._rows_due()
-        if self.source is not None and not (complete and agreed):
-            raise InputError(
-                "what was written is not what was counted, so it was thrown away",
-                where=self.source.name, why="the table seems to have changed in the meantime.",
-                do="release it again while nobody writes to it, or a copy of it.",
-            )  # fmt: skip
-        if not (proof.holds and complete and agreed):
-            raise Broken(
-                "the verifier refused the masked table, so nothing was written",
-                why="search and verifier disagree, which is a fault of this program.",
-                do="please report it, with the policy but without the data.",
-            )
-        return proof
-
-    def _rows_due(self) -> int:
-        """How many rows must be there: all, but for those that may be left out, if so many may."""
-        if self.left_out is None:
-            return self.prepared.table.records
-        records = self.left_out.before.table.records
-        most = self.prepared.policy.suppress_records * records
-        return records - self.left_out.count if self.left_out.count <= most else -1
-
-
-def _arrow(rows: Rows) -> Any:
-    """Rows as one Arrow table."""
-    import pyarrow as pa
-
-    from reticent.table.sheets import ROW_GROUP, Sheet
-
-    found = rows(ROW_GROUP)
-    if isinstance(found, Sheet):
-        return found.arrow()
-    return pa.concat_tables([sheet.arrow() for sheet in found]).combine_chunks()
 
 
 def verify(
@@ -781,9 +391,9 @@ def verify(
     data = folder.published(place) if place else data
     means = means_of(engine, memory_limit, engine_options, table)
     with ExitStack() as ends:
-        counting = partial(_counted_columns, columns=set().union(*columns_of(policy.promises)))
+        counting = partial(counted_columns, columns=set().union(*columns_of(policy.promises)))
         clock = Clock(watch or Watch())
-        rows, kind, _ = _at_hand(data, reading, means, clock, ends, counting)
+        rows, kind, _ = at_hand(data, reading, means, clock, ends, counting)
         if not rows.rows:
             raise InputError("the table has no rows", where=rows.name)
         policy.refuse_roleless(rows.known)
@@ -803,14 +413,6 @@ def verify(
         ]
     leftovers = (*proof.leftovers, *carried, *altered)
     return replace(proof, leftovers=leftovers, warnings=warnings)
-
-
-def _counted_columns(source: Source, columns: set[str]) -> Table:
-    """Some columns of a table that stands elsewhere, and how many values others have."""
-    names = source.schema.names
-    table = source.counted([name for name in names if name in columns])
-    others = [name for name in names if name not in columns]
-    return replace(table, about=source.about_distinct(others))
 
 
 @dataclass(frozen=True, slots=True)
@@ -846,7 +448,7 @@ def risk(
     clock = Clock(watch or Watch())
     with ExitStack() as ends:
         counting = partial(counted, policy=policy)
-        rows, _, _ = _at_hand(data, reading, means, clock, ends, counting)
+        rows, _, _ = at_hand(data, reading, means, clock, ends, counting)
         prepared = prepare(rows, policy, reading)
         return Risk(prepared, exposures(prepared, worst=20))
 

@@ -24,14 +24,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reticent import __version__, folder, pages, pipeline
+from reticent import __version__, arriving, folder, pages, pipeline
 from reticent.errors import InputError, Problem, Stopped, Unsatisfiable
 from reticent.evidence import classify, study
 from reticent.evidence.aligned import Masked
 from reticent.evidence.attack import linked_by
 from reticent.evidence.loss import losses
 from reticent.leaving import LeftOut, find_leaving_out
-from reticent.pipeline import Clock
 from reticent.prepare import Prepared, prepare
 from reticent.privacy.promises import as_fraction
 from reticent.searching import Found, search_together
@@ -44,7 +43,7 @@ from reticent.table.output import (
     whole_file,
     write_text,
 )
-from reticent.watching import Watch
+from reticent.watching import Clock, Watch
 
 if TYPE_CHECKING:
     from reticent.policy import Policy
@@ -120,15 +119,15 @@ def sweep(
     goes on where an earlier one was interrupted; `force` begins anew.
     """
     watch = watch or Watch()
-    policy = pipeline.policy_of(policy)
+    policy = arriving.policy_of(policy)
     points = _points(policy, k, at_most)
     used = classify.chosen(classifiers or ("tree",))
     classify.check_seed(seed)
     place = Path(output)
-    refuse_inputs([place], pipeline.inputs(data, policy))
+    refuse_inputs([place], arriving.inputs(data, policy))
     state = _State.of(place, force=force)
     watch.stage("read")
-    table, _ = pipeline.read(data, reading)
+    table, _ = arriving.read(data, reading)
     prepared = prepare(table, points[0].policy, reading)
     state.claim(_fingerprint(data, prepared, points, seed, used))
     measuring = _Measuring.of(prepared, used, seed)
@@ -223,7 +222,7 @@ def _fingerprint(
     if callable(policy.utility):  # nobody can tell two functions apart: never taken over
         told.append(secrets.token_hex(16))
     digest = hashlib.sha256("\0".join(told).encode("utf-8", "surrogatepass"))
-    for path in pipeline.inputs(data):
+    for path in arriving.inputs(data):
         digest.update(folder.digest(path).encode())
     if not isinstance(data, str | Path):
         for column in prepared.table.columns.values():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -16,3 +18,21 @@ class Watch:
     stop: Callable[[], bool] = lambda: False
     rows: Callable[[int, int], None] = lambda done, of: None  # rows of a stage, so far and in all
     started: Callable[[], None] = lambda: None  # from here on, stopping still gives a release
+
+
+class Clock:
+    """Seconds spent in each stage."""
+
+    def __init__(self, watch: Watch) -> None:
+        self.watch = watch
+        self.seconds: dict[str, float] = {}
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Count what is done inside as one stage."""
+        self.watch.stage(name)
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start

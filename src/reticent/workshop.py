@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from reticent.arriving import inputs, read
 from reticent.errors import InputError, did_you_mean, quoted
-from reticent.pipeline import inputs, read
 
 if TYPE_CHECKING:
     from reticent.table.files import Reading

@@ -27,7 +27,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
 import reticent
-from reticent import Policy, pipeline
+from reticent import Policy, arriving, pipeline
 from reticent.front.cli import app
 from reticent.privacy import verify as verifier
 from reticent.table import taxonomy as taxonomies
@@ -297,7 +297,7 @@ def test_release_speaks_to_people_and_is_quiet_when_asked() -> None:
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".csv.gz", ".parquet", ".arrow"])
 def test_release_in_every_format(suffix: str) -> None:
     release("-o", f"out{suffix}")
-    table, _ = pipeline.read(f"out{suffix}")
+    table, _ = arriving.read(f"out{suffix}")
     assert (table.rows, list(table.columns)) == (40, ["Job", "Age", "Sick"])
     run("verify", f"out{suffix}", "-p", "policy.toml")
 
@@ -327,7 +327,7 @@ def test_any_column_name_survives(name: str, suffix: str) -> None:
     table = pa.table({name: ["x", "y"], "a": ["u", "v"], "N": ["p", "p"]})
     parts: dict[str, Any] = {"keep": "*", "anonymity": [{"over": ["N"], "k": 2}]}
     reticent.release(table, Policy(**parts), output=f"out{suffix}")
-    found, _ = pipeline.read(f"out{suffix}")
+    found, _ = arriving.read(f"out{suffix}")
     assert list(found.columns) == [name, "a", "N"]
     assert pipeline.verify(f"out{suffix}", Policy(**parts)).holds
 
@@ -1201,7 +1201,7 @@ def test_sample_files(kind: str, suffix: str) -> None:
     run("sample", kind, "--rows", 50, "--seed", 4, "-o", f"three{suffix}")
     one, two, three = (Path(f"{name}{suffix}").read_bytes() for name in ("one", "two", "three"))
     assert one == two != three
-    assert pipeline.read(f"one{suffix}")[0].rows == 50
+    assert arriving.read(f"one{suffix}")[0].rows == 50
     run("sample", kind, "-o", f"one{suffix}", code=2)
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 import reticent
-from reticent import Policy, pipeline
+from reticent import Policy, arriving, pipeline
 from reticent.errors import Broken, InputError, Unsatisfiable
 from reticent.refine.measures import SmallestGroup
 from reticent.workshop import draft, make_sample
@@ -248,7 +248,7 @@ def test_mistakes_of_form_do_not_hide_unknown_columns(work: Path) -> None:
 def test_an_open_quote_is_named_and_not_the_rows_it_tears(work: Path) -> None:
     (work / "q.csv").write_text('a,b,c\n1,"x,3\n4,5,6\n')
     with pytest.raises(InputError, match="quote that opens above line"):
-        pipeline.read("q.csv")
+        arriving.read("q.csv")
 
 
 def test_a_file_without_a_published_column_is_not_verified(work: Path) -> None:

@@ -29,7 +29,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import reticent
-from reticent import InputError, Unsatisfiable, pipeline, sweeping
+from reticent import InputError, Unsatisfiable, arriving, publishing, sweeping
 from reticent.front.cli import app
 from reticent.refine.cuts import Cuts
 from terminal import run as terminal_run
@@ -234,7 +234,7 @@ def test_policies_with_several_templates_of_both_kinds(option: str) -> None:
 
 @pytest.mark.slow
 def test_files_of_other_formats() -> None:
-    pq.write_table(pipeline.as_text(pipeline.read("data.csv")[0]), "data.parquet")
+    pq.write_table(publishing.as_text(arriving.read("data.csv")[0]), "data.parquet")
     text = Path("policy.toml").read_text().replace('mask = "discretize"\nrange = [0, 100]', "")
     Path("p.toml").write_text(text.replace("[attributes.Age]", ""))
     run("sweep", "data.parquet", "-p", "p.toml", "--k", "2,30", "-o", "out")
@@ -492,7 +492,7 @@ def test_thresholds_are_exact() -> None:
     assert [point["threshold"] for point in found.points] == [
         "1", "90000000000000000001/100000000000000000000", "0.9",
     ]  # fmt: skip
-    kept = pipeline.policy_of("levels/at-most-0.9/private/policy.toml")
+    kept = arriving.policy_of("levels/at-most-0.9/private/policy.toml")
     assert kept.confidence[0].at_most == Fraction(9, 10)
 
 

@@ -12,10 +12,12 @@ import pytest
 from naive.cases import random_case
 from naive.product import policy_of, table_of
 from reticent import Policy, Unsatisfiable
+from reticent.arriving import read
 from reticent.evidence.judge import Judge
 from reticent.leaving import find_leaving_out
-from reticent.pipeline import _arrow, _mask, exposures, read
+from reticent.pipeline import exposures
 from reticent.prepare import Prepared, prepare
+from reticent.publishing import arrow, mask
 from reticent.sample import make
 from reticent.table.collapse import distinct
 from reticent.table.schema import Table
@@ -39,7 +41,7 @@ def told(prepared: Prepared) -> dict[str, Any]:
         table, found, left_out = find_leaving_out(prepared, Watch(), search_rounds=3)
     except Unsatisfiable as error:
         return {"error": str(error)}
-    masked = _mask(table, found.recodings)
+    masked = mask(table, found.recodings)
     return {
         "steps": found.steps,
         "rounds": found.rounds,
@@ -47,8 +49,8 @@ def told(prepared: Prepared) -> dict[str, Any]:
         "worth": found.worth,
         "error": found.error,
         "alternatives": [other.steps for other in found.alternatives],
-        "rows": _arrow(masked.rows),
-        "hidden": masked.hidden and _arrow(masked.hidden),
+        "rows": arrow(masked.rows),
+        "hidden": masked.hidden and arrow(masked.hidden),
         "before": [(e.value, e.groups, e.breaking, e.above) for e in exposures(prepared, worst=5)],
         "left_out": left_out and (left_out.count, list(left_out.differences())),
         "warnings": table.warnings,

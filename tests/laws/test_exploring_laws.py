@@ -37,8 +37,8 @@ from naive.refine import (
     start,
 )
 from reticent import Policy, Release, Unsatisfiable
+from reticent.arriving import read
 from reticent.evidence.judge import Judge, clearly_fewer
-from reticent.pipeline import read
 from reticent.prepare import prepare
 from reticent.searching import Found
 from reticent.watching import Watch

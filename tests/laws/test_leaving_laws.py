@@ -20,10 +20,10 @@ from naive.cases import Case, random_case
 from naive.product import policy_of, table_of
 from naive.refine import Anon, Labels, Row, groups, holds, mask, measure, start
 from reticent import Policy, Release, Unsatisfiable
+from reticent.arriving import read
 from reticent.evidence.judge import Judge
 from reticent.exploring import find
 from reticent.leaving import _shown, find_leaving_out, stragglers
-from reticent.pipeline import read
 from reticent.prepare import Prepared, prepare
 from reticent.refine.measures import LeavingOut
 from reticent.report import riskiest

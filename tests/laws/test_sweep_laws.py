@@ -12,9 +12,9 @@ import pytest
 from naive.cases import Case, random_case
 from naive.product import case_policy, table_of
 from naive.refine import Anon, Conf
+from reticent.arriving import read
 from reticent.errors import InputError, Unsatisfiable
 from reticent.exploring import find
-from reticent.pipeline import read
 from reticent.policy import Policy
 from reticent.prepare import prepare
 from reticent.searching import Found, search_together

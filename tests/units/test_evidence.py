@@ -21,7 +21,7 @@ from naive.cases import Case, random_case
 from naive.product import case_policy, table_of
 from naive.refine import Anon, Attr, Conf, Labels, Row, Tree
 from papers.tables import patients
-from reticent import InputError, Policy, pipeline
+from reticent import InputError, Policy, arriving, pipeline
 from reticent.errors import Unsatisfiable
 from reticent.evaluating import evaluate
 from reticent.evidence import classify, study
@@ -65,7 +65,7 @@ def random_releases(count: int, *, seed: int = 0) -> Iterator[tuple[Case, Masked
     while count:
         case = random_case(rng)
         prepared = prepare(
-            pipeline.read(table_of(case.rows, case.attrs))[0], case_policy(case, order="input")
+            arriving.read(table_of(case.rows, case.attrs))[0], case_policy(case, order="input")
         )
         try:
             most = rng.choice([None, rng.randint(0, 6)])
@@ -387,7 +387,7 @@ def test_distortion_and_hidden_by_hand() -> None:
     rows, attrs = patients()
     policy = {"over": ["Job", "Sex", "Age"], "k": 1}
     prepared = prepare(
-        pipeline.read(table_of(rows, attrs))[0],
+        arriving.read(table_of(rows, attrs))[0],
         case_policy(Case(rows, attrs, [], "Class", "classification")).model_copy(
             update={"anonymity": Policy.model_validate({"anonymity": [policy]}).anonymity}
         ),
@@ -573,7 +573,7 @@ def test_attacks_are_what_the_definitions_count(
         register = rng.choice([None, people])
         there = None
         if register is not None:
-            table = pipeline.read(table_of(register, case.attrs))[0]
+            table = arriving.read(table_of(register, case.attrs))[0]
             there = masked.further(table, masked.columns)
         found = attacks(masked, there, [])
         groups = {
@@ -846,7 +846,7 @@ def test_a_given_test_table_is_masked_with_the_training_table_and_without() -> N
     assert found.classification is not None
     told = found.classification["classifiers"]["tree"]
     for name, cuts in (("AE", both.recodings), ("learnt_on_training", release.recodings)):
-        sides = [for_classifiers(pipeline.read(t)[0], cuts) for t in (train, test)]
+        sides = [for_classifiers(arriving.read(t)[0], cuts) for t in (train, test)]
         wrong = mistakes(release.prepared, (sides[0], sides[1]), ["J"], "C")
         assert told[name] == pytest.approx(wrong / 60, abs=1e-6)
 

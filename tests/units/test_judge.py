@@ -15,8 +15,8 @@ from naive.cases import random_case
 from naive.product import case_policy, table_of
 from naive.tree import Columns, Row, leaf, tree
 from reticent import Policy
+from reticent.arriving import read
 from reticent.evidence.judge import Judge, clearly_fewer
-from reticent.pipeline import read
 from reticent.prepare import Prepared, prepare
 from reticent.searching import Search
 from reticent.watching import Watch
