@@ -296,22 +296,23 @@ def start(*words: object, spill: Path) -> subprocess.Popen[str]:
     )  # fmt: skip
 
 
-def waited(spill: Path, seconds: float = 60) -> None:
-    """Until the engine has begun."""
-    end = time.monotonic() + seconds
+def counting(table: Path) -> tuple[subprocess.Popen[str], Path]:
+    """A run whose engine has begun, and where it spills."""
+    spill = Path("spill").resolve()
+    spill.mkdir()
+    words = ("release", table, "-p", "long.toml", "-o", "out.parquet", "--engine", "duckdb")
+    process = start(*words, spill=spill)
+    end = time.monotonic() + 60
     while not list(spill.glob("reticent-spill-*")):
         assert time.monotonic() < end
         time.sleep(0.05)
     time.sleep(0.7)
+    return process, spill
 
 
 @pytest.mark.net
 def test_ctrl_c_while_rows_are_counted(long_table: Path, tmp_path: Path) -> None:
-    spill = tmp_path / "spill"
-    spill.mkdir()
-    words = ("release", long_table, "-p", "long.toml", "-o", "out.parquet", "--engine", "duckdb")
-    process = start(*words, spill=spill)
-    waited(spill)
+    process, spill = counting(long_table)
     os.killpg(process.pid, signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130, said
@@ -321,12 +322,8 @@ def test_ctrl_c_while_rows_are_counted(long_table: Path, tmp_path: Path) -> None
 
 
 @pytest.mark.net
-def test_the_next_run_clears_what_a_killed_one_left(long_table: Path, tmp_path: Path) -> None:
-    spill = tmp_path / "spill"
-    spill.mkdir()
-    words = ("release", long_table, "-p", "long.toml", "-o", "out.parquet", "--engine", "duckdb")
-    process = start(*words, spill=spill)
-    waited(spill)
+def test_the_next_run_clears_what_a_killed_one_left(long_table: Path) -> None:
+    process, spill = counting(long_table)
     left = next(iter(spill.iterdir()))
     assert left.stat().st_mode & 0o077 == 0  # its owner's alone
     process.kill()

@@ -16,7 +16,7 @@ from urllib.parse import quote, unquote
 import pyarrow as pa
 
 from reticent.errors import InputError, ReticentError, did_you_mean
-from reticent.table.embedded import Embedded
+from reticent.table.embedded import Embedded, sql_name
 from reticent.table.engines import COUNT, Progress, Recoding, collapse
 from reticent.table.sheets import Sheet
 
@@ -130,7 +130,7 @@ def _in_duckdb(url: str, name: str | None) -> tuple[list[str], Any]:
     tables = [name if space == "main" else f"{space}.{name}" for space, name in found]
     if name is None or name not in tables:
         return tables, None
-    quoted = ".".join('"' + part.replace('"', '""') + '"' for part in name.split(".", 1))
+    quoted = ".".join(map(sql_name, name.split(".", 1)))
     return tables, database.sql(f"SELECT * FROM {quoted}")
 
 
@@ -260,7 +260,7 @@ def _stored(path: str, table: ir.Table) -> pa.Schema:
     address = f"file:{quote(path)}?mode=ro"
     with closing(sqlite3.connect(address, uri=True)) as database:
         for name in table.columns:
-            column, rows = (_name(part) for part in (name, table.get_name()))
+            column, rows = (sql_name(part) for part in (name, table.get_name()))
             sql = f"SELECT DISTINCT typeof({column}) FROM {rows}"
             found = {kind for (kind,) in database.execute(sql)} - {"null"}
             if len(found) > 1:
@@ -271,10 +271,6 @@ def _stored(path: str, table: ir.Table) -> pa.Schema:
             kind = next(iter(found), "text")
             fields.append((name, kinds.get(kind, pa.binary())))
     return pa.schema(fields)
-
-
-def _name(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _sqlite_file(table: ir.Table) -> str:

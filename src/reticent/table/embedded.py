@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from reticent.errors import InputError, ReticentError
+from reticent.errors import InputError, Problem, ReticentError
 from reticent.table.engines import (
     ROW,
     Progress,
@@ -21,6 +21,7 @@ from reticent.table.engines import (
     collapse,
     gathered,
     in_batches,
+    in_our_words,
     small_table,
 )
 from reticent.table.schema import Table
@@ -150,7 +151,7 @@ class Embedded(Source):
             self.database.unregister("source")
 
     def _parquet_sql(self, names: Sequence[str], *, numbered: bool) -> str:
-        cells = ", ".join(f"{_name(name)} AS {self.key(name)}" for name in names)
+        cells = ", ".join(f"{sql_name(name)} AS {self.key(name)}" for name in names)
         if not numbered:
             files = ", ".join(_text(str(path)) for path in self.parquet)
             how = "union_by_name = true, hive_partitioning = false"
@@ -212,7 +213,7 @@ class Embedded(Source):
         except ReticentError:
             raise
         except Exception as error:
-            raise self.failure or _in_our_words(error, self.name) from None
+            raise self.failure or _told(error, self.name) from None
 
 
 def _next_batch(reader: pa.RecordBatchReader) -> pa.RecordBatch | None:
@@ -229,26 +230,26 @@ def sql_of(expression: ir.Table) -> str:
     return str(ibis.to_sql(expression, dialect="duckdb"))
 
 
-def _in_our_words(error: Exception, name: str) -> InputError:
-    """What DuckDB has to say may quote cells, so it is only looked at."""
-    said = f"{type(error).__name__} {error}"
-    if "No space left" in said or "max_temp_directory_size" in said:
-        return InputError(
-            "there is no room left for what does not fit in memory", where=name,
+def _told(error: Exception, name: str) -> InputError:
+    return in_our_words(
+        error,
+        full=Problem(
+            "there is no room left for what does not fit in memory", name,
             do="free some space, or point TMPDIR to a larger disk; nothing was written.",
-        )  # fmt: skip
-    if "OutOfMemory" in said:
-        return InputError(
-            "the memory limit is too small for this table", where=name,
+        ),
+        small=Problem(
+            "the memory limit is too small for this table", name,
             do="raise --memory-limit; nothing was written.",
-        )  # fmt: skip
-    return InputError(
-        f"the rows cannot be read ({type(error).__name__})", where=name,
-        do="check that the files are whole and of one kind.",
+        ),
+        other=Problem(
+            f"the rows cannot be read ({type(error).__name__})", name,
+            do="check that the files are whole and of one kind.",
+        ),
     )  # fmt: skip
 
 
-def _name(name: str) -> str:
+def sql_name(name: str) -> str:
+    """A name as SQL quotes it."""
     return '"' + name.replace('"', '""') + '"'
 
 

@@ -26,7 +26,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from reticent.errors import InputError, quoted
+from reticent.errors import InputError, Problem, quoted
 from reticent.table import room
 from reticent.table.schema import Codes, Column, Table, encode, smallest
 from reticent.table.sheets import Sheet, by_printed_cell
@@ -409,6 +409,17 @@ class Source(ABC):
         codes = np.arange(len(values), dtype=smallest(max(len(values), 1)))
         raw = Column(name, codes, values, numbered=False)
         return Shown.of(self.key(name), raw, trimmed(raw) if trim else raw)
+
+
+def in_our_words(error: Exception, *, full: Problem, small: Problem, other: Problem) -> InputError:
+    """What an engine has to say may quote cells, so it is only looked at.
+
+    Is the disk `full`, is memory too `small`, or is it something `other`?
+    """
+    said = f"{type(error).__name__} {error}"
+    if "No space left" in said or "max_temp_directory_size" in said:
+        return InputError(full)
+    return InputError(small if "OutOfMemory" in said or "heap space" in said else other)
 
 
 def rows_of(table: Table, rows: NDArray[np.bool_], key: Callable[[str], str]) -> pa.Table:

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from reticent.errors import InputError, ReticentError
+from reticent.errors import InputError, Problem, ReticentError
 from reticent.table.delimited import Dialect, Reading, about_rows, look, pieces_of, stream_csv
 from reticent.table.engines import (
     COUNT,
@@ -37,6 +37,7 @@ from reticent.table.engines import (
     collapse,
     gathered,
     in_batches,
+    in_our_words,
     key,
     order_key,
     small_table,
@@ -266,29 +267,30 @@ class Spark(Source):
             self.explain()
         except ReticentError as found:
             return found
-        return _in_our_words(error, self.name)
+        return _told(error, self.name)
 
 
-def _in_our_words(error: Exception, name: str) -> InputError:
+def _told(error: Exception, name: str) -> InputError:
     said = f"{type(error).__name__} {error}"
     if "ModuleNotFoundError" in said or "PYTHON_VERSION_MISMATCH" in said:
         return InputError(
             "the workers of Spark run another Python, or one without PyArrow", where=name,
             do="install PyArrow there, and set PYSPARK_PYTHON to that Python.",
         )  # fmt: skip
-    if "No space left" in said:
-        return InputError(
-            "there is no room left for what Spark keeps on disk", where=name,
+    return in_our_words(
+        error,
+        full=Problem(
+            "there is no room left for what Spark keeps on disk", name,
             do="free some space, or set spark.local.dir; nothing was written.",
-        )  # fmt: skip
-    if "OutOfMemoryError" in said or "heap space" in said:
-        return InputError(
-            "Spark has too little memory for this table", where=name,
+        ),
+        small=Problem(
+            "Spark has too little memory for this table", name,
             do="raise spark.driver.memory or spark.executor.memory; nothing was written.",
-        )  # fmt: skip
-    return InputError(
-        f"Spark cannot read the rows ({type(error).__name__})", where=name,
-        do="check that the files are whole, and that all workers see them.",
+        ),
+        other=Problem(
+            f"Spark cannot read the rows ({type(error).__name__})", name,
+            do="check that the files are whole, and that all workers see them.",
+        ),
     )  # fmt: skip
 
 
