@@ -25,9 +25,10 @@ import pytest
 from typer.testing import CliRunner
 
 import reticent
-from reticent import Policy, evaluating, pipeline
+from reticent import Policy, evaluating
 from reticent.front.cli import app
 from reticent.privacy import verify as verifier
+from reticent.table import files as table_files
 
 MARK = re.compile(r"SECRET\w*|(?<![\w.])73\d{5}|\b17\d\d-\d\d-\d\d")
 WORD = "SEC" + "RET"  # in two, so that a traceback through this file shows no mark of its own
@@ -589,7 +590,7 @@ def test_faults_of_ours_tell_no_cell(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verifier, "verify", broken)
     for options in ([], ["--debug"], ["--json"]):
         assert not marks(run(*TO_CSV, *options, code=70))
-    monkeypatch.setattr(pipeline, "_parse", broken)
+    monkeypatch.setattr(table_files, "parse", broken)
     for given in (TO_CSV, ("risk", "data.csv", "-p", "policy.toml"), ("init", "data.csv")):
         assert not marks(run(*given, "--debug", code=70))
 

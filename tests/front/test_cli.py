@@ -30,6 +30,7 @@ import reticent
 from reticent import Policy, arriving, pipeline
 from reticent.front.cli import app
 from reticent.privacy import verify as verifier
+from reticent.table import files as table_files
 from reticent.table import taxonomy as taxonomies
 from terminal import run
 
@@ -228,7 +229,7 @@ def test_stopped_before_anything_is_exit_130(
     def interrupted(*given: Any, **how: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(pipeline, "_parse", interrupted)
+    monkeypatch.setattr(table_files, "parse", interrupted)
     assert "Stopped" in release("-o", "out.csv", code=130).stderr
     assert files() == before
 
