@@ -311,11 +311,12 @@ def counting(table: Path) -> tuple[subprocess.Popen[str], Path]:
 
 
 @pytest.mark.net
-def test_ctrl_c_while_rows_are_counted(long_table: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_ended_while_rows_are_counted(ending: int, long_table: Path, tmp_path: Path) -> None:
     process, spill = counting(long_table)
-    os.killpg(process.pid, signal.SIGINT)
+    os.killpg(process.pid, ending)
     _, said = process.communicate(timeout=60)
-    assert process.returncode == 130, said
+    assert process.returncode == 128 + ending, said
     assert "nothing was written" in said
     assert not list(spill.iterdir())
     assert not list(tmp_path.glob("*out.parquet*"))

@@ -234,6 +234,30 @@ def test_stopped_before_anything_is_exit_130(
     assert files() == before
 
 
+@pytest.mark.parametrize("becomes", [ImportError, reticent.InputError, None])
+@pytest.mark.parametrize(("ending", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_is_heard_whatever_a_library_makes_of_it(
+    ending: int,
+    code: int,
+    becomes: type[Exception] | None,
+    monkeypatch: pytest.MonkeyPatch,
+    before: set[str],
+) -> None:
+    load = pipeline._load_engine
+
+    def ended() -> None:
+        load()
+        try:
+            signal.raise_signal(ending)
+        except KeyboardInterrupt:
+            if becomes:
+                raise becomes("something else") from None
+
+    monkeypatch.setattr(pipeline, "_load_engine", ended)
+    assert "Stopped" in release("-o", "out.csv", code=code).stderr
+    assert files() == before
+
+
 def test_too_little_memory_is_said(monkeypatch: pytest.MonkeyPatch, before: set[str]) -> None:
     def too_large(*given: Any, **how: Any) -> Any:
         raise MemoryError

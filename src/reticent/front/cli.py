@@ -22,6 +22,7 @@ import typer
 
 from reticent import __version__
 from reticent.errors import InputError, ReticentError, Stopped
+from reticent.front import signals
 
 if TYPE_CHECKING:
     from reticent.table.files import Reading
@@ -194,32 +195,36 @@ def _let_in(data: str, means: dict[str, Any]) -> None:
 def _failing_well(say: Say) -> Iterator[None]:
     """Turn every failure into a message and an exit code; no traceback, no cell, reaches a user."""
     try:
-        yield
-    except ReticentError as error:
-        _trace(say, error)
-        say.failure(error)
-        raise typer.Exit(error.exit_code) from None
-    except KeyboardInterrupt:
-        say.failure(Stopped("Stopped; nothing was written."))
-        raise typer.Exit(130) from None
+        with signals.hearing():
+            yield
+    except Stopped as stopped:
+        say.failure(stopped)
+        raise typer.Exit(signals.exit_code()) from None
     except (typer.Exit, BrokenPipeError):
         raise
-    except MemoryError:
+    except (KeyboardInterrupt, Exception) as error:
+        raise typer.Exit(_failed(say, error)) from None
+
+
+def _failed(say: Say, error: BaseException) -> int:
+    """Say what went wrong; the exit code."""
+    if signals.heard or isinstance(error, KeyboardInterrupt):  # libraries have own words for it
+        say.failure(Stopped("Stopped; nothing was written."))
+        return signals.exit_code()
+    _trace(say, error)
+    if isinstance(error, ReticentError):
+        say.failure(error)
+        return error.exit_code
+    if isinstance(error, MemoryError):
         say.failure(InputError("there is not enough memory for this table"))
-        raise typer.Exit(2) from None
-    except Exception as error:
-        if "nterrupt" in f"{type(error).__name__} {error}":  # the verifier's database says it so
-            say.failure(Stopped("Stopped; nothing was written."))
-            raise typer.Exit(130) from None
-        _trace(say, error)
-        kind = type(error).__name__
-        say.failure(
-            ReticentError(
-                f"this should not happen ({kind})",
-                do="please report it, with the output of --debug; nothing was written.",
-            )
+        return 2
+    say.failure(
+        ReticentError(
+            f"this should not happen ({type(error).__name__})",
+            do="please report it, with the output of --debug; nothing was written.",
         )
-        raise typer.Exit(70) from None
+    )
+    return 70
 
 
 def _trace(say: Say, error: BaseException) -> None:
@@ -242,7 +247,7 @@ def _watching(say: Say, *, stoppable: bool = True, stopping: str = _STOPPING) ->
 
     def interrupted(number: int, frame: Any) -> None:
         if state["stop"] or not state["started"]:
-            raise KeyboardInterrupt
+            signals.end(number)
         state["stop"] = True
         say.note(f"Stopping: {stopping}")
 
@@ -255,6 +260,7 @@ def _watching(say: Say, *, stoppable: bool = True, stopping: str = _STOPPING) ->
         shown.start()
 
     def stage(name: str) -> None:
+        signals.insist()
         state.update(stage=name, since=time.monotonic())
         if shown:
             from reticent.refine.loading import patience
@@ -268,6 +274,7 @@ def _watching(say: Say, *, stoppable: bool = True, stopping: str = _STOPPING) ->
             )
 
     def rows(done: int, of: int) -> None:
+        signals.insist()
         spent = time.monotonic() - state["since"]
         if shown and done and spent > 0:
             said = _STAGES.get(state["stage"], state["stage"])

@@ -1,0 +1,47 @@
+"""What asks a command to end: Ctrl-C, a scheduler's SIGTERM, a terminal that is gone."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+heard: list[int] = []  # by this command, so far
+
+
+@contextmanager
+def hearing() -> Iterator[None]:
+    """Have signals raise KeyboardInterrupt, so that everything on the way out is tidied up.
+
+    They are kept in mind besides: libraries turn the exception into others, or swallow it.
+    """
+    heard.clear()
+    before = {number: signal.getsignal(number) for number in _ENDING}
+    for number in _ENDING:
+        if number != signal.SIGHUP or before[number] != signal.SIG_IGN:  # which is what nohup does
+            signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def end(number: int, frame: Any = None) -> None:
+    """End the command."""
+    heard.append(number)
+    raise KeyboardInterrupt
+
+
+def insist() -> None:
+    """End now, if a signal was heard and got lost."""
+    if heard:
+        raise KeyboardInterrupt
+
+
+def exit_code() -> int:
+    """How a command that was ended leaves: 130 after Ctrl-C, 143 after SIGTERM."""
+    return 128 + (heard[0] if heard else signal.SIGINT)
