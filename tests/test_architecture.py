@@ -47,7 +47,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "arriving", "errors", "evidence", "folder", "pipeline", "policy", "prepare", "privacy", "leaving",
         "table", "watching",
     },
-    "workshop": {"arriving", "errors", "table", "drafting", "sample"},
+    "workshop": {"arriving", "errors", "table", "drafting", "sample", "watching"},
     "sklearn": {"errors", "policy", "pipeline", "table", "prepare", "trees"},
     "front": {
         "errors", "policy", "pipeline", "workshop", "evaluating", "sweeping", "privacy",

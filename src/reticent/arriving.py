@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def means_of(
     engine: Any = None,
     memory_limit: int | str | None = None,
-    options: Mapping[str, str] | None = None,
+    engine_options: Mapping[str, str] | None = None,
     table: str | None = None,
 ) -> Means:
     """What to count a table with, from what somebody asked for."""
@@ -36,7 +36,7 @@ def means_of(
             f'there is no engine "{engine}"', where="--engine", do=f"use {', '.join(ENGINES)}."
         )
     limit = memory_limit if isinstance(memory_limit, int | None) else bytes_of(memory_limit)
-    return Means(engine, limit, dict(options or {}), table)
+    return Means(engine, limit, dict(engine_options or {}), table)
 
 
 def at_hand(
@@ -101,7 +101,13 @@ def read(data: Any, reading: Reading | None = None) -> tuple[Table, str]:
 def parse(data: Any, reading: Reading | None = None) -> tuple[Parsed, str]:
     """The same, not yet taken into codes."""
     from reticent.table import files
+    from reticent.table.databases import is_url, without_password
 
+    if is_url(data):
+        raise InputError(
+            "databases are read by release, verify, risk, init, policy check and taxonomy alone",
+            where=without_password(data), do="give a file, or a release made from the database.",
+        )  # fmt: skip
     if isinstance(data, str | Path):
         return files.parse(data, reading), "file"
     kind = files.frame_kind(data)

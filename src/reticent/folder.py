@@ -46,8 +46,10 @@ def lay_out(folder: Path) -> Path:
     return public
 
 
-def describe(release: Release, folder: Path, data: Any, suffix: str) -> None:
-    """Write everything that stands beside the data."""
+def describe(
+    release: Release, folder: Path, data: Any, suffix: str, table: str | None = None
+) -> None:
+    """Write everything that stands beside the data; `table`: which it was of a database."""
     from reticent import pages
 
     public, private = folder / "public", folder / "private"
@@ -65,7 +67,7 @@ def describe(release: Release, folder: Path, data: Any, suffix: str) -> None:
     _write_json(private / "alternatives.json", report.alternatives(release))
     if (who := report.who_was_left_out(release)) is not None:
         _write_json(private / "left_out.json", who)
-    _write_json(private / "input.json", _input(release, data))
+    _write_json(private / "input.json", _input(release, data, table))
     for file in private.rglob("*"):
         file.chmod(0o700 if file.is_dir() else 0o600)
 
@@ -132,12 +134,13 @@ def _recoding(release: Release) -> dict[str, Any]:
     }
 
 
-def _input(release: Release, data: Any) -> dict[str, Any]:
+def _input(release: Release, data: Any, table: str | None) -> dict[str, Any]:
     if not isinstance(data, str | Path):
         return {"rows": release.prepared.rows_in, "files": {}}
     if is_url(data):
         address = without_password(str(data))
-        return {"rows": release.prepared.rows_in, "files": {}, "database": address}
+        told = {"database": address, "table": table}
+        return {"rows": release.prepared.rows_in, "files": {}, **told}
     return {
         "rows": release.prepared.rows_in,
         "files": {
@@ -191,6 +194,12 @@ def altered(place: Path) -> Iterator[Problem]:
                     why="it was added after the release.",
                     do="remove it, or get the release again from its owner.",
                 )
+
+
+def warnings(place: Path) -> Iterator[str]:
+    """What keeps a release folder from telling whether it is as it was released."""
+    if (place / "public").is_dir() and not (place / "public" / "manifest.json").exists():
+        yield "manifest.json is gone, so nobody can tell whether files were changed since."
 
 
 def _public(place: Path) -> Path:

@@ -70,7 +70,7 @@ class Release:
     limits: Limits = field(repr=False)  # why nothing more was revealed
     found: Found = field(repr=False)  # the search's own word, with the cuts that it passed over
     left_out: LeftOut | None = field(repr=False)  # records that the policy lets go
-    asked: Mapping[str, str] = field(repr=False)  # options of the command that decided the cut
+    asked: Mapping[str, str] = field(repr=False)  # options of the command that decided all this
     table: Any = field(default=None, repr=False)  # the released rows, in the kind that came in
     output: str | None = None
     # How well a classifier learns from it: errors by name (see `pages.public`), or the reason why
@@ -191,7 +191,9 @@ def release(
             output=output, rows_per_file=rows_per_file, force=force, trace=trace,
             asked=_asked(
                 found, search_time, search_rounds, several=bool(prepared.policy.suppress_records)
-            ),
+            )
+            | ({"--table": "TABLE"} if table else {})
+            | ({"--rows-per-file": str(rows_per_file)} if rows_per_file else {}),
         )  # fmt: skip
 
 
@@ -270,7 +272,7 @@ def publish(
             with clock.stage("judge"):
                 judged = utility(prepared, found.recodings)
             result = masked(proof=proof, output=str(output), utility=judged)
-            folder.describe(result, place, data, suffix)
+            folder.describe(result, place, data, suffix, means.table if means else None)
         if trace_path is not None:
             from reticent import report
 
@@ -404,7 +406,10 @@ def verify(
         elsewhere = [name for name in rows.known if name not in rows.columns]
         cells = verifier.from_table(as_text(rows), counts=rows.counts, unread=elsewhere)
         proof = verifier.verify(cells, rules(policy, taxonomies), memory_limit=means.for_engine)
-        warnings = tuple(nearly_unique(rows, policy.roles_in(rows.known)))
+        warnings = (
+            *nearly_unique(rows, policy.roles_in(rows.known)),
+            *(folder.warnings(place) if place else ()),
+        )
         far = is_url(data) or kind == "far away"
         carried = [
             problem
@@ -495,23 +500,40 @@ class Checked:
     warnings: tuple[str, ...] = ()
 
 
-def check(policy_path: str | Path, data: Any = None, *, reading: Reading | None = None) -> Checked:
-    """Look for every problem of a policy, and of its fit to a table if one is given."""
+def check(
+    policy_path: str | Path,
+    data: Any = None,
+    *,
+    reading: Reading | None = None,
+    engine: Any = None,
+    engine_options: Mapping[str, str] | None = None,
+    memory_limit: int | str | None = None,
+    table: str | None = None,
+    watch: Watch | None = None,
+) -> Checked:
+    """Look for every problem of a policy, and of its fit to a table if one is given.
+
+    For `engine` and the like see `release`.
+    """
     from reticent.policy import PolicyError
 
-    try:
-        policy = policy_of(policy_path)
-    except PolicyError as error:
-        if data is None or error.rest is None:
-            raise
-        columns = list(read(data, reading)[0].columns)
-        raise InputError([*error.problems, *error.rest.unknown(columns)]) from None
-    if data is None:
-        policy.taxonomies()
-        return Checked(policy)
-    from reticent.prepare import prepare
-    from reticent.searching import Search
+    means = means_of(engine, memory_limit, engine_options, table)
+    clock = Clock(watch or Watch())
+    with ExitStack() as ends:
+        try:
+            policy = policy_of(policy_path)
+        except PolicyError as error:
+            if data is None or error.rest is None:
+                raise
+            rows, _, _ = at_hand(data, reading, means, clock, ends, lambda source: source.first(1))
+            raise InputError([*error.problems, *error.rest.unknown(list(rows.columns))]) from None
+        if data is None:
+            policy.taxonomies()
+            return Checked(policy)
+        from reticent.prepare import prepare
+        from reticent.searching import Search
 
-    prepared = prepare(read(data, reading)[0], policy, reading)
-    Search(prepared).refuse_infeasible()
-    return Checked(policy, prepared.warnings)
+        rows, _, _ = at_hand(data, reading, means, clock, ends, partial(counted, policy=policy))
+        prepared = prepare(rows, policy, reading)
+        Search(prepared).refuse_infeasible()
+        return Checked(policy, prepared.warnings)

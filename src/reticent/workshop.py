@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reticent.arriving import inputs, read
+from reticent.arriving import at_hand, inputs, means_of
 from reticent.errors import InputError, did_you_mean, quoted
+from reticent.watching import Clock, Watch
 
 if TYPE_CHECKING:
+    from reticent.table.engines import Source
     from reticent.table.files import Reading
-    from reticent.table.schema import Column
+    from reticent.table.schema import Column, Table
     from reticent.table.taxonomy import Taxonomy
+
+_LOOKED_AT = 200_000  # rows that a draft is made from, where not all of them fit in memory
 
 
 def draft(
@@ -21,8 +28,12 @@ def draft(
     reading: Reading | None = None,
     force: bool = False,
     show_values: bool = False,
+    **means: Any,
 ) -> str:
-    """Draft a commented policy from a whole table, and write it if asked."""
+    """Draft a commented policy from a table, or the first rows of a long one; write it if asked.
+
+    `means` are those of `release`: engine, engine_options, memory_limit, table.
+    """
     from reticent import drafting
     from reticent.table.files import Reading
     from reticent.table.output import check_free, refuse_inputs, whole_file
@@ -30,7 +41,7 @@ def draft(
     if output is not None:
         check_free(Path(output), force=force)
         refuse_inputs([Path(output)], inputs(data))
-    table, _ = read(data, reading)
+    table = _taken(data, reading, means, _first_rows)
     if not table.rows:
         raise InputError("the table has no rows", where=table.name)
     text = drafting.draft(table, reading or Reading(), show_values=show_values)
@@ -40,8 +51,29 @@ def draft(
     return text
 
 
+def _taken(
+    data: Any, reading: Reading | None, means: Mapping[str, Any], taking: Callable[[Source], Table]
+) -> Table:
+    """A table; of one that does not fit in memory, or stands in a database, what is taken of it."""
+    with ExitStack() as ends:
+        return at_hand(data, reading, means_of(**means), Clock(Watch()), ends, taking)[0]
+
+
+def _first_rows(source: Source) -> Table:
+    found = source.first(_LOOKED_AT)
+    if found.rows == _LOOKED_AT < source.rows:
+        told = f"Only its first {found.rows:,} rows, of about {source.rows:,}, were looked at."
+        found = replace(found, notes=(*found.notes, told))
+    return found
+
+
 def check_taxonomy(
-    path: str | Path, data: Any = None, column: str | None = None, *, reading: Reading | None = None
+    path: str | Path,
+    data: Any = None,
+    column: str | None = None,
+    *,
+    reading: Reading | None = None,
+    **means: Any,
 ) -> Taxonomy:
     """Look for every problem of a taxonomy, and for values of a column that it does not cover."""
     from reticent.table.encode import generalized
@@ -51,7 +83,7 @@ def check_taxonomy(
     if (data is None) != (column is None):
         raise InputError("a table and a column go together", where="taxonomy check")
     if data is not None and column is not None:
-        generalized(_column(data, column, reading), found, "*", str(path))
+        generalized(_column(data, column, reading, means), found, "*", str(path))
     return found
 
 
@@ -66,6 +98,7 @@ def make_taxonomy(
     equal: int | None = None,
     reading: Reading | None = None,
     force: bool = False,
+    **means: Any,
 ) -> Taxonomy:
     """Make a taxonomy from the values of a column, in one of four ways."""
     from reticent.table import making, taxonomy
@@ -77,7 +110,7 @@ def make_taxonomy(
     check_free(Path(output), force=force)
     refuse_inputs([Path(output)], inputs(data))
     reading = reading or Reading()
-    values = [text for text in _column(data, column, reading).texts() if text is not None]
+    values = [text for text in _column(data, column, reading, means).texts() if text is not None]
     if prefix is not None:
         made = making.by_prefix(values, [int(n) for n in _listed(prefix, "--prefix", int)])
     elif date:
@@ -101,10 +134,13 @@ def _listed(text: str, option: str, kind: type) -> list[str]:
     return parts
 
 
-def _column(data: Any, name: str, reading: Reading | None) -> Column:
+def _column(data: Any, name: str, reading: Reading | None, means: Mapping[str, Any]) -> Column:
     from reticent.table.schema import without_missing
 
-    table, _ = read(data, reading)
+    def taken(source: Source) -> Table:
+        return source.counted([name]) if name in source.schema.names else source.first(1)
+
+    table = _taken(data, reading, means, taken)
     if name not in table.columns:
         raise InputError(
             f'there is no column "{name}"', where=table.name,

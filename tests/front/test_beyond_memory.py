@@ -338,3 +338,34 @@ def test_the_next_run_clears_what_a_killed_one_left(long_table: Path) -> None:
     assert next_one.returncode == 0, said
     assert not list(spill.iterdir())
     assert Path("b.csv").exists()
+
+
+def test_whatever_is_asked_of_a_table_it_need_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A draft, a check and a taxonomy from a table in memory, and from one that is too large."""
+
+    def told() -> list[str]:
+        run("taxonomy", "make", "daten.csv", "--column", "Beruf", "--prefix", "1", "-o", "t.csv",
+            "--force")  # fmt: skip
+        run("taxonomy", "check", "t.csv", "daten.csv", "--column", "Beruf")
+        wrong = run("taxonomy", "check", "t.csv", "daten.csv", "--column", "Berufe", code=2)
+        assert 'id you mean "Beruf"' in wrong.stderr
+        draft = run("init", "daten.csv").stdout
+        checked = run("policy", "check", "policy.toml", "daten.csv").stdout
+        return [Path("t.csv").read_text(encoding="utf-8"), draft, checked]
+
+    here = told()
+    monkeypatch.setattr(sources, "free_memory", lambda: 10_000)
+    assert told() == here
+    monkeypatch.setattr("reticent.workshop._LOOKED_AT", 50)
+    assert "# Only its first 50 rows, of about " in run("init", "daten.csv").stdout
+    Path("policy.toml").write_text("kk = 3\n" + POLICY.replace("Ort am", "Ort an"))
+    said = run("policy", "check", "policy.toml", "daten.csv", code=2).stderr
+    assert "kk" in said
+    assert 'id you mean "Ort am Fluß"' in said
+
+
+def test_a_folder_whose_manifest_is_gone_says_so() -> None:
+    release("-o", "out", "--rows-per-file", "100")
+    assert "--rows-per-file 100" in Path("out/private/report.html").read_text(encoding="utf-8")
+    Path("out/public/manifest.json").unlink()
+    assert "manifest.json is gone" in run("verify", "out", "-p", "policy.toml").stderr

@@ -249,6 +249,24 @@ def test_postgres(
     gc.collect()  # a connection that nobody closed would speak up here
 
 
+def test_a_policy_for_a_database(census: pa.Table, tmp_path: Path) -> None:
+    """It is drafted, checked and given a taxonomy there; what needs every row in memory says so."""
+    where = (into_sqlite(census, tmp_path / "census.db"), "--table", "people of 1994")
+    draft, tree = tmp_path / "draft.toml", tmp_path / "ages.csv"
+    run("init", *where, "-o", draft)
+    assert "3000 rows, 7 columns" in draft.read_text(encoding="utf-8")
+    run("policy", "check", draft, *where)
+    run("taxonomy", "make", *where, "--column", "Age", "--equal", "4", "-o", tree)
+    run("taxonomy", "check", tree, *where, "--column", "Age")
+    run("release", *where, "-p", draft, "-o", tmp_path / "out")
+    told = json.loads((tmp_path / "out/private/input.json").read_text(encoding="utf-8"))
+    assert (told["rows"], told["table"]) == (3000, "people of 1994")
+    page = (tmp_path / "out/public/report.html").read_text(encoding="utf-8")
+    assert "--table TABLE" in page
+    said = run("evaluate", where[0], tmp_path / "out", "-p", draft, code=2).stderr
+    assert "databases are read by" in said
+
+
 @pytest.mark.net
 def test_sqlite_by_a_command(census: pa.Table, tmp_path: Path) -> None:
     url = into_sqlite(census, tmp_path / "census.db")

@@ -539,6 +539,7 @@ def _whole_numbers(text: str | None) -> list[int] | None:
 def init(
     say: Say,
     reading: Any,
+    means: dict[str, Any],
     data: Data,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="POLICY", help="Default: print it.")
@@ -547,9 +548,11 @@ def init(
     """Draft a commented policy from a table."""
     from reticent import workshop
 
+    _let_in(data, means)
     text = workshop.draft(
-        data, output=output, reading=reading, force=say.force, show_values=say.show_values
-    )
+        data, output=output, reading=reading, force=say.force, show_values=say.show_values,
+        **means,
+    )  # fmt: skip
     if output is None and not say.json:
         print(text, end="")
     else:
@@ -563,6 +566,7 @@ def init(
 def policy_check(
     say: Say,
     reading: Any,
+    means: dict[str, Any],
     policy: Annotated[Path, typer.Argument(metavar="POLICY", help="A policy file.")],
     data: Annotated[
         str | None, typer.Argument(metavar="[DATA]", help="The table it is for.")
@@ -571,7 +575,9 @@ def policy_check(
     """Report every problem of a policy, and of its fit to a table."""
     from reticent import pipeline
 
-    checked = pipeline.check(policy, data, reading=reading)
+    _let_in(data or "", means)
+    with _watching(say, stoppable=False) as watch:
+        checked = pipeline.check(policy, data, reading=reading, watch=watch, **means)
     found = checked.policy
     say.note(*(f"Warning: {w}" for w in checked.warnings))
     promises = [promise.text for promise in found.promises]
@@ -592,6 +598,7 @@ def policy_schema(say: Say) -> None:
 def taxonomy_check(
     say: Say,
     reading: Any,
+    means: dict[str, Any],
     taxonomy: Annotated[Path, typer.Argument(metavar="TAX", help="A taxonomy file.")],
     data: Annotated[str | None, typer.Argument(metavar="[DATA]", help="A table.")] = None,
     column: Annotated[str | None, typer.Option(help="The column of the table it is for.")] = None,
@@ -599,7 +606,8 @@ def taxonomy_check(
     """Report every problem of a taxonomy, and which values of a column it does not cover."""
     from reticent import workshop
 
-    found = workshop.check_taxonomy(taxonomy, data, column, reading=reading)
+    _let_in(data or "", means)
+    found = workshop.check_taxonomy(taxonomy, data, column, reading=reading, **means)
     covers = f" It covers every value of column {column}." if column else ""
     say.result(
         f"{taxonomy} is a valid taxonomy: {len(found.leaves)} leaves, "
@@ -623,6 +631,7 @@ def taxonomy_show(
 def taxonomy_make(
     say: Say,
     reading: Any,
+    means: dict[str, Any],
     data: Data,
     column: Annotated[str, typer.Option(help="The column to make it for.")],
     output: Output,
@@ -638,9 +647,10 @@ def taxonomy_make(
     """Make a taxonomy from the values of a column."""
     from reticent import workshop
 
+    _let_in(data, means)
     found = workshop.make_taxonomy(
         data, column, output=output, prefix=prefix, date=date, bins=bins, equal=equal,
-        reading=reading, force=say.force,
+        reading=reading, force=say.force, **means,
     )  # fmt: skip
     say.result(
         f"{output}: {len(found.leaves)} leaves below {found.labels[0]}.",

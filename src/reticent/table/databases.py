@@ -204,6 +204,10 @@ class InDatabase(Embedded):
             return None
         return cells.combine_chunks().cast(self.schema.field(name).type)
 
+    def head(self, rows: int) -> Iterator[pa.RecordBatch]:
+        """Some rows, about the first so many, with all columns under their keys."""
+        return self._ask(self._named(self.schema.names).limit(rows))
+
     def recoded(self, recoding: Recoding, size: int) -> Iterator[Sheet]:
         """All rows as a release shows them; they have no order of their own."""
         if not recoding.sorted:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -363,6 +363,18 @@ class Source(ABC):
     @abstractmethod
     def values(self, name: str, most: int) -> pa.Array | None:
         """The distinct values of a column; None if there are more than `most`."""
+
+    @abstractmethod
+    def head(self, rows: int) -> Iterator[pa.RecordBatch]:
+        """Some rows, about the first so many, with all columns under their keys."""
+
+    def first(self, rows: int) -> Table:
+        """Some rows as a table of their own, each standing for itself."""
+        from reticent.table.files import from_arrow
+
+        batches = [b.rename_columns(self.schema.names) for b in self.head(rows)]
+        found = pa.Table.from_batches(batches) if batches else self.schema.empty_table()
+        return replace(from_arrow(found, self.name), notes=self.notes)
 
     @abstractmethod
     def recoded(self, recoding: Recoding, size: int) -> Iterator[Sheet]:

@@ -132,6 +132,11 @@ class Spark(Source):
         cells = pa.chunked_array(found, kind)
         return None if len(cells) > most else cells.combine_chunks()
 
+    def head(self, rows: int) -> Iterator[pa.RecordBatch]:
+        """Some rows, about the first so many, with all columns under their keys."""
+        with self._reading(self.schema.names) as source:
+            yield from self._batches(self._frame_of(source.limit(rows)))
+
     def recoded(self, recoding: Recoding, size: int) -> Iterator[Sheet]:
         """All rows as a release shows them, so many at a time; the last may be fewer."""
         done = 0
