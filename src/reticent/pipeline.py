@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from reticent.table.sources import Means
 
 
+_MOST_FILES = 10_000  # 2,000 parts take 15 s or more, each being synced to the disk
+
 _OTHER_FORMATS = {
     ".xlsx", ".xls", ".ods", ".json", ".jsonl", ".xml", ".html", ".pdf", ".zip", ".gz", ".sav",
     ".dta", ".sas7bdat", ".rds", ".toml", ".md", ".sql", ".db",
@@ -175,6 +177,7 @@ def release(
             from reticent.prepare import prepare
 
             prepared = prepare(rows, policy, reading)
+            _refuse_many_files(prepared.table.records, rows_per_file)
             give_back_memory()
         before = beside.submit(exposures, prepared, worst=20)
         beside.submit(_load_verifier)
@@ -194,6 +197,14 @@ def release(
             )
             | ({"--table": "TABLE"} if table else {})
             | ({"--rows-per-file": str(rows_per_file)} if rows_per_file else {}),
+        )  # fmt: skip
+
+
+def _refuse_many_files(rows: int, rows_per_file: int | None) -> None:
+    if rows_per_file and rows > _MOST_FILES * rows_per_file:
+        raise InputError(
+            f"that would be {-(-rows // rows_per_file):,} files", where="--rows-per-file",
+            do=f"allow at least {-(-rows // _MOST_FILES):,} rows a file.",
         )  # fmt: skip
 
 

@@ -118,6 +118,15 @@ def test_folders_of_parts() -> None:
     assert "holds other things" in said.stderr
 
 
+def test_a_file_for_every_few_rows_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reticent.pipeline._MOST_FILES", 10)
+    said = release("-o", "parts.csv", "--rows-per-file", 39, code=2).stderr
+    assert "11 files" in said
+    assert "at least 40 rows a file" in said
+    release("-o", "parts.csv", "--rows-per-file", 40)
+    assert len(list(Path("parts.csv").iterdir())) == 10
+
+
 def test_a_release_folder_of_parts_is_checked_file_by_file() -> None:
     release("-o", "out", "--rows-per-file", 150)
     manifest = json.loads(Path("out/public/manifest.json").read_text(encoding="utf-8"))

@@ -59,9 +59,9 @@ def release(found: Release) -> str:
     rare = found.left_out.count if found.left_out else 0
     missing = found.prepared.rows_in - found.sheet.rows - rare
     lines = [
-        f"{found.sheet.rows:,} rows released after {len(found.steps)} refinements"
-        + (f"; {missing:,} records with missing values left out" if missing else "")
-        + (f"; {rare:,} rare records left out, so that others can show more" if rare else "")
+        f"{_many(found.sheet.rows, 'row')} released after {_many(len(found.steps), 'refinement')}"
+        + (f"; {_many(missing, 'record')} with missing values left out" if missing else "")
+        + (f"; {_many(rare, 'rare record')} left out, so that others can show more" if rare else "")
         + ("; stopped early, more could be revealed" if found.stopped_early else "")
         + ".",
         "",
@@ -283,11 +283,15 @@ def _percent(share: float | None) -> str:
     return "-" if share is None else f"{share:.1%}" if share >= 0.001 or not share else "<0.1%"
 
 
+def _many(count: int, thing: str) -> str:
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
+
+
 def proof(found: Proof) -> str:
     """The verifier's word."""
     words = {True: "holds", False: "BROKEN", None: "not checkable: its `of` column is not here"}
     lines = [
-        f"{found.rows:,} rows recounted.",
+        f"{_many(found.rows, 'row')} recounted.",
         "",
         table(
             ["promise", "found", "verdict"],
