@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import reticent
-from reticent.table import embedded, engines, room, sheets, sources
+from reticent.table import delimited, embedded, engines, room, sheets, sources
 from terminal import run
 
 SECRET = "Geheimrat"  # a value that no message may show
@@ -378,3 +378,15 @@ def test_a_folder_whose_manifest_is_gone_says_so() -> None:
     assert "--rows-per-file 100" in Path("out/private/report.html").read_text(encoding="utf-8")
     Path("out/public/manifest.json").unlink()
     assert "manifest.json is gone" in run("verify", "out", "-p", "policy.toml").stderr
+
+
+def test_lines_longer_than_what_is_read_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that were handed over before such a line are not handed over twice."""
+    monkeypatch.setattr(delimited, "_STREAM_BLOCK", 600)
+    lines = Path("daten.csv").read_text(encoding="latin-1").splitlines()
+    for at, letter in ((390, "b"), (200, "a"), (201, "c")):
+        lines[at] = ";".join([*lines[at].split(";")[:3], letter * 20_000, "ja"])
+    Path("daten.csv").write_text("\n".join(lines) + "\n", encoding="latin-1")
+    release("-o", "a.csv", "--engine", "memory")
+    release("-o", "b.csv", "--engine", "duckdb")
+    assert Path("a.csv").read_bytes() == Path("b.csv").read_bytes()
