@@ -127,11 +127,13 @@ def _in_duckdb(url: str, name: str | None) -> tuple[list[str], Any]:
     found = database.execute(
         "SELECT table_schema, table_name FROM information_schema.tables ORDER BY ALL"
     ).fetchall()
-    tables = [name if space == "main" else f"{space}.{name}" for space, name in found]
+    tables = {
+        name if space == "main" else f"{space}.{name}": (space, name) for space, name in found
+    }
     if name is None or name not in tables:
-        return tables, None
-    quoted = ".".join(map(sql_name, name.split(".", 1)))
-    return tables, database.sql(f"SELECT * FROM {quoted}")
+        return list(tables), None
+    quoted = ".".join(map(sql_name, tables[name]))
+    return list(tables), database.sql(f"SELECT * FROM {quoted}")
 
 
 _DOORS = {"postgres": _in_postgres, "sqlite": _in_sqlite, "duckdb": _in_duckdb}

@@ -23,7 +23,7 @@ from reticent.table.databases import (
     without_password,
 )
 from reticent.table.delimited import Dialect, Reading, about_rows, look, stream_csv
-from reticent.table.embedded import Embedded, Stream
+from reticent.table.embedded import Embedded, Stream, sql_name
 from reticent.table.engines import Progress, Source
 from reticent.table.files import CSV, paths_of, suffix_of
 from reticent.table.sessions import is_spark, session_for
@@ -312,7 +312,7 @@ def _frame(data: Any) -> tuple[pa.Schema, int, list[Path], Stream]:
     if kind == "duckdb":  # runs its query again for each pass, and holds no rows
 
         def pull(names: Sequence[str]) -> pa.RecordBatchReader:
-            return data.select(*(_column(name) for name in names)).to_arrow_reader()
+            return data.project(", ".join(map(sql_name, names))).to_arrow_reader()
 
         schema = data.limit(0).to_arrow_table().schema
         rows = int(data.count("*").fetchall()[0][0])
@@ -325,12 +325,6 @@ def _frame(data: Any) -> tuple[pa.Schema, int, list[Path], Stream]:
 
     plain = plain_schema(schema)
     return plain, rows, [], lambda names: _plain_batches(plain, names, pull(names))
-
-
-def _column(name: str) -> Any:
-    import duckdb
-
-    return duckdb.ColumnExpression(name)
 
 
 def _same_columns(path: Path, names: Sequence[str], first: Sequence[str]) -> None:
