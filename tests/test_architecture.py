@@ -33,9 +33,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "publishing": {"errors", "prepare", "privacy", "table"},
     "pipeline": {
         "arriving", "errors", "policy", "table", "privacy", "publishing", "refine", "prepare",
-        "report", "folder", "leaving", "searching", "evidence", "watching",
+        "report", "folder", "joining", "leaving", "searching", "evidence", "sequence", "watching",
     },
-    "searching": {"errors", "privacy", "refine", "report"},
+    "sequence": {"arriving", "errors", "folder", "policy", "prepare", "privacy", "refine", "table"},
+    "joining": {"prepare", "privacy", "refine", "table"},
+    "searching": {"errors", "joining", "privacy", "refine", "report"},
     "exploring": {"evidence", "prepare", "refine", "searching", "watching"},
     "leaving": {"errors", "evidence", "exploring", "prepare", "privacy", "searching"},
     "evidence": {"errors", "policy", "prepare", "privacy", "table", "trees"},

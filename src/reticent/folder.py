@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -154,6 +154,22 @@ def digest(path: Path) -> str:
     """The SHA-256 of a file."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a release says of how it is to be read."""
+
+    marker: str = ""
+    taxonomies: Mapping[str, Taxonomy] = field(default_factory=dict)  # down to what it shows
+
+
+def told(place: Path) -> Told:
+    """What the manifest of a release says; nothing where there is none."""
+    manifest = _read_manifest(place)
+    shown = manifest.get("taxonomies", {})
+    trees = {name: from_nested(tree, "manifest.json") for name, tree in shown.items()}
+    return Told(manifest.get("marker", ""), trees)
 
 
 def taxonomies_for(policy: Policy, place: Path | None) -> dict[str, Taxonomy]:

@@ -42,8 +42,10 @@ if TYPE_CHECKING:
     from reticent.refine.engine import Step
     from reticent.refine.limits import Limits
     from reticent.searching import Found
+    from reticent.table.engines import Source
     from reticent.table.files import Reading
     from reticent.table.recode import Recoding
+    from reticent.table.schema import Table
     from reticent.table.sheets import Sheet
     from reticent.table.sources import Means
 
@@ -122,6 +124,7 @@ def release(
     search_time: float | None = None,
     search_rounds: int | None = None,
     alternative: int = 0,
+    previous: Mapping[str, str | Path] | None = None,
     rows_per_file: int | None = None,
     engine: Any = None,
     engine_options: Mapping[str, str] | None = None,
@@ -135,7 +138,8 @@ def release(
     same kind comes back as `table` of the result. With `output` it is written instead: a data file
     by its suffix, or a release folder. A thorough search goes on for `search_time` seconds or
     `search_rounds` rounds instead of as long as it finds right; `alternative` takes one of the
-    other cuts that the report of an earlier run offers, 1, 2 or 3.
+    other cuts that the report of an earlier run offers, 1, 2 or 3. `previous` tells the paths of
+    earlier releases by their names, where the policy does not, or no longer, say them.
 
     Files that do not fit in memory, or in `memory_limit` bytes ("2GB") of it, are counted and
     written by an embedded database. `engine` says what to use whatever their size: "memory",
@@ -160,7 +164,8 @@ def release(
         with clock.stage("read"):
             away = elsewhere(data, means)
             coming = None if away else beside.submit(parse, data, reading)
-            policy = policy_of(policy)  # reading needs the interpreter least,
+            # Reading needs the interpreter least,
+            policy = policy_of(policy).with_previous(previous or {})
             outputs = [Path(path) for path in (output, trace) if path is not None]
             refuse_inputs(outputs, inputs(data, policy))
             _load_engine()  # and loading the engine needs it most
@@ -174,9 +179,8 @@ def release(
             )
         with clock.stage("encode"):
             from reticent.leaving import find_leaving_out
-            from reticent.prepare import prepare
 
-            prepared = prepare(rows, policy, reading)
+            prepared = prepared_beside(rows, policy, reading)
             _refuse_many_files(prepared.table.records, rows_per_file)
             give_back_memory()
         before = beside.submit(exposures, prepared, worst=20)
@@ -198,6 +202,18 @@ def release(
             | ({"--table": "TABLE"} if table else {})
             | ({"--rows-per-file": str(rows_per_file)} if rows_per_file else {}),
         )  # fmt: skip
+
+
+def prepared_beside(rows: Table, policy: Policy, reading: Reading | None) -> Prepared:
+    """Fit a policy to a table, and to the earlier releases that it names."""
+    from reticent.prepare import prepare
+
+    prepared = prepare(rows, policy, reading)
+    if not policy.previous:
+        return prepared
+    from reticent import sequence
+
+    return sequence.beside(prepared, sequence.load(policy, reading))
 
 
 def _refuse_many_files(rows: int, rows_per_file: int | None) -> None:
@@ -320,6 +336,11 @@ def exposures(prepared: Prepared, *, worst: int = 0) -> tuple[Exposure, ...]:
 
     found = []
     for promise in prepared.policy.promises:
+        if promise.releases:
+            from reticent.joining import exposed
+
+            found.append(exposed(prepared, promise, worst=worst))
+            continue
         columns = [prepared.cleaned.columns[name] for name in promise.over]
         known = Known(
             tuple(c.codes for c in columns), tuple(len(c.values) for c in columns),
@@ -377,6 +398,7 @@ def verify(
     data: Any,
     policy: Policy | Mapping[str, Any] | str | Path,
     *,
+    previous: Mapping[str, str | Path] | None = None,
     reading: Reading | None = None,
     engine: Any = None,
     engine_options: Mapping[str, str] | None = None,
@@ -389,7 +411,7 @@ def verify(
     `data` is a file, a release folder, a table of a database or a data frame. For `engine` and the
     like see `release`.
     """
-    from reticent import folder
+    from reticent import folder, sequence
     from reticent.prepare import nearly_unique, rules
     from reticent.privacy import verify as verifier
     from reticent.privacy.promises import columns_of
@@ -397,14 +419,20 @@ def verify(
     from reticent.table.databases import is_url
     from reticent.table.schema import trimmed
 
-    policy = policy_of(policy)
+    policy = policy_of(policy).with_previous(previous or {})
     place = Path(data) if isinstance(data, str | Path) and not is_url(data) else None
     taxonomies = folder.taxonomies_for(policy, place)
     altered = list(folder.altered(place)) if place else []
     data = folder.published(place) if place else data
     means = means_of(engine, memory_limit, engine_options, table)
     with ExitStack() as ends:
-        counting = partial(counted_columns, columns=set().union(*columns_of(policy.promises)))
+        earlier = sequence.load(policy, reading, whole=False) if policy.previous else {}
+        meets = partial(sequence.meeting, policy, taxonomies, earlier)
+
+        def counting(source: Source) -> Table:
+            linking = meets(source.schema.names).linking(policy.promises)
+            return counted_columns(source, linking.union(*columns_of(policy.promises)))
+
         clock = Clock(watch or Watch())
         rows, kind, _ = at_hand(data, reading, means, clock, ends, counting)
         if not rows.rows:
@@ -416,7 +444,8 @@ def verify(
             rows = replace(rows, columns={n: trimmed(c) for n, c in rows.columns.items()})
         elsewhere = [name for name in rows.known if name not in rows.columns]
         cells = verifier.from_table(as_text(rows), counts=rows.counts, unread=elsewhere)
-        proof = verifier.verify(cells, rules(policy, taxonomies), memory_limit=means.for_engine)
+        told = rules(policy, taxonomies, meets(rows.known))
+        proof = verifier.verify(cells, told, memory_limit=means.for_engine)
         warnings = (
             *nearly_unique(rows, policy.roles_in(rows.known)),
             *(folder.warnings(place) if place else ()),
@@ -449,6 +478,7 @@ def risk(
     data: Any,
     policy: Policy | Mapping[str, Any] | str | Path,
     *,
+    previous: Mapping[str, str | Path] | None = None,
     reading: Reading | None = None,
     engine: Any = None,
     engine_options: Mapping[str, str] | None = None,
@@ -457,15 +487,13 @@ def risk(
     watch: Watch | None = None,
 ) -> Risk:
     """Measure every promise on an unmasked table; for `engine` and the like see `release`."""
-    from reticent.prepare import prepare
-
-    policy = policy_of(policy)
+    policy = policy_of(policy).with_previous(previous or {})
     means = means_of(engine, memory_limit, engine_options, table)
     clock = Clock(watch or Watch())
     with ExitStack() as ends:
         counting = partial(counted, policy=policy)
         rows, _, _ = at_hand(data, reading, means, clock, ends, counting)
-        prepared = prepare(rows, policy, reading)
+        prepared = prepared_beside(rows, policy, reading)
         return Risk(prepared, exposures(prepared, worst=20))
 
 
@@ -541,10 +569,9 @@ def check(
         if data is None:
             policy.taxonomies()
             return Checked(policy)
-        from reticent.prepare import prepare
         from reticent.searching import Search
 
         rows, _, _ = at_hand(data, reading, means, clock, ends, partial(counted, policy=policy))
-        prepared = prepare(rows, policy, reading)
+        prepared = prepared_beside(rows, policy, reading)
         Search(prepared).refuse_infeasible()
         return Checked(policy, prepared.warnings)

@@ -40,6 +40,7 @@ from reticent.privacy.promises import (
     Record,
     Share,
     columns_of,
+    ours,
 )
 from reticent.table import taxonomy
 from reticent.table.taxonomy import Taxonomy
@@ -75,9 +76,9 @@ class PolicyError(InputError):
 
 
 class Attribute(Record):
-    """How one column is masked."""
+    """How one column is masked, or compared with the same column of earlier releases."""
 
-    mask: Mask = Field(description="generalize, suppress or discretize.")
+    mask: Mask | None = Field(default=None, description="generalize, suppress or discretize.")
     taxonomy: Tree | None = Field(
         default=None,
         description="A path relative to the policy file, or an inline nested table.",
@@ -88,6 +89,19 @@ class Attribute(Record):
     intervals: Annotated[tuple[Bound, ...], Field(min_length=2)] | None = Field(
         default=None, description="Fixed bins of a discretized column."
     )
+    join: bool = Field(
+        default=True,
+        strict=True,
+        description="false: nobody can link records by it, though earlier releases have it, too.",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_a_mask(cls, given: Any) -> Any:
+        """Only what is about joining goes without; else the place of the key is to blame."""
+        if isinstance(given, Mapping) and not {"mask", "join"} & given.keys():
+            return {"mask": "", **given}
+        return given
 
     @model_validator(mode="after")
     def _fits_its_mask(self) -> Self:
@@ -110,6 +124,17 @@ def _rising(bounds: Sequence[Any]) -> bool:
         return all(low < high for low, high in pairwise(bounds))
     except TypeError:
         return False
+
+
+class Previous(Record):
+    """An earlier release about the same people."""
+
+    path: Annotated[str, Field(min_length=1)] = Field(
+        description="A file, or a release folder; relative to the policy file."
+    )
+    drop: tuple[str, ...] = Field(
+        default=(), description="Columns of it that were never published; they can be counted."
+    )
 
 
 class Goal(Record):
@@ -175,6 +200,34 @@ class Policy(Record):
         default=(), description="Largest confidences allowed."
     )
     goal: Goal = Goal()
+    previous: dict[str, Previous] = Field(
+        default={}, description="Earlier releases that somebody may join this one with."
+    )
+    inconsistent: tuple[dict[str, Cell], ...] = Field(
+        default=(), description="Two values of different columns that nobody has together."
+    )
+
+    @model_validator(mode="after")
+    def _know_columns_of_releases(self) -> Self:
+        for kind in ("anonymity", "confidence"):
+            known = tuple(promise.among(self.previous) for promise in getattr(self, kind))
+            object.__setattr__(self, kind, known)
+        return self
+
+    @field_validator("previous")
+    @classmethod
+    def _are_prefixes(cls, previous: dict[str, Previous]) -> dict[str, Previous]:
+        for name in previous:
+            if not re.fullmatch(r"[\w-]+", name):
+                raise ValueError(f'"{name}" is no name: use letters, digits, _ and -')
+        return previous
+
+    @field_validator("inconsistent")
+    @classmethod
+    def _are_pairs(cls, pairs: tuple[dict[str, str], ...]) -> tuple[dict[str, str], ...]:
+        if any(len(pair) != 2 for pair in pairs):
+            raise ValueError("name two columns, and the value of each that rules out the other")
+        return pairs
 
     @field_validator("suppress_records", mode="wrap")
     @classmethod
@@ -277,12 +330,33 @@ class Policy(Record):
         if callable(self.goal.utility):
             del plain["goal"]["utility"]
         attributes, goal = plain.pop("attributes", {}), plain.pop("goal", {})
-        lists = {kind: plain.pop(kind, ()) for kind in ("anonymity", "confidence")}
+        previous = plain.pop("previous", {})
+        lists = {k: plain.pop(k, ()) for k in ("inconsistent", "anonymity", "confidence")}
         parts = [_toml_lines(plain)] if plain else []
+        parts += [f"[previous.{_toml_key(n)}]\n{_toml_lines(p)}" for n, p in previous.items()]
         parts += [f"[attributes.{_toml_key(n)}]\n{_toml_lines(a)}" for n, a in attributes.items()]
         parts += [f"[[{kind}]]\n{_toml_lines(one)}" for kind, all_ in lists.items() for one in all_]
         parts += [f"[goal]\n{_toml_lines(goal)}"] if goal else []
         return "\n".join(parts)
+
+    def with_previous(self, paths: Mapping[str, str | Path]) -> Policy:
+        """The same policy with earlier releases added, or looked for in other places."""
+        if not paths:
+            return self
+        known = {name: one.model_dump() for name, one in self.previous.items()}
+        for name, path in paths.items():
+            known.setdefault(name, {})["path"] = str(Path(path).absolute())
+        plain = {name: getattr(self, name) for name in type(self).model_fields}
+        policy = type(self).from_data({**plain, "previous": known})
+        policy._source, policy._text = self._source, None
+        if problems := list(policy._contradictions()):
+            raise InputError(problems)
+        return policy
+
+    @property
+    def joined(self) -> tuple[str, ...]:
+        """The earlier releases that some promise names."""
+        return tuple(dict.fromkeys(name for p in self.promises for name in p.releases))
 
     def with_thresholds(self, *, k: int | None = None, at_most: Fraction | None = None) -> Policy:
         """The same policy with other thresholds; promises that come to the same are one.
@@ -314,7 +388,8 @@ class Policy(Record):
         """The policy file and the taxonomy files it names."""
         named = [a.taxonomy for a in self.attributes.values() if isinstance(a.taxonomy, str)]
         own = [self._source] if self._source else []
-        return [*own, *(self.folder / name for name in named)]
+        earlier = [self.folder / one.path for one in self.previous.values()]
+        return [*own, *(self.folder / name for name in named), *earlier]
 
     @property
     def folder(self) -> Path:
@@ -420,13 +495,14 @@ class Policy(Record):
         named: dict[str, list[str]] = {}
 
         def note(names: Iterable[str], place: str) -> None:
-            for name in names:
+            for name in ours(names):
                 named.setdefault(name, []).append(place)
 
         note(filter(None, [self.class_]), "class")
         note(self.drop, "drop")
         note((name for name in self.keep if name != "*"), "keep")
-        note(self.attributes, "attributes")
+        if not self.joined:  # else it may be a column of theirs, which is looked up there
+            note(self.attributes, "attributes")
         for i, anonymity in enumerate(self.anonymity, 1):
             note(anonymity.over, f"[[anonymity]] {i}, over")
             note(anonymity.of, f"[[anonymity]] {i}, of")
@@ -451,6 +527,33 @@ class Policy(Record):
             )
         yield from self._overlaps()
         yield from self._duplicates()
+        yield from self._misjoined()
+
+    def _misjoined(self) -> Iterator[Problem]:
+        """What cannot be meant by promises about a join."""
+        for place, promise in self.places():
+            if isinstance(promise, Confidence) and promise.releases:
+                sides = {getattr(n, "release", "") for n in promise.sensitive}
+                if len(sides) > 1:
+                    yield Problem(
+                        "its sensitive columns are of several tables",
+                        where=f"{self.name}, {place}",
+                        do="make a template of its own for the columns of each table.",
+                    )
+        if self.joined and self.suppress_records:
+            yield Problem(
+                "records cannot be left out of a table that is joined with earlier releases",
+                where=f"{self.name}, suppress_records",
+                why="who is left out would still be in the others.",
+                do="leave suppress_records away.",
+            )
+
+    def places(self) -> Iterator[tuple[str, Promise]]:
+        """Every promise, with where it stands."""
+        for i, anonymity in enumerate(self.anonymity, 1):
+            yield f"[[anonymity]] {i}", anonymity
+        for i, confidence in enumerate(self.confidence, 1):
+            yield f"[[confidence]] {i}", confidence
 
     def _overlaps(self) -> Iterator[Problem]:
         over, sensitive, of = columns_of(self.promises)
@@ -479,10 +582,7 @@ class Policy(Record):
 
     def _duplicates(self) -> Iterator[Problem]:
         seen: dict[object, str] = {}
-        counts = {"anonymity": 0, "confidence": 0}
-        for promise in self.promises:
-            counts[promise.kind] += 1
-            place = f"[[{promise.kind}]] {counts[promise.kind]}"
+        for place, promise in self.places():
             first = seen.setdefault(_identity(promise), place)
             if first != place:
                 yield Problem(
@@ -557,7 +657,7 @@ def _prune(data: dict[str, Any], loc: Sequence[Any]) -> None:
     """Take out the part of a file that a finding is about: a key, an attribute or a template."""
     head, *rest = loc
     part = data.get(head)
-    if head == "attributes" and isinstance(part, dict) and rest:
+    if head in ("attributes", "previous") and isinstance(part, dict) and rest:
         part.pop(rest[0], None)
     elif head in ("anonymity", "confidence") and isinstance(part, list) and rest:
         # A stand-in keeps the place, so that the numbers in other messages stay true.
@@ -617,6 +717,10 @@ def _place(loc: Sequence[Any], data: Mapping[str, Any]) -> str:
         return ", ".join([f"[[{head}]] {rest[0] + 1}", *map(str, rest[1:])])
     if head == "attributes" and rest:
         return ", ".join([f'attribute "{rest[0]}"', *map(str, rest[1:])])
+    if head == "inconsistent" and rest and isinstance(rest[0], int):
+        return ", ".join([f"[[inconsistent]] {rest[0] + 1}", *map(str, rest[1:])])
+    if head == "previous" and rest:
+        return ", ".join([f"[previous.{rest[0]}]", *map(str, rest[1:])])
     if head == "goal":
         return ", ".join(["[goal]", *map(str, rest)])
     return ", ".join(map(str, loc))
@@ -628,6 +732,7 @@ def _known_keys(loc: Sequence[Any]) -> list[str]:
         "confidence": Confidence,
         "attributes": Attribute,
         "goal": Goal,
+        "previous": Previous,
     }
     model = models[loc[0]] if loc else Policy
     return [field.alias or name for name, field in model.model_fields.items()]

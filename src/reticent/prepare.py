@@ -6,20 +6,31 @@ of it is reported at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reticent.errors import InputError, Problem, quoted
 from reticent.policy import Attribute, Bound, Policy, Roles
-from reticent.privacy.promises import Anonymity, Confidence, Promise, columns_of, implied
+from reticent.privacy.promises import (
+    Anonymity,
+    Confidence,
+    Promise,
+    Theirs,
+    columns_of,
+    implied,
+    ours,
+)
+from reticent.privacy.rejoin import Meeting
 from reticent.privacy.verify import Rules, absent_values
 from reticent.table import room
 from reticent.table.collapse import Codes
 from reticent.table.encode import Domain, discretized, generalized, suppressed
 from reticent.table.files import Reading
+from reticent.table.linking import Linked
 from reticent.table.schema import (
     Column,
     Table,
@@ -47,6 +58,8 @@ class Prepared:
     taxonomies: dict[str, Taxonomy]
     rows_in: int  # before records with missing values were left out
     warnings: tuple[str, ...]
+    earlier: Mapping[str, Linked] = field(default_factory=dict)  # releases it may be joined with,
+    meeting: Meeting | None = None  # and what the verifier is told of them
 
     @property
     def classes(self) -> tuple[Codes, int] | None:
@@ -62,13 +75,17 @@ class Prepared:
     def attributes(self, promise: Promise) -> list[int]:
         """The positions of the columns of a promise's `over`."""
         names = [domain.name for domain in self.domains]
-        return sorted(names.index(name) for name in promise.over)
+        return sorted(names.index(name) for name in ours(promise.over))
 
     def values(self) -> dict[str, list[str]]:
         """The non-missing values of every sensitive column."""
+        columns = {name: self.cleaned.columns[name] for name in self.roles.sensitive}
+        for name in (n for p in self.policy.confidence for n in p.sensitive):
+            if isinstance(name, Theirs):
+                columns[name] = self.earlier[name.release].table.columns[name.column]
         return {
-            name: [text for text in self.cleaned.columns[name].texts() if text is not None]
-            for name in self.roles.sensitive
+            name: [text for text in column.texts() if text is not None]
+            for name, column in columns.items()
         }
 
     def implied(self) -> dict[int, int]:
@@ -77,38 +94,44 @@ class Prepared:
 
     def sensitive_marks(self, promise: Confidence) -> list[tuple[Codes, int]]:
         """For each sensitive column, its sensitive values as 1, 2, … and 0 for all others."""
-        marks: list[tuple[Codes, int]] = []
-        for name, listed_values in promise.sensitive.items():
-            column = self.cleaned.columns[name]
-            texts = column.texts()
-            wanted = (
-                {t for t in texts if t is not None} if listed_values == "*" else {*listed_values}
-            )
-            number = np.cumsum([text in wanted for text in texts])
-            mapping = np.where([text in wanted for text in texts], number, 0)
-            small = mapping.astype(smallest(int(number[-1]) + 1))
-            marks.append((room.look_up(small, column.codes), int(number[-1])))
-        return marks
+        return [
+            value_marks(self.cleaned.columns[name], promise.sensitive[name])
+            for name in ours(promise.sensitive)
+        ]
 
     def of_marks(self, promise: Anonymity) -> tuple[Codes, int] | None:
         """Each combination of the `of` columns as 1, 2, …; 0 where a part of it is missing."""
-        if not promise.of:
-            return None
-        columns = [self.cleaned.columns[name] for name in promise.of]
-        if len(columns) == 1:
-            known = [text is not None for text in columns[0].texts()]
-            to = np.where(known, np.cumsum(known), 0)
-            marks = room.look_up(to.astype(np.uint32), columns[0].codes)
-            return marks, int(to.max(initial=0))
-        number = columns[0].codes.astype(np.int64)
-        present = _present(columns[0])
-        for column in columns[1:]:
-            number = number * len(column.values) + column.codes
-            number = np.unique(number, return_inverse=True)[1].astype(np.int64)
-            present &= _present(column)
-        _, number = np.unique(np.where(present, number, -1), return_inverse=True)
-        marks = number + 1 if present.all() else number
-        return marks, int(marks.max(initial=0))
+        return people_marks([self.cleaned.columns[name] for name in ours(promise.of)])
+
+
+def value_marks(column: Column, listed: Literal["*"] | Sequence[str]) -> tuple[Codes, int]:
+    """Rows by which of some values they hold, as 1, 2, …, and 0 for any other; "*": every value."""
+    texts = column.texts()
+    wanted = {t for t in texts if t is not None} if listed == "*" else {*listed}
+    number = np.cumsum([text in wanted for text in texts])
+    mapping = np.where([text in wanted for text in texts], number, 0)
+    small = mapping.astype(smallest(int(number[-1]) + 1))
+    return room.look_up(small, column.codes), int(number[-1])
+
+
+def people_marks(columns: Sequence[Column]) -> tuple[Codes, int] | None:
+    """Each combination of some columns as 1, 2, …; 0 where a part of it is missing."""
+    if not columns:
+        return None
+    if len(columns) == 1:
+        known = [text is not None for text in columns[0].texts()]
+        to = np.where(known, np.cumsum(known), 0)
+        marks = room.look_up(to.astype(np.uint32), columns[0].codes)
+        return marks, int(to.max(initial=0))
+    number = columns[0].codes.astype(np.int64)
+    present = _present(columns[0])
+    for column in columns[1:]:
+        number = number * len(column.values) + column.codes
+        number = np.unique(number, return_inverse=True)[1].astype(np.int64)
+        present &= _present(column)
+    _, number = np.unique(np.where(present, number, -1), return_inverse=True)
+    marks = number + 1 if present.all() else number
+    return marks, int(marks.max(initial=0))
 
 
 def _present(column: Column) -> NDArray[np.bool_]:
@@ -232,7 +255,8 @@ def _too_many_classes(table: Table, roles: Roles, domains: Sequence[Domain]) -> 
 
 def _absent(table: Table, policy: Policy) -> Iterator[Problem]:
     for promise in policy.confidence:
-        for name, values in promise.sensitive.items():
+        for name in ours(promise.sensitive):
+            values = promise.sensitive[name]
             found = set(table.columns[name].texts())
             absent = [value for value in values if value not in found] if values != "*" else []
             if absent and not promise.allow_absent:
@@ -301,8 +325,8 @@ def nearly_unique(table: Table, roles: Roles) -> Iterator[str]:
             )
 
 
-def rules(policy: Policy, taxonomies: dict[str, Taxonomy]) -> Rules:
-    """What the verifier needs to know of a policy."""
+def rules(policy: Policy, taxonomies: dict[str, Taxonomy], meeting: Meeting | None = None) -> Rules:
+    """What the verifier needs to know of a policy, and of earlier releases."""
     over, sensitive, _ = columns_of(policy.promises)
     labels: dict[str, frozenset[str] | None] = dict.fromkeys(sorted(over))
     intervals: dict[str, tuple[Bound, ...]] = {}
@@ -324,4 +348,5 @@ def rules(policy: Policy, taxonomies: dict[str, Taxonomy]) -> Rules:
         expected=frozenset(over | sensitive),
         missing_values=frozenset(policy.missing_values),
         missing_allowed=policy.missing == "value",
+        meeting=meeting or Meeting(),
     )

@@ -257,7 +257,7 @@ class Publishing:
         from reticent.privacy.verify import verify
 
         limit = self.means.for_engine if self.means else None
-        told = rules(self.prepared.policy, self.prepared.taxonomies)
+        told = rules(self.prepared.policy, self.prepared.taxonomies, self.prepared.meeting)
         proof = verify(source, told, memory_limit=limit)
         return replace(proof, leftovers=(*proof.leftovers, *carried))
 

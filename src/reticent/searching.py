@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from reticent.privacy.promises import Promise
     from reticent.refine.engine import Choose, Step
     from reticent.refine.limits import Limits
-    from reticent.refine.measures import Forecast
+    from reticent.refine.measures import Forecast, Measure
     from reticent.refine.scores import Score
     from reticent.table.recode import Recoding
     from reticent.watching import Watch
@@ -191,7 +191,9 @@ class Search:
             if position in self.implied:
                 continue
             attributes = prepared.attributes(promise)
-            if isinstance(promise, Anonymity):
+            if promise.releases and (joined := self._joined(promise, attributes)):
+                self.measures.append(joined)
+            elif isinstance(promise, Anonymity):
                 marks = prepared.of_marks(promise)
                 self.measures.append(SmallestGroup(promise, self.cuts, attributes, marks))
             else:
@@ -210,6 +212,22 @@ class Search:
             score=score or prepared.policy.goal.score, measured=measured,
         )  # fmt: skip
         self.steps: list[Step] = []
+
+    def _joined(self, promise: Promise, over: list[int]) -> Measure | None:
+        """The measure of a promise about a join; None if our table alone tells as much.
+
+        That is so where `over` holds every column that links the tables, on both sides: then in a
+        joined group there is one group of ours, and all of it.
+        """
+        from reticent.joining import JoinPlan
+        from reticent.refine.sequence import Joined, Settled
+
+        plan = JoinPlan(self.prepared, self.cuts, promise)
+        if plan.one_sided and plan.about_ours and over:
+            return None
+        if plan.one_sided and plan.about_theirs:
+            return Settled(promise, plan.settled(), over)
+        return Joined(promise, self.cuts, over, plan.ways(over))
 
     def begin(self, watch: Watch) -> None:
         """Look at the most masked table, which must keep every promise."""

@@ -61,6 +61,14 @@ allow_absent = true
 utility = "discernibility"
 score = "paper"
 search = "greedy"
+
+[previous.clinic]
+path = "old/clinic.csv"
+drop = ["Id"]
+
+[[inconsistent]]
+Sex = "Male"
+Condition = "Pregnant"
 """
 LEAST = '[[anonymity]]\nover = ["A"]\nk = 2\n'
 
@@ -750,7 +758,8 @@ def test_the_schema_knows_the_keys_of_the_file() -> None:
     found = schema()
     assert list(found["properties"]) == [
         "class", "drop", "keep", "missing", "missing_values", "trim", "marker", "order",
-        "suppress_records", "attributes", "anonymity", "confidence", "goal",
+        "suppress_records", "attributes", "anonymity", "confidence", "goal", "previous",
+        "inconsistent",
     ]  # fmt: skip
     written = tomllib.loads(FULL)
     assert set(written) == set(found["properties"])

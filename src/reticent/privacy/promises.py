@@ -1,8 +1,11 @@
-"""The promises a policy can make about one table, as records that explain themselves.
+"""The promises a policy can make about a table, as records that explain themselves.
 
 Anonymity ⟨X, k⟩: whatever combination of the columns X a person is known by, at least k records (or
 k distinct values of the columns ``of``) share it. Confidence ⟨X → Y, h⟩: whatever combination of X
 a person is known by, nobody can infer a sensitive value in Y with more than confidence h.
+
+A promise may name columns of earlier releases, ``clinic2025.Zip``. It is then about what somebody
+learns who joins the table with exactly these releases.
 
 Thresholds are exact: ``0.1`` is one tenth and never the nearest binary float, so a promise is
 decided in integers everywhere.
@@ -11,7 +14,7 @@ decided in integers everywhere.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Any, Literal
@@ -84,6 +87,51 @@ Share = Annotated[
 ]
 
 
+class Theirs(str):
+    """A column of an earlier release, as a policy writes it.
+
+    >>> zip_code = Theirs("clinic2025.Zip")
+    >>> zip_code.release, zip_code.column
+    ('clinic2025', 'Zip')
+    """
+
+    __slots__ = ()
+
+    @property
+    def release(self) -> str:
+        """The release that published it."""
+        return self.partition(".")[0]
+
+    @property
+    def column(self) -> str:
+        """What it is called there."""
+        return self.partition(".")[2]
+
+
+def qualified(name: str, releases: Collection[str]) -> str:
+    """A name as it is meant: a prefix counts only if it is a release that was declared.
+
+    >>> type(qualified("marital.status", ["clinic2025"])).__name__
+    'str'
+    """
+    prefix, dot, _ = name.partition(".")
+    return Theirs(name) if dot and prefix in releases else name
+
+
+def ours(names: Iterable[str]) -> tuple[str, ...]:
+    """Those columns that are the table's own."""
+    return tuple(name for name in names if not isinstance(name, Theirs))
+
+
+def theirs(names: Iterable[str], release: str) -> tuple[str, ...]:
+    """Those columns that are of one earlier release, as they are called there."""
+    return tuple(n.column for n in names if isinstance(n, Theirs) and n.release == release)
+
+
+def _releases(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(n.release for n in names if isinstance(n, Theirs)))
+
+
 class Record(BaseModel):
     """A frozen record that knows exactly its own keys."""
 
@@ -124,9 +172,19 @@ class Anonymity(Record):
         who = f"distinct values of {', '.join(self.of)}" if self.of else "records"
         return f"every combination of {', '.join(self.over)} is shared by at least {self.k} {who}"
 
+    @property
+    def releases(self) -> tuple[str, ...]:
+        """The earlier releases it names."""
+        return _releases((*self.over, *self.of))
+
+    def among(self, releases: Collection[str]) -> Anonymity:
+        """The same promise, its columns known to be of the releases they name."""
+        over, of = ([qualified(n, releases) for n in names] for names in (self.over, self.of))
+        return self.model_copy(update={"over": tuple(over), "of": tuple(of)})
+
     def same(self, values: Mapping[str, Sequence[str]]) -> object:
         """What two anonymity promises must share for one to imply the other."""
-        return ("anonymity", frozenset(self.of))
+        return ("anonymity", frozenset(self.of), frozenset(self.releases))
 
     def implied_by(self, other: Anonymity | Confidence) -> bool:
         """Whether `other`, about the same thing, promises at least as much.
@@ -179,9 +237,20 @@ class Confidence(Record):
             f"of a sensitive value of {', '.join(self.sensitive)}"
         )
 
+    @property
+    def releases(self) -> tuple[str, ...]:
+        """The earlier releases it names."""
+        return _releases((*self.over, *self.sensitive))
+
+    def among(self, releases: Collection[str]) -> Confidence:
+        """The same promise, its columns known to be of the releases they name."""
+        over = tuple(qualified(name, releases) for name in self.over)
+        sensitive = {qualified(name, releases): listed for name, listed in self.sensitive.items()}
+        return self.model_copy(update={"over": over, "sensitive": sensitive})
+
     def same(self, values: Mapping[str, Sequence[str]]) -> object:
         """What two confidence promises must share for one to imply the other: the values."""
-        return ("confidence", frozenset(self.pairs(values)))
+        return ("confidence", frozenset(self.pairs(values)), frozenset(self.releases))
 
     def pairs(self, values: Mapping[str, Sequence[str]]) -> set[tuple[str, str]]:
         """Every (column, sensitive value), with ``"*"`` expanded to the column's `values`."""
@@ -229,14 +298,14 @@ def implied(promises: Sequence[Promise], values: Mapping[str, Sequence[str]]) ->
 
 
 def columns_of(promises: Iterable[Promise]) -> tuple[set[str], set[str], set[str]]:
-    """The columns that stand in some `over`, some `sensitive` and some `of`."""
+    """The table's own columns that stand in some `over`, some `sensitive` and some `of`."""
     over: set[str] = set()
     sensitive: set[str] = set()
     of: set[str] = set()
     for promise in promises:
-        over.update(promise.over)
+        over.update(ours(promise.over))
         if isinstance(promise, Anonymity):
-            of.update(promise.of)
+            of.update(ours(promise.of))
         else:
-            sensitive.update(promise.sensitive)
+            sensitive.update(ours(promise.sensitive))
     return over, sensitive, of

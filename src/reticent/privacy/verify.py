@@ -9,6 +9,7 @@ an index, metadata of the source.
 
 from __future__ import annotations
 
+import dataclasses
 import glob
 import json
 import re
@@ -21,7 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from reticent.errors import InputError, Problem, quoted
-from reticent.privacy.promises import Anonymity, Confidence, Promise
+from reticent.privacy.promises import Anonymity, Confidence, Promise, ours
+from reticent.privacy.rejoin import Meeting, Rejoined
 from reticent.table.schema import texts
 from reticent.table.spill import spill_folder
 
@@ -82,6 +84,7 @@ class Rules:
     expected: frozenset[str]  # columns that some promise needs and the policy publishes
     missing_values: frozenset[str] = frozenset()
     missing_allowed: bool = True
+    meeting: Meeting = dataclasses.field(default_factory=Meeting)  # with earlier releases
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +142,7 @@ class _Counted:
     def __init__(self, database: Any, source: Source, rules: Rules) -> None:
         self.database = database
         wanted = {name for promise in rules.promises for name in _columns_of(promise)}
+        wanted |= rules.meeting.linking(rules.promises)
         self.column = {n: f"c{i}" for i, n in enumerate(source.names) if n in wanted}
         cells = ", ".join(self.column.values())
         count = f"sum({source.counts})" if source.counts else "count(*)"
@@ -150,6 +154,7 @@ class _Counted:
             "GROUP BY ALL"
         )
         self._print_cells()
+        self.beside: Rejoined | None = None
         self.rows = int(self.ask("SELECT coalesce(sum(n), 0) FROM counted")[0][0])
 
     def _print_cells(self) -> None:
@@ -185,6 +190,13 @@ class _Counted:
         """Keep the rows of a query for further ones."""
         self.database.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {sql}")
 
+    def rejoined(self, rules: Rules) -> Rejoined:
+        """The same beside earlier releases."""
+        if self.beside is None:
+            missing = sorted(rules.missing_values | {""})
+            self.beside = Rejoined(self.database, rules.meeting, self.column, missing, rules.marker)
+        return self.beside
+
     def list(self, names: Iterable[str]) -> str:
         """Columns as SQL lists them."""
         return ", ".join(self.column[name] for name in names)
@@ -198,15 +210,30 @@ def _beside(values: Any, printed: Sequence[str | None]) -> Any:
 
 def _columns_of(promise: Promise) -> Iterable[str]:
     extra = promise.of if isinstance(promise, Anonymity) else promise.sensitive
-    return (*promise.over, *extra)
+    return ours((*promise.over, *extra))
 
 
 def _recount(counted: _Counted, promise: Promise, rules: Rules) -> Finding:
+    if promise.releases:
+        return _rejoin(counted, promise, rules)
     if any(name not in counted.column for name in _columns_of(promise)):
         return Finding(promise, None, None)
     if isinstance(promise, Anonymity):
         return _smallest_group(counted, promise, rules)
     return _largest_confidence(counted, promise, rules)
+
+
+def _rejoin(counted: _Counted, promise: Promise, rules: Rules) -> Finding:
+    rejoined = counted.rejoined(rules)
+    if not rejoined.can(promise):
+        return Finding(promise, None, None)
+    value, groups, breaking = rejoined.recount(promise)
+    if isinstance(promise, Anonymity):
+        return Finding(promise, value >= promise.k, value, groups, breaking)
+    for name, values in promise.sensitive.items():
+        if values != "*" and name in counted.column:
+            _refuse_absent(counted, promise, name, values)
+    return Finding(promise, value <= promise.at_most, value, groups, breaking)
 
 
 def _smallest_group(counted: _Counted, promise: Anonymity, rules: Rules) -> Finding:

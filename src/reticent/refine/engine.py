@@ -25,7 +25,8 @@ Where we differ from the papers:
 
 1. Groups are kept per promise, over its own columns only, and rows are collapsed over those; the
    papers link one set of partitions over all columns (TIPS). Results are the same.
-2. Candidates keep a running extreme per promise, and go for good once invalid (test_refine_twin).
+2. Candidates keep a running extreme per promise, and go for good once invalid (test_refine_twin);
+   but not for promises about a join, which a refinement can mend (test_sequence_twin).
 3. The erratum on redundant templates: `reticent.privacy.promises.implied`.
 4. Ties are pinned: attribute order, then value order; a later candidate must beat the best by more
    than a billionth of it (test_release_laws, test_refine_twin).
@@ -96,7 +97,7 @@ def refine(
         winner = choose(slots, scores)
         slot = int(slots[winner])
         goal.forget(slot)
-        about = [m for m in measures if cuts.attribute_of(slot) in m.attributes]
+        about = [m for m in measures if cuts.attribute_of(slot) in m.heeds]
         for measure in about:
             measure.forget(slot)
         reveal = cuts.reveal(slot)
@@ -108,6 +109,7 @@ def refine(
             float(gains[winner]), float(loss[winner]), float(scores[winner]),
             tuple(measure.value for measure in measures), slot,
         )  # fmt: skip
+    cuts.stop(cuts.candidates())  # what could have become possible again, and did not
 
 
 def highest_score(slots: NDArray[np.int64], scores: Floats) -> int:
@@ -122,15 +124,18 @@ def highest_score(slots: NDArray[np.int64], scores: Floats) -> int:
 def candidates(cuts: Cuts, measures: Sequence[Measure]) -> NDArray[np.int64]:
     """The refinements that keep every promise, in tie order.
 
-    Those that would break one are forgotten: a promise once broken stays broken.
+    Those that would break one are forgotten, where a promise once broken stays broken.
     """
     slots = cuts.candidates()
     valid = np.ones(len(slots), dtype=bool)
-    for measure in measures:
+    for measure in (m for m in measures if m.lasting):
         valid &= measure.valid(slots)
     if not valid.all():
         cuts.stop(slots[~valid])
-    return slots[valid]
+        slots = slots[valid]
+    for measure in (m for m in measures if not m.lasting):
+        slots = slots[measure.valid(slots)]
+    return slots
 
 
 class Losses:
@@ -146,14 +151,16 @@ class Losses:
             float(m.value) if len(kinds) > 1 and m.promise.kind == "anonymity" else 1.0
             for m in measures
         ]
-        about = [sum(a in m.attributes for m in measures) for a in range(len(cuts.domains))]
-        self.about = np.array(about, dtype=np.float64)
+        columns = range(len(cuts.domains))
+        # Which promises a column's loss is the mean of, by column.
+        self.about = np.array([[a in m.attributes for a in columns] for m in measures])
 
     def __call__(self, slots: NDArray[np.int64]) -> Floats:
         """The loss of each candidate."""
         total = np.zeros(len(slots))
-        for measure, unit in zip(self.measures, self.units, strict=True):
-            total += measure.bits(slots) if self.in_bits else measure.loss(slots) / unit
-        attributes = np.searchsorted(self.offset, slots, side="right") - 1
-        mean: Floats = total / self.about[attributes]
+        about = self.about[:, np.searchsorted(self.offset, slots, side="right") - 1]
+        for measure, unit, told in zip(self.measures, self.units, about, strict=True):
+            lost = measure.bits(slots) if self.in_bits else measure.loss(slots) / unit
+            total += np.where(told, lost, 0.0)
+        mean: Floats = total / about.sum(axis=0)
         return mean

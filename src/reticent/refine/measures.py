@@ -4,9 +4,10 @@ This is the seam *what is measured*: the loop asks a measure what every candidat
 its promise and tells it what was revealed; whether the groups behind it are those of one table or
 of a join is the measure's own business.
 
-Splitting a group can only make the smallest part smaller and the largest confidence larger, so
-each candidate keeps a running extreme: only groups that changed are looked at again, and a
-candidate that breaks a promise once breaks it for good (the promise is anti-monotone).
+In one table (of joins see `reticent.refine.sequence`), splitting a group can only make the smallest
+part smaller and the largest confidence larger, so each candidate keeps a running extreme: only
+groups that changed are looked at again, and a candidate that breaks a promise once breaks it for
+good (the promise is anti-monotone).
 
     paper          here
     A(X), C(X)     Measure.value      the promise's value on the table as shown now
@@ -58,6 +59,8 @@ class Measure(Protocol):
 
     promise: Promise
     attributes: frozenset[int]  # the columns of its `over`
+    heeds: frozenset[int]  # the columns whose refinement may change it
+    lasting: bool  # whether a candidate that breaks it once breaks it for good
 
     @property
     def value(self) -> int | Fraction:
@@ -239,6 +242,8 @@ def together(tasks: Sequence[Callable[[], None]]) -> None:
 class SmallestGroup:
     """Anonymity: the smallest group, in records or in distinct `of` values."""
 
+    lasting = True
+
     def __init__(
         self,
         promise: Anonymity,
@@ -247,7 +252,7 @@ class SmallestGroup:
         of: tuple[Codes, int] | None = None,
     ) -> None:
         self.promise = promise
-        self.attributes = frozenset(attributes)
+        self.attributes = self.heeds = frozenset(attributes)
         self.groups = Groups(cuts, attributes, *(of or ()))
         self.value = of[1] if of else int(self.groups.weights.sum(dtype=np.int64))
         self.smallest = np.full(cuts.none + 1, _UNSEEN, dtype=np.int64)
@@ -347,6 +352,8 @@ class _MarkScratch(Scratch):
 class LargestConfidence:
     """Confidence: the largest share of one sensitive value in any group."""
 
+    lasting = True
+
     def __init__(
         self,
         promise: Confidence,
@@ -362,7 +369,7 @@ class LargestConfidence:
         """
         self.least = least
         self.promise = promise
-        self.attributes = frozenset(attributes)
+        self.attributes = self.heeds = frozenset(attributes)
         self.parts = [Groups(cuts, attributes, marks, count) for marks, count in sensitive]
         slots, marks = cuts.none + 1, max(count for _, count in sensitive) + 2
         self.over = np.zeros(slots, dtype=np.int64)
@@ -475,10 +482,12 @@ class LeavingOut:
     (`reticent.leaving`).
     """
 
+    lasting = True
+
     def __init__(self, measures: Sequence[SmallestGroup], most: int) -> None:
         self.measures = list(measures)
         self.promise = measures[0].promise
-        self.attributes = frozenset[int]().union(*(m.attributes for m in measures))
+        self.attributes = self.heeds = frozenset[int]().union(*(m.attributes for m in measures))
         self.most = most
         self.gone = 0
         slots = len(measures[0].smallest)

@@ -1,0 +1,170 @@
+"""From a promise about a join to how it is counted: which columns link, what each side bears."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.prepare import people_marks, value_marks
+from reticent.privacy.promises import Anonymity, Promise, ours, theirs
+from reticent.privacy.risk import LEVELS, Exposure, Known, small_groups, sure_inferences
+from reticent.refine import joins
+from reticent.refine.cuts import Cuts
+from reticent.refine.sequence import Beside, Ours, Shown, Way
+from reticent.table.collapse import Codes
+from reticent.table.linking import Linked, number_rows
+from reticent.table.schema import Column
+
+if TYPE_CHECKING:
+    from reticent.prepare import Prepared
+
+
+class JoinPlan:
+    """How a promise about the join with earlier releases is to be measured."""
+
+    def __init__(self, prepared: Prepared, cuts: Cuts, promise: Promise) -> None:
+        self.prepared, self.cuts, self.promise = prepared, cuts, promise
+        self.linked = [prepared.earlier[name] for name in promise.releases]
+        marked = promise.of if isinstance(promise, Anonymity) else tuple(promise.sensitive)
+        self.ours = ours(marked)
+        self.theirs = {name: theirs(marked, name) for name in promise.releases}
+        bearing = [name for name, columns in self.theirs.items() if columns]
+        self.about_ours = bool(self.ours) and not bearing
+        self.about_theirs = not self.ours and len(bearing) == 1
+        known = ours(promise.over)
+        self.one_sided = all(
+            link.column in known
+            and all(column in theirs(promise.over, one.name) for _, _, column, _, _ in link.apart)
+            and (not link.values or link.column in theirs(promise.over, one.name))
+            for one in self.linked
+            for link in one.links
+        )
+
+    def settled(self) -> int | Fraction:
+        """The value of a promise about one earlier release, which nothing of ours can change."""
+        [name] = [name for name, columns in self.theirs.items() if columns]
+        table = self.prepared.earlier[name].table
+        columns = [table.columns[n] for n in theirs(self.promise.over, name)]
+        known = Known(
+            tuple(c.codes for c in columns) or (np.zeros(table.rows, dtype=np.uint8),),
+            tuple(len(c.values) for c in columns) or (1,), table.counts,
+        )  # fmt: skip
+        marked = [table.columns[column] for column in self.theirs[name]]
+        if isinstance(self.promise, Anonymity):
+            return small_groups(self.promise, known, people_marks(marked)).value
+        listed = [self.promise.sensitive[n] for n in self.promise.sensitive]
+        marks = [value_marks(c, values) for c, values in zip(marked, listed, strict=True)]
+        return sure_inferences(self.promise, known, marks).value
+
+    def ways(
+        self, over: Sequence[int], groups: tuple[NDArray[np.int64], int] | None = None
+    ) -> list[Way]:
+        """One way to count, or one for each sensitive column.
+
+        `groups`: rows of ours that are known to be equal in `over`, if it is not masked.
+        """
+        promise, cleaned = self.promise, self.prepared.cleaned
+        names = list(dict.fromkeys(link.column for one in self.linked for link in one.links))
+        links = [self._shown(name) for name in names]
+        if isinstance(promise, Anonymity):
+            mine = people_marks([cleaned.columns[name] for name in self.ours])
+            besides = [
+                self._beside(one, names, people_marks(self._columns(one.name, self.theirs)))
+                for one in self.linked
+            ]
+            return [
+                Way(Ours(self.cuts, over, links, *_some(mine), groups), besides, anonymity=True)
+            ]
+        ways = []
+        for name, listed in promise.sensitive.items():
+            mine = value_marks(cleaned.columns[name], listed) if name in self.ours else None
+            besides = []
+            for one in self.linked:
+                column = theirs([name], one.name)
+                marks = value_marks(one.table.columns[column[0]], listed) if column else None
+                besides.append(self._beside(one, names, marks))
+            ways.append(
+                Way(Ours(self.cuts, over, links, *_some(mine), groups), besides, anonymity=False)
+            )
+        return ways
+
+    def _columns(self, release: str, of: Mapping[str, Sequence[str]]) -> list[Column]:
+        return [self.prepared.earlier[release].table.columns[name] for name in of[release]]
+
+    def _shown(self, name: str) -> Shown:
+        masked = [domain.name for domain in self.cuts.domains]
+        if name in masked:
+            return Shown(masked.index(name))
+        column = self.prepared.cleaned.columns[name]
+        return Shown(-1, column.codes, tuple(column.texts()))
+
+    def _beside(self, one: Linked, names: Sequence[str], marks: tuple[Codes, int] | None) -> Beside:
+        columns = [one.table.columns[name] for name in theirs(self.promise.over, one.name)]
+        groups = np.zeros(one.table.rows, dtype=np.int64), 1
+        if columns:
+            sizes = [max(len(column.values), 1) for column in columns]
+            groups = number_rows([column.codes for column in columns], sizes)
+        mine = tuple(names.index(link.column) for link in one.links)
+        return Beside(one, mine, *groups, *_some(marks))
+
+
+def exposed(prepared: Prepared, promise: Promise, *, worst: int = 0) -> Exposure:
+    """Measure a promise about a join on the unmasked table, group by group of ours.
+
+    What counts of a group is the worst that somebody finds who joins it.
+    """
+    over = [prepared.cleaned.columns[name] for name in ours(promise.over)]
+    rows, counts = prepared.table.rows, prepared.table.counts
+    group, number = np.zeros(rows, dtype=np.int64), 1
+    if over:
+        sizes = [max(len(column.values), 1) for column in over]
+        group, number = number_rows([column.codes for column in over], sizes)
+    ways = JoinPlan(prepared, Cuts((), counts), promise).ways((), (group, number))
+    least = isinstance(promise, Anonymity)
+    found = np.zeros((2, len(ways), number), dtype=np.int64)
+    for i, way in enumerate(ways):
+        way.look_at(np.ones(number, dtype=bool), (), ahead=False)
+        found[:, i, way.outlook.group] = way.outlook.over, way.outlook.under
+    over_, under = np.zeros((2, number), dtype=np.int64)
+    starts = np.arange(0, len(ways) * number + 1, len(ways))
+    joins.worst_of(starts, found[0].T.ravel(), found[1].T.ravel(), least, over_, under)
+    ratio = over_ / under
+    order = np.argsort(ratio if least else -ratio, kind="stable")[: max(worst, 64)].tolist()
+    value = [Fraction(int(over_[g]), int(under[g])) for g in order]  # floats only shortlist
+    breaks = (
+        (over_ < promise.k)
+        if isinstance(promise, Anonymity)
+        else _above(over_, under, promise.at_most)
+    )
+    first, sums = np.zeros((2, number), dtype=np.int64)
+    first[group] = np.arange(rows)
+    np.add.at(sums, group, 1 if counts is None else counts)
+    return Exposure(
+        promise,
+        int(min(value)) if least else max(value),
+        number,
+        int(sums[breaks].sum()) if least else int(breaks.sum()),
+        {} if least else {lv: int(_above(over_, under, Fraction(lv)).sum()) for lv in LEVELS},
+        tuple(
+            (tuple(int(c.codes[first[g]]) for c in over), int(v) if least else v)
+            for g, v in zip(order[:worst], value, strict=False)
+            if breaks[g]
+        ),
+    )
+
+
+def _above(over: NDArray[np.int64], under: NDArray[np.int64], most: Fraction) -> NDArray[np.bool_]:
+    """Which fractions exceed a bound, exactly."""
+    above = over / under > float(most)
+    for i in np.flatnonzero(np.abs(over / under - float(most)) < 1e-9).tolist():
+        above[i] = int(over[i]) * most.denominator > int(under[i]) * most.numerator
+    return np.asarray(above)
+
+
+def _some(marks: tuple[Codes, int] | None) -> tuple[Codes | None, int]:
+    """Marks and their number; where everybody's are missing there is still something to count."""
+    return (None, 0) if marks is None else (marks[0], max(marks[1], 1))

@@ -1,0 +1,512 @@
+"""Recount promises about a join: put the published table beside earlier releases, and count.
+
+Like the rest of the verifier, this is SQL and shares nothing with the engines. Who may be whom is
+told pair by pair of printed values, then pair by pair of rows that link the tables. Where that
+gives few enough rows, the join is really made, every record beside every record. Otherwise equal
+rows are joined once, with the product of their numbers; people who stand in one row each are added
+up; and groups of theirs that cannot be told apart are taken for one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from fractions import Fraction
+from typing import Any
+
+from reticent.privacy.promises import Anonymity, Confidence, Promise, ours, theirs
+
+MOST_ROWS = 2_000_000  # of a join that is really made
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """An earlier release: its cells, and which of its columns are out."""
+
+    columns: tuple[str, ...]
+    cells: Callable[[], Any]  # an Arrow table of texts
+    published: tuple[str, ...]
+    marker: str
+    parents: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # as its manifest tells
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """What the verifier knows of how a table meets earlier ones."""
+
+    earlier: Mapping[str, Published] = field(default_factory=dict)
+    published: tuple[str, ...] = ()  # columns of the new table
+    parents: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # label → label above
+    continuous: frozenset[str] = frozenset()  # columns that are compared as intervals
+    apart: frozenset[str] = frozenset()  # columns that nobody can join by
+    inconsistent: tuple[Mapping[str, str], ...] = ()
+
+    def common(self, release: str) -> list[str]:
+        """Columns that both tables publish and somebody may join by."""
+        other = self.earlier[release].published
+        return [name for name in self.published if name in other and name not in self.apart]
+
+    def contradictions(self, release: str) -> list[tuple[str, str, str, str]]:
+        """Our column and value, their column and value: never of one person."""
+        other, found = self.earlier[release].published, []
+        for pair in self.inconsistent:
+            one, two = pair.items()
+            for (mine, value), (yours, listed) in ((one, two), (two, one)):
+                if mine in self.published and yours in other:
+                    found.append((mine, value, yours, listed))
+        return found
+
+    def linking(self, promises: Iterable[Promise]) -> set[str]:
+        """Our columns that must be at hand to recount some promises."""
+        releases = {name for promise in promises for name in promise.releases}
+        return {
+            column
+            for name in releases & self.earlier.keys()
+            for column in (*self.common(name), *(c for c, *_ in self.contradictions(name)))
+        }
+
+
+# --- values --------------------------------------------------------------------------------------
+
+
+def _label(value: str, parents: Mapping[str, str]) -> str:
+    """The label that a value is; a number may be written in another way."""
+    if value in parents or (number := _point(value)) is None:
+        return value
+    return next((label for label in parents if _point(label) == number), value)
+
+
+def _line(value: str, parents: Mapping[str, str]) -> list[str]:
+    """A label and everything above it."""
+    line = [_label(value, parents)]
+    while (above := parents.get(line[-1])) is not None and above != line[-1]:
+        line.append(above)
+    return line
+
+
+def _span(value: str) -> tuple[Any, Any, bool] | None:
+    """From where to where a printed interval or point reaches, and whether it holds its end."""
+    ends = value[1:-1].split(",") if value[:1] == "[" and value[-1:] in "])" else [value, value]
+    points = [_point(end) for end in ends]
+    if len(points) != 2 or None in points:
+        return None
+    return points[0], points[1], value[-1:] != ")"
+
+
+def _point(text: str) -> Any:
+    try:
+        return Fraction(text.replace(",", "."))
+    except (ValueError, ZeroDivisionError):
+        pass
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    if found.tzinfo:
+        found = found.astimezone(UTC).replace(tzinfo=None)
+    return Fraction((found - datetime.combine(date.min, datetime.min.time())).total_seconds())
+
+
+def may_be_one(
+    mine: str, theirs_: str, parents: Mapping[str, str] | None, continuous: bool,
+    hidden: tuple[str, str],
+) -> bool:  # fmt: skip
+    """Whether two printed values can be shown for one person; "" is a missing one."""
+    known = parents or {}
+    if (mine == hidden[0] and mine not in known) or (theirs_ == hidden[1] and theirs_ not in known):
+        return True
+    if parents is not None:
+        root = next(label for label, above in parents.items() if above == label)
+        if mine == "" or theirs_ == "":
+            return mine == theirs_ or root in (mine, theirs_)
+        one, two = _line(mine, parents), _line(theirs_, parents)
+        return one[0] in two or two[0] in one
+    if not continuous or "" in (mine, theirs_):
+        return mine == theirs_
+    first, second = _span(mine), _span(theirs_)
+    if first is None or second is None:
+        return mine == theirs_
+    if first[0] > second[0]:
+        first, second = second, first
+    return bool(second[0] < first[1] or (second[0] == first[1] and first[2]))
+
+
+def is_within(value: str, listed: str, parents: Mapping[str, str] | None, continuous: bool) -> bool:
+    """Whether a printed value is the listed one, or more specific."""
+    if parents is not None:
+        if value == "":
+            return parents.get(listed) == listed
+        return _label(listed, parents) in _line(value, parents)
+    if not continuous:
+        return value == listed
+    one, two = _span(value), _span(listed)
+    if one is None or two is None:
+        return value == listed
+    return bool(
+        two[0] <= one[0] and (one[1] < two[1] or (one[1] == two[1] and (two[2] or not one[2])))
+    )
+
+
+# --- the join ------------------------------------------------------------------------------------
+
+
+class Rejoined:
+    """The new table in the table ``counted``, beside earlier releases."""
+
+    def __init__(
+        self,
+        database: Any,
+        meeting: Meeting,
+        column: Mapping[str, str],
+        missing: Sequence[str],
+        marker: str,
+    ) -> None:
+        """`column`: how each column of the new table is called in ``counted``."""
+        self.database, self.meeting, self.column = database, meeting, column
+        self.missing, self.marker = missing, marker
+        self.releases: dict[str, dict[str, str]] = {}  # release → column → name in SQL
+
+    def ask(self, sql: str, given: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a query."""
+        found: list[tuple[Any, ...]] = self.database.execute(sql, list(given)).fetchall()
+        return found
+
+    def _make(self, name: str, sql: str) -> None:
+        self.database.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {sql}")
+
+    def cell(self, column: str) -> str:
+        """A cell in SQL, "" where it is missing."""
+        listed = ", ".join(_text(text) for text in self.missing)
+        return f"CASE WHEN {column} IS NULL OR {column} IN ({listed}) THEN '' ELSE {column} END"
+
+    def can(self, promise: Promise) -> bool:
+        """Whether everything is at hand that a promise counts."""
+        names = {*promise.over, *(promise.of if isinstance(promise, Anonymity) else ())}
+        names |= set(promise.sensitive) if isinstance(promise, Confidence) else set()
+        for release in promise.releases:
+            one = self.meeting.earlier.get(release)
+            if one is None or not set(theirs(names, release)) <= set(one.columns):
+                return False
+        mine = {*ours(names), *self.meeting.linking([promise])}
+        return mine <= self.column.keys()
+
+    def _lay_beside(self, release: str) -> None:
+        """Make the tables of one release: its rows, keys on both sides, and who may be whom."""
+        if release in self.releases:
+            return
+        number = len(self.releases)
+        one = self.meeting.earlier[release]
+        names = {name: f"d{i}" for i, name in enumerate(one.columns)}
+        raw = one.cells().rename_columns(list(names.values()))
+        self.database.register(f"raw{number}", raw)
+        cells = ", ".join(f"{self.cell(d)} AS {d}" for d in names.values())
+        self._make(f"rows{number}", f"SELECT {cells} FROM raw{number}")
+        self.database.unregister(f"raw{number}")
+        self.releases[release] = names
+        mine = sorted({*self.meeting.common(release),
+                       *(c for c, *_ in self.meeting.contradictions(release))})  # fmt: skip
+        yours = sorted({*self.meeting.common(release),
+                        *(c for *_, c, _ in self.meeting.contradictions(release))})  # fmt: skip
+        left = ", ".join(f"{self.cell(self.column[n])} AS a{i}" for i, n in enumerate(mine))
+        right = ", ".join(f"{names[n]} AS b{i}" for i, n in enumerate(yours))
+        self._make(f"mine{number}", _numbered(left, "counted"))
+        self._make(f"yours{number}", _numbered(right, f"rows{number}"))
+        conditions, tables = [], [f"mine{number} AS l", f"yours{number} AS r"]
+        for name in self.meeting.common(release):
+            a, b = f"a{mine.index(name)}", f"b{yours.index(name)}"
+            pairs = f"pairs{number}_{len(tables)}"
+            self._match(release, name, (f"mine{number}", a), (f"yours{number}", b), pairs)
+            tables.append(f"{pairs} AS p{len(tables)}")
+            conditions.append(f"l.{a} = p{len(tables) - 1}.x AND r.{b} = p{len(tables) - 1}.y")
+        for c, value, d, listed in self.meeting.contradictions(release):
+            a, b = f"a{mine.index(c)}", f"b{yours.index(d)}"
+            wrong = [
+                self._within(f"{side}{number}", column, name, text, release)
+                for side, column, name, text in (("mine", a, c, value), ("yours", b, d, listed))
+            ]
+            if all(wrong):
+                conditions.append(f"NOT (l.{a} IN ({wrong[0]}) AND r.{b} IN ({wrong[1]}))")
+        where = " AND ".join(conditions) or "true"
+        self._make(
+            f"meet{number}",
+            f"SELECT DISTINCT l.k AS k1, r.k AS k2 FROM {', '.join(tables)} WHERE {where}",
+        )
+        self._make(f"left{number}", _keyed("counted", f"mine{number}", left))
+        self._make(f"right{number}", _keyed(f"rows{number}", f"yours{number}", right))
+
+    def _known(self, name: str, release: str) -> Mapping[str, str] | None:
+        found = self.meeting.parents.get(name)
+        return found if found is not None else self.meeting.earlier[release].parents.get(name)
+
+    def _distinct(self, table: str, column: str) -> list[str]:
+        return [value for (value,) in self.ask(f"SELECT DISTINCT {column} FROM {table}")]
+
+    def _match(
+        self, release: str, name: str, mine: tuple[str, str], yours: tuple[str, str], table: str
+    ) -> None:
+        """Every pair of values of a common column that can be shown for one person."""
+        parents, continuous = self._known(name, release), name in self.meeting.continuous
+        hidden = self.marker, self.meeting.earlier[release].marker
+        if parents is None and not continuous:  # thousands of values, perhaps
+            either = " OR ".join(
+                f"{side} IN ({', '.join(_text(m) for m in sorted(set(hidden)))})" for side in "xy"
+            )
+            self._make(
+                table,
+                f"SELECT x, y FROM (SELECT DISTINCT {mine[1]} AS x FROM {mine[0]}), "
+                f"(SELECT DISTINCT {yours[1]} AS y FROM {yours[0]}) WHERE x = y OR {either}",
+            )
+            return
+        pairs = [
+            (x, y)
+            for x in self._distinct(*mine)
+            for y in self._distinct(*yours)
+            if may_be_one(x, y, parents, continuous, hidden)
+        ]
+        self._fill(table, pairs)
+
+    def _fill(self, table: str, pairs: Sequence[tuple[str, str]]) -> None:
+        import pyarrow as pa
+
+        cells = {
+            "x": pa.array([x for x, _ in pairs], pa.string()),
+            "y": pa.array([y for _, y in pairs], pa.string()),
+        }
+        self.database.register("given", pa.table(cells))
+        self._make(table, "SELECT x, y FROM given")
+        self.database.unregister("given")
+
+    def _within(self, table: str, column: str, name: str, listed: str, release: str) -> str:
+        parents, continuous = self._known(name, release), name in self.meeting.continuous
+        found = [
+            value
+            for value in self._distinct(table, column)
+            if is_within(value, listed, parents, continuous)
+        ]
+        return ", ".join(map(_text, found))
+
+    def recount(self, promise: Promise) -> tuple[int | Fraction, int, int]:
+        """The value of a promise, how many joined groups there are, and how many break it."""
+        for release in promise.releases:
+            self._lay_beside(release)
+        if isinstance(promise, Anonymity):
+            return self._smallest(promise)
+        found = [self._largest(promise, name) for name in promise.sensitive]
+        return (
+            max(value for value, _, _ in found),
+            found[0][1],
+            sum(above for _, _, above in found),
+        )
+
+    def _join(self, promise: Promise, marked: Sequence[str]) -> bool:
+        """Make the table ``joined``; says whether those who are counted are added up already.
+
+        It has the columns x1 (our group), x0_, x1_, … (theirs), y (who or what is counted; NULL if
+        a part of it is missing), n (how many pairs of records it stands for) and f (how many groups
+        of theirs look like this one).
+        """
+        numbers = {name: list(self.releases).index(name) for name in promise.releases}
+        own, own_y = ours(promise.over), ours(marked)
+        cells = [self.column[name] for name in own]
+        keys = [f"left{i}.k AS k_{i}" for i in numbers.values()]
+        left = " ".join(f"JOIN left{i} ON left{i}.r = counted.rowid" for i in numbers.values())
+        y = [self.cell(self.column[name]) for name in own_y]
+        self._make(
+            "ours",
+            f"SELECT {_id(cells)} AS x1, {_who(y)} AS y1, {', '.join(keys)}, sum(n) AS n "
+            f"FROM counted {left} GROUP BY ALL",
+        )
+        for release, i in numbers.items():
+            names = self.releases[release]
+            over = [names[name] for name in theirs(promise.over, release)]
+            who = [names[name] for name in theirs(marked, release)]
+            self._make(
+                f"theirs{i}",
+                f"SELECT {_id(over)} AS x, {_who(who)} AS y, right{i}.k AS k, count(*) AS n, "
+                f"1 AS f FROM rows{i} JOIN right{i} ON right{i}.r = rows{i}.rowid GROUP BY ALL",
+            )
+        if self._size(list(numbers.values())) <= MOST_ROWS:
+            self._really(list(numbers.values()))
+            return False
+        theirs_marked = any(theirs(marked, release) for release in promise.releases)
+        if not theirs_marked:
+            for i in numbers.values():
+                self._merge(i, least=isinstance(promise, Anonymity) and not own_y)
+        if isinstance(promise, Anonymity) and own_y and not theirs_marked and self._once():
+            # People who stand in one row each are added up, and need not be told apart.
+            self._make(
+                "ours",
+                "SELECT x1, NULL AS y1, * EXCLUDE (x1, y1, n), "
+                "count(DISTINCT y1) AS n FROM ours GROUP BY ALL",
+            )
+            self._products(list(numbers.values()), once=True)
+            return True
+        self._products(list(numbers.values()))
+        return False
+
+    def _size(self, numbers: Sequence[int]) -> int:
+        """How many rows the real join has."""
+        behind = ", ".join(
+            f"(SELECT k1, sum(n) AS n{i} FROM meet{i} JOIN (SELECT k, sum(n) AS n FROM theirs{i} "
+            f"GROUP BY k) ON k = k2 GROUP BY k1) AS b{i}"
+            for i in numbers
+        )
+        times = " * ".join(["n", *(f"n{i}::HUGEINT" for i in numbers)])
+        where = " AND ".join(f"b{i}.k1 = ours.k_{i}" for i in numbers)
+        [(total,)] = self.ask(f"SELECT coalesce(sum({times}), 0) FROM ours, {behind} WHERE {where}")
+        return int(total)
+
+    def _really(self, numbers: Sequence[int]) -> None:
+        """Put every record beside every record that may be the same person's."""
+        self._make("single", "SELECT ours.* EXCLUDE n FROM ours, range(n::BIGINT)")
+        for i in numbers:
+            self._make(f"single{i}", f"SELECT x, y, k FROM theirs{i}, range(n::BIGINT)")
+        joined = " ".join(
+            ["single"]
+            + [f"JOIN meet{i} ON meet{i}.k1 = single.k_{i} "
+               f"JOIN single{i} ON single{i}.k = meet{i}.k2" for i in numbers]
+        )  # fmt: skip
+        groups = ", ".join(f"single{i}.x AS x{i}_" for i in numbers)
+        who = _both(["y1", *(f"single{i}.y" for i in numbers)])
+        self._make("joined", f"SELECT x1, {groups}, {who} AS y, 1 AS n, 1 AS f FROM {joined}")
+
+    def _products(self, numbers: Sequence[int], *, once: bool = False) -> None:
+        """Put equal rows beside equal rows, once."""
+        joined = " ".join(
+            ["ours"]
+            + [f"JOIN meet{i} ON meet{i}.k1 = ours.k_{i} "
+               f"JOIN theirs{i} ON theirs{i}.k = meet{i}.k2" for i in numbers]
+        )  # fmt: skip
+        groups = ", ".join(f"theirs{i}.x AS x{i}_" for i in numbers)
+        times = " * ".join(["ours.n::HUGEINT", *(f"theirs{i}.n" for i in numbers)])
+        folds = " * ".join(["1", *(f"theirs{i}.f" for i in numbers)])
+        if once:
+            # A cell of ours counts once for each group of theirs, however many rows it meets there.
+            keys = ", ".join(f"ours.k_{i}" for i in numbers)
+            self._make(
+                "joined",
+                f"SELECT DISTINCT x1, {keys}, {groups}, ours.n AS n, {folds} AS f FROM {joined}",
+            )
+            return
+        who = _both(["y1", *(f"theirs{i}.y" for i in numbers)])
+        self._make(
+            "joined",
+            f"SELECT x1, {groups}, {who} AS y, sum({times}) AS n, any_value({folds}) AS f "
+            f"FROM {joined} GROUP BY ALL",
+        )
+
+    def _merge(self, i: int, *, least: bool) -> None:
+        """Take groups of theirs for one whose keys are the same, in the same proportions."""
+        self._make(
+            "profiles",
+            f"""
+            WITH wholes AS (SELECT x, k, sum(n) AS n FROM theirs{i} GROUP BY ALL),
+            listed AS (SELECT x, list(k ORDER BY k) AS ks, list(n::BIGINT ORDER BY k) AS ns
+                       FROM wholes GROUP BY x),
+            scaled AS (SELECT x, ks, ns, list_reduce(ns, lambda a, b: gcd(a, b)) AS g FROM listed)
+            SELECT x, g, row_number() OVER alike AS place, count(*) OVER (PARTITION BY ks, shape)
+                AS f FROM (SELECT x, g, ks, list_transform(ns, lambda a: a // g) AS shape
+                FROM scaled) WINDOW alike AS (PARTITION BY ks, shape ORDER BY g)
+            """,
+        )
+        scale = "1" if least else "p.g"
+        self._make(
+            f"theirs{i}",
+            f"SELECT t.x, t.y, t.k, (sum(t.n) // any_value({scale}))::BIGINT AS n, "
+            f"any_value(p.f) AS f FROM theirs{i} AS t JOIN profiles AS p ON p.x = t.x "
+            "WHERE p.place = 1 GROUP BY ALL",
+        )
+
+    def _once(self) -> bool:
+        """Whether everybody who is counted stands in one row of ours only."""
+        [(most,)] = self.ask(
+            "SELECT coalesce(max(n), 0) FROM (SELECT sum(n) AS n FROM ours WHERE y1 IS NOT NULL "
+            "GROUP BY y1)"
+        )
+        return int(most) <= 1
+
+    @property
+    def _groups(self) -> str:
+        names = [name for name, *_ in self.ask("DESCRIBE joined")]
+        return ", ".join(n for n in names if n == "x1" or (n.startswith("x") and n.endswith("_")))
+
+    def _smallest(self, promise: Anonymity) -> tuple[int, int, int]:
+        added_up = self._join(promise, promise.of)
+        size = "count(DISTINCT y)" if promise.of and not added_up else "sum(n)"
+        [(smallest, groups, below)] = self.ask(
+            f"""
+            WITH groups AS (SELECT {size} AS size, any_value(f) AS f FROM joined
+                            GROUP BY {self._groups})
+            SELECT min(size), sum(f), coalesce(sum(f) FILTER (WHERE size < ?), 0) FROM groups
+            """,
+            [promise.k],
+        )
+        return int(smallest), int(groups), int(below)
+
+    def _largest(self, promise: Confidence, name: str) -> tuple[Fraction, int, int]:
+        listed = promise.sensitive[name]
+        self._join(promise, [name])
+        wanted = "y IS NOT NULL"
+        if listed != "*":
+            wanted += f" AND y IN ({', '.join(_text(_who_is([text])) for text in listed)})"
+        groups = self._groups
+        self._make(
+            "shares",
+            f"""
+            WITH wholes AS (SELECT {groups}, sum(n) AS whole, any_value(f) AS f FROM joined
+                            GROUP BY {groups}),
+            parts AS (SELECT {groups}, y, sum(n) AS part FROM joined WHERE {wanted}
+                      GROUP BY {groups}, y)
+            SELECT part, whole, sum(f) AS times FROM parts JOIN wholes USING ({groups})
+            GROUP BY part, whole
+            """,
+        )
+        [(count,)] = self.ask(
+            f"SELECT sum(f) FROM (SELECT any_value(f) AS f FROM joined GROUP BY {groups})"
+        )
+        every = self.ask("SELECT part, whole, times FROM shares")
+        sure = [(Fraction(int(part), int(whole)), int(times)) for part, whole, times in every]
+        above = sum(times for share, times in sure if share > promise.at_most)
+        return max((share for share, _ in sure), default=Fraction(0)), int(count), above
+
+
+def _numbered(columns: str, table: str) -> str:
+    cells = columns or "1 AS z"
+    return f"SELECT *, row_number() OVER () AS k FROM (SELECT DISTINCT {cells} FROM {table})"
+
+
+def _keyed(table: str, keys: str, columns: str) -> str:
+    """The key of every row, by its position."""
+    cells = columns or "1 AS z"
+    return f"SELECT r, k FROM (SELECT rowid AS r, {cells} FROM {table}) NATURAL JOIN {keys}"
+
+
+def _id(columns: Sequence[str]) -> str:
+    """Equal rows of some columns have equal texts, and no others."""
+    return _who_sql([f"coalesce({column}, '')" for column in columns]) if columns else "''"
+
+
+def _who(columns: Sequence[str]) -> str:
+    """The same for those who are counted; NULL where a part is missing."""
+    if not columns:
+        return "''"
+    missing = " OR ".join(f"({column}) = ''" for column in columns)
+    return f"CASE WHEN {missing} THEN NULL ELSE {_who_sql(columns)} END"
+
+
+def _who_sql(columns: Sequence[str]) -> str:
+    return " || ".join(f"(length({column}) || ':' || ({column}))" for column in columns)
+
+
+def _who_is(texts: Sequence[str]) -> str:
+    return "".join(f"{len(text)}:{text}" for text in texts)
+
+
+def _both(parts: Sequence[str]) -> str:
+    """Who is counted on several sides; NULL where one of them is missing."""
+    return " || ".join(parts)
+
+
+def _text(value: str) -> str:
+    return "'" + value.replace("'", "''") + "'"
