@@ -5,7 +5,7 @@ Either all of it, or, where it does not fit in memory, as much as is counted of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -35,7 +35,7 @@ def means_of(
         raise InputError(
             f'there is no engine "{engine}"', where="--engine", do=f"use {', '.join(ENGINES)}."
         )
-    limit = memory_limit if isinstance(memory_limit, int | None) else bytes_of(memory_limit)
+    limit = None if memory_limit is None else bytes_of(str(memory_limit))
     return Means(engine, limit, dict(engine_options or {}), table)
 
 
@@ -46,14 +46,18 @@ def at_hand(
     clock: Clock,
     ends: ExitStack,
     counting: Callable[[Source], Table],
+    spare: Collection[str] = (),
 ) -> tuple[Table, str, Source | None]:
-    """A table in memory: all of it, or what is to be counted of one that does not fit."""
+    """A table in memory: all of it, or what is to be counted of one that does not fit.
+
+    `spare` columns may hold anything.
+    """
     from reticent.table.files import frame_kind
     from reticent.table.sources import elsewhere, opened
 
     with clock.stage("read"):
         if not elsewhere(data, means):
-            return *read(data, reading), None
+            return *read(data, reading, spare), None
         source = ends.enter_context(opened(data, reading, means, clock.watch.rows))
     with clock.stage("collapse"):
         kind = "file" if isinstance(data, str | Path) else frame_kind(data) or "far away"
@@ -92,10 +96,12 @@ def policy_of(policy: Policy | Mapping[str, Any] | str | Path) -> Policy:
     return policy if isinstance(policy, Policy) else Policy.load(policy)
 
 
-def read(data: Any, reading: Reading | None = None) -> tuple[Table, str]:
+def read(
+    data: Any, reading: Reading | None = None, spare: Collection[str] = ()
+) -> tuple[Table, str]:
     """Read files or take over a data frame; also says which kind of table it was."""
     parsed, kind = parse(data, reading)
-    return parsed.table(), kind
+    return parsed.table(spare), kind
 
 
 def parse(data: Any, reading: Reading | None = None) -> tuple[Parsed, str]:

@@ -54,6 +54,9 @@ def guess(table: Table, reading: Reading) -> list[Guess]:
     """Look at every column and propose a role."""
     looked = [_look(column, table.rows, reading) for column in table.columns.values()]
     target = _target(looked)
+    odd = [name for name in table.known if name not in table.columns]
+    why = "values of its kind cannot be released"
+    looked += [Guess(name, "text", 0, 0, "drop", why, 0.0) for name in odd]
     return [
         Guess(
             g.name, g.kind, g.distinct, g.missing, "class",

@@ -186,7 +186,7 @@ def taxonomies_for(policy: Policy, place: Path | None) -> dict[str, Taxonomy]:
 
 def altered(place: Path) -> Iterator[Problem]:
     """Files of a release folder that are not those its manifest describes, too few or too many."""
-    beside = _public(place) if place.is_dir() else place.parent
+    beside = _beside(place)
     listed = _read_manifest(place).get("files", {})
     for name, told in listed.items():
         path = beside / name
@@ -213,19 +213,31 @@ def altered(place: Path) -> Iterator[Problem]:
 
 
 def warnings(place: Path) -> Iterator[str]:
-    """What keeps a release folder from telling whether it is as it was released."""
-    if (place / "public").is_dir() and not (place / "public" / "manifest.json").exists():
+    """What keeps a release from telling whether it is as it was released."""
+    beside = _beside(place)
+    if (beside / "report.json").is_file() and not (beside / "manifest.json").exists():
         yield "manifest.json is gone, so nobody can tell whether files were changed since."
+    if listed := _read_manifest(place).get("files", {}):
+        known = {*listed, "manifest.json", *(name.partition("/")[0] for name in listed)}
+        for path in sorted(beside.iterdir()):
+            if path.name not in known:
+                yield f"{path} is none of the files that manifest.json describes."
 
 
 def _public(place: Path) -> Path:
     return place / "public" if (place / "public").is_dir() else place
 
 
+def _beside(place: Path) -> Path:
+    """Where the manifest of a release stands: of its folder, its public side, or its data."""
+    if place.is_file() or (place.name.startswith("data.") and suffix_of(place)):
+        return place.parent
+    return _public(place)
+
+
 def _read_manifest(place: Path) -> dict[str, Any]:
     """The manifest beside a release's data, or nothing."""
-    folder = _public(place) if place.is_dir() else place.parent
-    path = folder / "manifest.json"
+    path = _beside(place) / "manifest.json"
     if not path.is_file() or (place.is_file() and not place.name.startswith("data.")):
         return {}
     try:
@@ -237,7 +249,8 @@ def _read_manifest(place: Path) -> dict[str, Any]:
 
 def published(path: Path) -> Path:
     """The data file of a release folder, or the path itself."""
-    if (path / "public").is_dir() or (path / "manifest.json").is_file():
+    public = ("manifest.json", "report.json")
+    if (path / "public").is_dir() or any((path / name).is_file() for name in public):
         found = sorted(p for p in _public(path).glob("data.*") if suffix_of(p))
         if len(found) == 1:
             return found[0]

@@ -171,7 +171,7 @@ def release(
             _load_engine()  # and loading the engine needs it most
             if coming is not None:
                 source, (parsed, kind) = None, coming.result()
-                rows = parsed.table()
+                rows = parsed.table(policy.spare)
                 del parsed, coming  # four times the size of the codes taken from it
         if away:
             rows, kind, source = at_hand(
@@ -259,7 +259,7 @@ def publish(
 
     `beyond`: where the rows stand, if those of the prepared table are only counted ones.
     """
-    from reticent.table.output import parts_in, whole_file, whole_folder, write_text
+    from reticent.table.output import parts_in, together, whole_file, whole_folder, write_text
 
     with clock.stage("mask"):
         masked_rows = mask(prepared, found.recodings, beyond, parts=rows_per_file is not None)
@@ -272,7 +272,7 @@ def publish(
         prepared, masked_rows, found.values, left_out, clock, means, rows_per_file,
         beyond.source if beyond else None,
     )  # fmt: skip
-    with ExitStack() as both:  # output and trace appear together, or neither does
+    with together() as both:  # output and trace appear together, or neither does
         tracing = whole_file(Path(trace), force=force, private=True) if trace else nullcontext()
         trace_path = both.enter_context(tracing)
         if output is None:
@@ -492,7 +492,7 @@ def risk(
     clock = Clock(watch or Watch())
     with ExitStack() as ends:
         counting = partial(counted, policy=policy)
-        rows, _, _ = at_hand(data, reading, means, clock, ends, counting)
+        rows, _, _ = at_hand(data, reading, means, clock, ends, counting, policy.spare)
         prepared = prepared_beside(rows, policy, reading)
         return Risk(prepared, exposures(prepared, worst=20))
 
@@ -571,7 +571,8 @@ def check(
             return Checked(policy)
         from reticent.searching import Search
 
-        rows, _, _ = at_hand(data, reading, means, clock, ends, partial(counted, policy=policy))
+        counting = partial(counted, policy=policy)
+        rows, _, _ = at_hand(data, reading, means, clock, ends, counting, policy.spare)
         prepared = prepared_beside(rows, policy, reading)
         Search(prepared).refuse_infeasible()
         return Checked(policy, prepared.warnings)

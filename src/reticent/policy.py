@@ -354,6 +354,11 @@ class Policy(Record):
         return policy
 
     @property
+    def spare(self) -> frozenset[str]:
+        """Columns that are dropped, and that nobody counts."""
+        return frozenset(self.drop) - columns_of(self.promises)[2]
+
+    @property
     def joined(self) -> tuple[str, ...]:
         """The earlier releases that some promise names."""
         return tuple(dict.fromkeys(name for p in self.promises for name in p.releases))

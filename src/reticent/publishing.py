@@ -175,7 +175,8 @@ class Publishing:
 
     def write(self, path: Path, suffix: str) -> Proof:
         """Write the rows, then recount the promises on the bytes just written."""
-        from reticent.table.sheets import ROW_GROUP, write, write_parts
+        from reticent.table.files import CSV
+        from reticent.table.sheets import LINES, ROW_GROUP, write, write_parts
         from reticent.table.spill import spill_folder
 
         if self.masked.recoding is not None:
@@ -188,7 +189,8 @@ class Publishing:
                 self.clock.watch.rows(min(done, of), of)
 
             if self.rows_per_file is None:
-                write(self._seen(self.masked.rows(ROW_GROUP)), path, suffix, told)
+                size = LINES if suffix in CSV else ROW_GROUP
+                write(self._seen(self.masked.rows(size)), path, suffix, told)
             else:
                 paths = write_parts(
                     lambda size: self._seen(self.masked.rows(size)),

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -390,3 +391,129 @@ def test_lines_longer_than_what_is_read_at_a_time(monkeypatch: pytest.MonkeyPatc
     release("-o", "a.csv", "--engine", "memory")
     release("-o", "b.csv", "--engine", "duckdb")
     assert Path("a.csv").read_bytes() == Path("b.csv").read_bytes()
+
+
+def both(data: Path | str, policy: dict[str, Any], suffix: str = ".csv") -> None:
+    """The same bytes, whatever counts."""
+    for engine in ("memory", "duckdb"):
+        reticent.release(data, policy, output=f"{engine}{suffix}", engine=engine, force=True)
+    assert Path(f"memory{suffix}").read_bytes() == Path(f"duckdb{suffix}").read_bytes()
+
+
+PLAIN: dict[str, Any] = {"keep": "*", "anonymity": [{"over": ["A"], "k": 2}]}
+
+
+def test_a_folder_where_a_kept_column_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engines, "_SAMPLE", 4)
+    monkeypatch.setattr("reticent.evidence.judge.LONG", 0)
+    release("-o", "out", "--engine", "duckdb")
+    told = json.loads(Path("out/public/report.json").read_text(encoding="utf-8"))
+    assert told["utility"]["test"] > 100
+    run("verify", "out", "-p", "policy.toml")
+
+
+def test_times_that_python_cannot_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)  # as on the command line
+    cells = {
+        "A": ["x", "y"] * 20,
+        "ns": pa.array([1, 10**18 + 1, None, -5] * 10, pa.timestamp("ns")),
+        "zoned": pa.array([1, 10**18 + 1, None, -5] * 10, pa.timestamp("ns", "UTC")),
+        "far": pa.array([2**31 - 1, -(2**31), None, 0] * 10, pa.int32()).cast(pa.date32()),
+    }
+    pq.write_table(pa.table(cells), "times.parquet")
+    both("times.parquet", PLAIN)
+
+
+def test_small_decimals_are_sorted_as_they_are_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engines, "_MOST_PLACES", 2)
+    monkeypatch.setattr(engines, "_SAMPLE", 4)
+    monkeypatch.setattr("reticent.evidence.judge.LONG", 0)
+    numbers = pa.array([Decimal(n).scaleb(-8) for n in (0, 1, 12, 10**8, 5)] * 8)
+    table = pa.table({"A": ["x", "y"] * 20, "D": numbers.cast(pa.decimal128(18, 8))})
+    pq.write_table(table, "decimals.parquet")
+    both("decimals.parquet", PLAIN)
+    assert "0.00000001" in Path("duckdb.csv").read_text()
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+@pytest.mark.parametrize("word", ["codec", "UTF8", "straddling"])
+def test_rows_that_speak_of_errors(word: str, engine: str) -> None:
+    rows = [f"x,{i}" for i in range(100)]
+    Path("odd.csv").write_text("\n".join(["A,B", *rows, f"{word},1,2", ""]))
+    with pytest.raises(reticent.InputError, match="line 102: 3 cells where the header has 2"):
+        reticent.release("odd.csv", PLAIN, output="o.csv", engine=engine)
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_an_archive_that_is_none(engine: str) -> None:
+    Path("odd.csv.gz").write_text("A,B\n1,2\n")
+    with pytest.raises(reticent.InputError, match="no gzip archive"):
+        reticent.release("odd.csv.gz", PLAIN, output="o.csv", engine=engine)
+
+
+def test_arrow_files_of_every_form() -> None:
+    plain = pa.array(["x", "y"] * 20)
+    views = pa.array(["p", "q"], pa.string_view())
+    coded = pa.DictionaryArray.from_arrays(pa.array([0, 1] * 20, pa.uint8()), views)
+    table = pa.table({"A": plain, "B": coded})
+    with pa.ipc.new_stream("stream.arrow", table.schema) as stream:
+        stream.write_table(table)
+    with pa.ipc.new_file("file.arrow", table.schema) as file:
+        file.write_table(table)
+    both("stream.arrow", PLAIN)
+    both("file.arrow", PLAIN)
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_what_is_dropped_may_hold_anything(engine: str) -> None:
+    table = pa.table({"A": ["x", "y"] * 20, "B": pa.array([[1], [2, 3]] * 20)})
+    pq.write_table(table, "lists.parquet")
+    found = reticent.release("lists.parquet", {**PLAIN, "drop": ["B"]}, engine=engine)
+    assert found.table.column_names == ["A"]
+    with pytest.raises(reticent.InputError, match="B"):
+        reticent.release("lists.parquet", PLAIN, engine=engine)
+    assert "cannot be released" in run("init", "lists.parquet", "--engine", engine).stdout
+
+
+def test_the_public_side_alone_tells_what_was_changed() -> None:
+    release("-o", "out", "--rows-per-file", 100)
+    parts = sorted(Path("out/public/data.csv").iterdir())
+    for place in ("out", "out/public", "out/public/data.csv"):
+        run("verify", place, "-p", "policy.toml")
+    parts[-1].rename("elsewhere.csv")
+    for place in ("out", "out/public", "out/public/data.csv"):
+        assert "is missing" in run("verify", place, "-p", "policy.toml", code=1).output
+    Path("elsewhere.csv").rename(parts[-1])
+    Path("out/public/raw.csv").write_text("A\n")
+    assert "raw.csv is none of" in run("verify", "out/public", "-p", "policy.toml").stderr
+    Path("out/public/manifest.json").unlink()
+    assert "manifest.json is gone" in run("verify", "out/public", "-p", "policy.toml").stderr
+
+
+def test_words_that_would_change_nothing_are_refused() -> None:
+    assert "no setting" in release("-o", "o.csv", "--engine-option", "a=1", code=2).stderr
+    words = ("release", "sqlite:///a.db", "--table", "t", "-p", "policy.toml", "-o", "o.csv")
+    assert "counts its own rows" in run(*words, "--engine", "memory", code=2).stderr
+    for wrong in (0, -5, 1000):
+        with pytest.raises(reticent.InputError, match="memory-limit"):
+            reticent.release("daten.csv", "policy.toml", memory_limit=wrong)
+
+
+@pytest.mark.parametrize("trace", [True, False])
+def test_it_is_too_late_to_stop_once_something_appears(
+    trace: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Output and trace still appear together, and nobody is told that nothing was written."""
+    replace = Path.replace
+
+    def and_end(self: Path, target: Path) -> Path:
+        found = replace(self, target)
+        signal.raise_signal(signal.SIGTERM)
+        return found
+
+    monkeypatch.setattr(Path, "replace", and_end)
+    words = ["--trace", "t.jsonl"] if trace else []
+    said = release("-o", "o.csv", *words)
+    assert "Stopped" not in said.stderr
+    assert Path("o.csv").exists()
+    assert Path("t.jsonl").exists() == trace

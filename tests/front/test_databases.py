@@ -81,6 +81,20 @@ def test_sqlite(
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Ibis's own, about DuckDB
+def test_expressions_of_ibis(census: pa.Table, tmp_path: Path) -> None:
+    import ibis
+
+    want = as_files(census, tmp_path)
+    out = tmp_path / "out.parquet"
+    into_sqlite(census, tmp_path / "census.db")
+    kept = ibis.sqlite.connect(tmp_path / "census.db").table("people of 1994")
+    files = ibis.duckdb.connect().read_parquet(tmp_path / "census.parquet")
+    for table in (kept.filter(kept.Age > 0), files, files.filter(files.Age > 0)):
+        reticent.release(table, POLICY, output=out, force=True)
+        assert rows_of(out) == want
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Ibis's own, about DuckDB
 def test_duckdb_file_and_tables_of_ibis(census: pa.Table, tmp_path: Path) -> None:
     import ibis
 
@@ -145,6 +159,9 @@ def test_sqlite_holds_what_it_holds(tmp_path: Path) -> None:
         database.execute("UPDATE t SET Mixed = 2.75 WHERE rowid = 1")
     with pytest.raises(InputError, match='"Mixed" holds values of several kinds'):
         reticent.release(f"sqlite:///{path}", policy, output=out, table="t", force=True)
+    fewer = {**policy, "drop": ["Mixed"]}
+    reticent.release(f"sqlite:///{path}", fewer, output=out, table="t", force=True)
+    assert "cannot be released" in reticent.draft(f"sqlite:///{path}", table="t")
 
 
 def test_a_folder_tells_no_password(census: pa.Table, tmp_path: Path) -> None:

@@ -95,8 +95,9 @@ def _views(
 ) -> Iterator[tuple[str, list[Sides], list[str]]]:
     """What to train on: which tables, and which of their columns."""
     roles, policy = prepared.roles, prepared.policy
-    every = [name for name in roles.released if name != roles.class_]
     plain = [part.plain for part in rounds]
+    at_hand = plain[0][0].columns  # all, unless only some columns of a long table were counted
+    every = [name for name in roles.released if name != roles.class_ and name in at_hand]
     yield "BE", plain, every
     yield "masked", [part.masked for part in rounds], every
     yield "UE", plain, [name for name in every if name not in roles.masked]

@@ -195,6 +195,8 @@ def _let_in(data: str, means: dict[str, Any]) -> None:
 def _failing_well(say: Say) -> Iterator[None]:
     """Turn every failure into a message and an exit code; no traceback, no cell, reaches a user."""
     try:
+        if output := sys.modules.get("reticent.table.output"):
+            output.appeared.clear()
         with signals.hearing():
             yield
     except Stopped as stopped:
@@ -209,7 +211,7 @@ def _failing_well(say: Say) -> Iterator[None]:
 def _failed(say: Say, error: BaseException) -> int:
     """Say what went wrong; the exit code."""
     if signals.heard or isinstance(error, KeyboardInterrupt):  # libraries have own words for it
-        say.failure(Stopped("Stopped; nothing was written."))
+        say.failure(Stopped(f"Stopped; {_written()} written."))
         return signals.exit_code()
     _trace(say, error)
     if isinstance(error, ReticentError):
@@ -225,6 +227,15 @@ def _failed(say: Say, error: BaseException) -> int:
         )
     )
     return 70
+
+
+def _written() -> str:
+    """What a command that was stopped has written all the same: it was too late to stop."""
+    output = sys.modules.get("reticent.table.output")
+    paths = [str(path) for path in output.appeared] if output else []
+    return (
+        f"{' and '.join(paths)} {'was' if len(paths) == 1 else 'were'}" if paths else "nothing was"
+    )
 
 
 def _trace(say: Say, error: BaseException) -> None:

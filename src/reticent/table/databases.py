@@ -63,8 +63,11 @@ def file_of(url: str) -> Path | None:
     return Path(unquote(rest.removeprefix("/"))) if scheme in _FILES else None
 
 
-def table_at(url: str, name: str | None) -> Any:
-    """A table of a database, to read from: one of Ibis, or of DuckDB itself."""
+def table_at(url: str, name: str | None, spill: Path, memory_limit: int | None = None) -> Any:
+    """A table of a database, to read from: one of Ibis, or of DuckDB itself.
+
+    What DuckDB itself needs besides its file goes into so much memory, and below `spill`.
+    """
     where = without_password(url)
     scheme = url.partition("://")[0]
     if scheme not in _KNOWN:
@@ -76,7 +79,10 @@ def table_at(url: str, name: str | None) -> Any:
     if path is not None and not path.is_file():  # it would be made
         raise InputError("there is no such file", where=str(path))
     try:
-        tables, table = _DOORS[_KNOWN[scheme]](url, name)
+        if scheme == "duckdb":
+            tables, table = _in_duckdb(url, name, spill, memory_limit)
+        else:
+            tables, table = _DOORS[_KNOWN[scheme]](url, name)
     except ImportError:
         raise InputError(
             f"what it takes to read {scheme} is not installed", where=where,
@@ -119,11 +125,16 @@ def _in_sqlite(url: str, name: str | None) -> tuple[list[str], Any]:
     return tables, None
 
 
-def _in_duckdb(url: str, name: str | None) -> tuple[list[str], Any]:
+def _in_duckdb(
+    url: str, name: str | None, spill: Path, memory_limit: int | None
+) -> tuple[list[str], Any]:
     """Ibis speaks to DuckDB as it was before 2.0, and there is nothing to gain by it here."""
     import duckdb
 
     database = duckdb.connect(str(file_of(url)), read_only=True)
+    database.execute(f"SET temp_directory = '{str(spill).replace(chr(39), chr(39) * 2)}'")
+    if memory_limit:
+        database.execute(f"SET memory_limit = '{memory_limit}B'")
     found = database.execute(
         "SELECT table_schema, table_name FROM information_schema.tables ORDER BY ALL"
     ).fetchall()
@@ -136,7 +147,7 @@ def _in_duckdb(url: str, name: str | None) -> tuple[list[str], Any]:
     return list(tables), database.sql(f"SELECT * FROM {quoted}")
 
 
-_DOORS = {"postgres": _in_postgres, "sqlite": _in_sqlite, "duckdb": _in_duckdb}
+_DOORS = {"postgres": _in_postgres, "sqlite": _in_sqlite}
 
 
 def _in_our_words(error: Exception, where: str) -> InputError:
@@ -161,7 +172,7 @@ class InDatabase(Embedded):
             self.table = table = _with_texts(table)
             schema = plain_schema(table.schema().to_pyarrow())
             if self.file:
-                schema = _stored(self.file, table)
+                schema, self.mixed = _stored(self.file, table)
         except ReticentError:
             raise
         except Exception as error:
@@ -185,6 +196,7 @@ class InDatabase(Embedded):
 
     def sampled(self, names: Sequence[str], rows: int) -> int:
         """How many distinct rows of some columns there are among so many rows."""
+        self.refuse_types(names)
         some = collapse(self._named(names).limit(rows), [self.key(name) for name in names])
         return sum(batch.num_rows for batch in self._ask(some))
 
@@ -206,9 +218,9 @@ class InDatabase(Embedded):
             return None
         return cells.combine_chunks().cast(self.schema.field(name).type)
 
-    def head(self, rows: int) -> Iterator[pa.RecordBatch]:
-        """Some rows, about the first so many, with all columns under their keys."""
-        return self._ask(self._named(self.schema.names).limit(rows))
+    def head(self, names: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
+        """Some rows, about the first so many."""
+        return self._ask(self._named(names).limit(rows))
 
     def recoded(self, recoding: Recoding, size: int) -> Iterator[Sheet]:
         """All rows as a release shows them; they have no order of their own."""
@@ -241,7 +253,12 @@ class InDatabase(Embedded):
         try:
             if backend.name == "duckdb":  # Ibis asks for rows as DuckDB had them before 2.0
                 sql = str(ibis.to_sql(expression, dialect="duckdb"))
-                yield from backend.con.cursor().sql(sql).to_arrow_reader(_BATCH)
+                backend._run_pre_execute_hooks(expression)  # lends it tables that are in memory
+                reader = backend.con.sql(sql).to_arrow_reader(_BATCH)
+                try:
+                    yield from reader
+                finally:  # or the connection could not be asked for anything else
+                    reader.close()
             elif backend.name == "sqlite":  # and for SQLite's by way of pandas, whole
                 sql = str(ibis.to_sql(expression, dialect="sqlite"))
                 yield from _fetched(self.file, sql, self._kinds(expression))
@@ -257,26 +274,29 @@ def _with_texts(table: ir.Table) -> ir.Table:
     return table.mutate(**{name: table[name].cast("string") for name in odd}) if odd else table
 
 
-def _stored(path: str, table: ir.Table) -> pa.Schema:
-    """The kinds of values that SQLite holds, whatever its columns were declared to be."""
+def _stored(path: str, table: ir.Table) -> tuple[pa.Schema, dict[str, str]]:
+    """The kinds of values that SQLite holds, whatever its columns were declared to be.
+
+    Also names columns that hold several kinds.
+    """
     import sqlite3
 
+    import ibis
+
     fields = []
+    mixed: dict[str, str] = {}
     kinds = {"integer": pa.int64(), "real": pa.float64(), "text": pa.string()}
     address = f"file:{quote(path)}?mode=ro"
     with closing(sqlite3.connect(address, uri=True)) as database:
+        rows = str(ibis.to_sql(table, dialect="sqlite"))
         for name in table.columns:
-            column, rows = (sql_name(part) for part in (name, table.get_name()))
-            sql = f"SELECT DISTINCT typeof({column}) FROM {rows}"
+            sql = f"SELECT DISTINCT typeof({sql_name(name)}) FROM ({rows})"
             found = {kind for (kind,) in database.execute(sql)} - {"null"}
             if len(found) > 1:
-                raise InputError(
-                    f'column "{name}" holds values of several kinds: {", ".join(sorted(found))}',
-                    where=path, do="make them all of one kind, or drop the column.",
-                )  # fmt: skip
-            kind = next(iter(found), "text")
+                mixed[name] = ", ".join(sorted(found))
+            kind = "blob" if len(found) > 1 else next(iter(found), "text")
             fields.append((name, kinds.get(kind, pa.binary())))
-    return pa.schema(fields)
+    return pa.schema(fields), mixed
 
 
 def _sqlite_file(table: ir.Table) -> str:

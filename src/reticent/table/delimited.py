@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import codecs
 import csv
+import gzip
 import io
 import itertools
 import mmap
+import re
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -31,6 +33,7 @@ _HEAD = 1 << 16
 _STREAM_BLOCK = 2 << 20  # Arrow reads several ahead: 16 MB blocks took 300 MB more, no faster
 _WORKERS_BLOCK = 16 << 20
 _WINDOW = 64 << 20
+_QUOTES = 4 << 20  # bytes looked at together: of every quote, several numbers are kept
 _CELL = pa.dictionary(pa.int32(), pa.large_string())
 _READ_AS_LATIN = "{} is not UTF-8 and was read as Latin-1; --encoding tells otherwise."
 
@@ -84,6 +87,12 @@ def _readable(path: Path) -> Iterator[None]:
         raise InputError("the archive is cut off or damaged", where=str(path)) from None
     except UnicodeError:
         raise _undecodable(path, "readable") from None
+    except OSError as error:
+        if isinstance(error, gzip.BadGzipFile):
+            raise InputError("this is no gzip archive", where=str(path)) from None
+        if isinstance(error, pa.ArrowException) or error.strerror is None:
+            raise InputError("this is not a readable file", where=str(path)) from None
+        raise InputError(f"cannot read it: {error.strerror}", where=str(path)) from None
     except csv.Error:
         raise InputError(
             "the file cannot be parsed as CSV",
@@ -218,7 +227,7 @@ def _parse(path: Path, dialect: Dialect) -> pa.Table:
         try:
             return pcsv.read_csv(_source(path), **_options(path, dialect, block, _CELL))
         except (pa.ArrowInvalid, UnicodeError) as error:
-            reason = str(error)  # it quotes a row, so it is only ever read here
+            reason = _cause(error)
         if _is_too_long(reason) and block < _LARGEST_BLOCK:
             block = min(8 * block, _LARGEST_BLOCK)
             continue
@@ -260,6 +269,11 @@ def _how(path: Path, dialect: Dialect, block: int, cell: pa.DataType) -> dict[st
             "quoted_strings_can_be_null": False,
         },
     }
+
+
+def _cause(error: Exception) -> str:
+    """What Arrow has against a file, without the row that it quotes."""
+    return re.split(r"columns, got \d+", str(error))[0]
 
 
 def _is_too_long(reason: str) -> bool:
@@ -336,7 +350,7 @@ def stream_csv(path: Path, dialect: Dialect, names: Sequence[str]) -> Iterator[p
                         done += fresh.num_rows
                 return
             except (pa.ArrowInvalid, UnicodeError) as error:
-                reason = str(error)
+                reason = _cause(error)
             if not _is_too_long(reason) or block >= _LARGEST_BLOCK:
                 break
             block = min(block * 16, _LARGEST_BLOCK)
@@ -430,8 +444,8 @@ def _quotes_are_plain(path: Path, dialect: Dialect) -> bool:
         data = np.frombuffer(view, dtype=np.uint8)
         start = 3 if data[:3].tobytes() == codecs.BOM_UTF8 else 0
         try:
-            for begin in range(0, len(data), _WINDOW):
-                at = begin + np.flatnonzero(data[begin : begin + _WINDOW] == ord(dialect.quote))
+            for begin in range(0, len(data), _QUOTES):
+                at = begin + np.flatnonzero(data[begin : begin + _QUOTES] == ord(dialect.quote))
                 opens, closes = at[int(inside) :: 2], at[1 - int(inside) :: 2]
                 before = edges[data[opens - 1]] | (opens == start)
                 beyond = np.minimum(closes + 1, len(data) - 1)
@@ -484,8 +498,6 @@ def _is_packed(path: Path) -> bool:
 
 def _open(path: Path, mode: str, **how: Any) -> Any:
     if _is_packed(path):
-        import gzip
-
         return gzip.open(path, mode, **how)
     return open(path, mode, **how)
 

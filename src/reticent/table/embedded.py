@@ -115,9 +115,9 @@ class Embedded(Source):
             return None
         return cells.combine_chunks().cast(self.schema.field(name).type)
 
-    def head(self, rows: int) -> Iterator[pa.RecordBatch]:
-        """Some rows, about the first so many, with all columns under their keys."""
-        with self._reading(self.schema.names) as source:
+    def head(self, names: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
+        """Some rows, about the first so many."""
+        with self._reading(names) as source:
             yield from self._batches(sql_of(source.limit(rows)))
 
     def recoded(self, recoding: Recoding, size: int) -> Iterator[Sheet]:

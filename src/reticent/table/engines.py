@@ -20,6 +20,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -287,7 +288,7 @@ class _Gathered:
         """Take in some more cells, each distinct value once."""
         cells = cells if cells.type == self.kind else cells.cast(self.kind)
         coded = cells.dictionary_encode(null_encoding="encode")
-        found = coded.dictionary.to_pylist()
+        found = _keys(coded.dictionary).to_pylist()
         fresh = [i for i, value in enumerate(found) if _known_as(value) not in self.number]
         for i in fresh:
             self.number[_known_as(found[i])] = len(self.number)
@@ -307,6 +308,13 @@ class _Gathered:
         if pa.types.is_string(self.kind):
             values = values.cast(pa.large_string())
         return Column(name, self.codes, values, numbered=False)
+
+
+def _keys(values: pa.Array) -> pa.Array:
+    """Values as Python can hold all of them: not every time fits its own."""
+    if pa.types.is_timestamp(values.type):
+        return values.cast(pa.int64())
+    return values.cast(pa.int32()) if pa.types.is_date32(values.type) else values
 
 
 def _known_as(value: Any) -> Any:
@@ -345,6 +353,7 @@ class Source(ABC):
     schema: pa.Schema  # of the table as everybody knows it
     rows: int  # about so many
     notes: tuple[str, ...] = ()  # what was assumed in reading it
+    mixed: Mapping[str, str] = MappingProxyType({})  # columns of several kinds, and of which
     make_room: Callable[[int], None] = staticmethod(lambda rows: None)
     # hears how many counted rows there will be, before they come
 
@@ -365,16 +374,20 @@ class Source(ABC):
         """The distinct values of a column; None if there are more than `most`."""
 
     @abstractmethod
-    def head(self, rows: int) -> Iterator[pa.RecordBatch]:
-        """Some rows, about the first so many, with all columns under their keys."""
+    def head(self, names: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
+        """Some rows, about the first so many."""
 
     def first(self, rows: int) -> Table:
         """Some rows as a table of their own, each standing for itself."""
         from reticent.table.files import from_arrow
 
-        batches = [b.rename_columns(self.schema.names) for b in self.head(rows)]
-        found = pa.Table.from_batches(batches) if batches else self.schema.empty_table()
-        return replace(from_arrow(found, self.name), notes=self.notes)
+        every = self.schema.names  # whoever looks at some rows need not understand all of them
+        names = [name for name in every if name not in self.mixed]
+        batches = [b.rename_columns(names) for b in self.head(names, rows)]
+        empty = pa.schema([self.schema.field(name) for name in names]).empty_table()
+        found = pa.Table.from_batches(batches) if batches else empty
+        table = from_arrow(found, self.name, spare=every)
+        return replace(table, notes=self.notes, names=tuple(every))
 
     @abstractmethod
     def recoded(self, recoding: Recoding, size: int) -> Iterator[Sheet]:
@@ -402,6 +415,11 @@ class Source(ABC):
 
     def refuse_types(self, names: Iterable[str]) -> None:
         """Say which columns hold what engines cannot carry through unharmed."""
+        if mixed := [n for n in names if n in self.mixed]:
+            raise InputError(
+                f'column "{mixed[0]}" holds values of several kinds: {self.mixed[mixed[0]]}',
+                where=self.name, do="make them all of one kind, or drop the column.",
+            )  # fmt: skip
         odd = [n for n in names if not _travels(self.schema.field(n).type)]
         if odd:
             raise InputError(

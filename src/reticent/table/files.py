@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import pyarrow as pa
 from reticent.errors import InputError, did_you_mean, quoted
 from reticent.table.delimited import Reading as Reading
 from reticent.table.delimited import read_csv
-from reticent.table.schema import Column, Table, encode, smallest
+from reticent.table.schema import Column, Table, encode, is_supported, smallest
 
 CSV = (".csv", ".tsv", ".txt", ".data", ".csv.gz", ".tsv.gz")
 ARROW = (".arrow", ".feather", ".ipc")
@@ -68,9 +68,10 @@ class Parsed:
     notes: tuple[str, ...] = ()  # what was assumed in reading it
     coded: bool = False  # whether our own CSV reader made its dictionaries
 
-    def table(self) -> Table:
-        """Take it into codes."""
-        return replace(from_arrow(self.arrow, self.name, coded=self.coded), notes=self.notes)
+    def table(self, spare: Collection[str] = ()) -> Table:
+        """Take it into codes; nobody needs the `spare` columns, so they may hold anything."""
+        found = from_arrow(self.arrow, self.name, coded=self.coded, spare=spare)
+        return replace(found, notes=self.notes)
 
 
 def parse(data: str | Path, reading: Reading | None = None, suffix: str | None = None) -> Parsed:
@@ -102,8 +103,13 @@ def read(data: str | Path, reading: Reading | None = None) -> Table:
     return parse(data, reading).table()
 
 
-def from_arrow(table: pa.Table, name: str = "data", *, coded: bool = False) -> Table:
-    """Encode an Arrow table; if `coded`, its dictionaries are taken over as they are."""
+def from_arrow(
+    table: pa.Table, name: str = "data", *, coded: bool = False, spare: Collection[str] = ()
+) -> Table:
+    """Encode an Arrow table; if `coded`, its dictionaries are taken over as they are.
+
+    `spare` columns are left out if they hold what cannot be encoded.
+    """
     names = table.column_names
     if len(set(names)) < len(names):
         twice = sorted({n for n in names if names.count(n) > 1})
@@ -113,8 +119,11 @@ def from_arrow(table: pa.Table, name: str = "data", *, coded: bool = False) -> T
     columns = {}
     for column in names:
         cells = table.column(column)
-        columns[column] = _from_reader(column, cells) if coded else encode(column, cells)
-    return Table(name, columns, table.num_rows)
+        if column not in spare or is_supported(cells.type):
+            columns[column] = _from_reader(column, cells) if coded else encode(column, cells)
+    return Table(
+        name, columns, table.num_rows, names=tuple(names) if len(columns) < len(names) else ()
+    )
 
 
 def _from_reader(name: str, cells: pa.ChunkedArray) -> Column:
@@ -175,6 +184,37 @@ def schema_of(path: Path, suffix: str) -> pa.Schema:
             reader = _open_arrow(source)
             schema, told = reader.schema, getattr(reader, "metadata", None)
     return schema.with_metadata({**(told or {}), **(schema.metadata or {})})
+
+
+def count_rows(path: Path, suffix: str) -> int:
+    """How many rows a Parquet or Arrow file has."""
+    if suffix == ".parquet":
+        import pyarrow.parquet as pq
+
+        return int(pq.read_metadata(path).num_rows)
+    with pa.memory_map(str(path)) as source:
+        return sum(batch.num_rows for batch in _arrow_batches(source))
+
+
+def batches_of(path: Path, suffix: str, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Some columns of a Parquet or Arrow file, batch by batch."""
+    if suffix == ".parquet":
+        import pyarrow.parquet as pq
+
+        with pq.ParquetFile(path) as file:
+            for batch in file.iter_batches(columns=list(names)):
+                yield batch.select(list(names))
+        return
+    with pa.memory_map(str(path)) as source:
+        for batch in _arrow_batches(source):
+            yield batch.select(list(names))
+
+
+def _arrow_batches(source: Any) -> Iterator[pa.RecordBatch]:
+    reader = _open_arrow(source)
+    if hasattr(reader, "num_record_batches"):
+        return (reader.get_batch(i) for i in range(reader.num_record_batches))
+    return iter(reader)
 
 
 def _open_arrow(source: Any) -> Any:

@@ -7,6 +7,8 @@ import os
 import re
 import secrets
 import shutil
+import signal
+import threading
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
@@ -122,6 +124,37 @@ def _beside(path: Path, what: str) -> Path:
     return path.with_name(name)
 
 
+appeared: list[Path] = []  # what this process has finished writing, or is about to
+
+
+@contextlib.contextmanager
+def together() -> Iterator[contextlib.ExitStack]:
+    """Files and folders that appear together or not at all; they are entered into the stack."""
+    with contextlib.ExitStack() as stack:
+        yield stack
+        with _undisturbed():
+            stack.close()
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Let signals pass by: from the first rename on, it is too late to have written nothing."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    asked = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.getsignal(number) for number in asked}
+    for number, handler in before.items():
+        if handler not in (signal.SIG_IGN, None):
+            signal.signal(number, lambda number, frame: None)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            if handler is not None:
+                signal.signal(number, handler)
+
+
 @contextlib.contextmanager
 def whole_file(path: Path, *, force: bool, private: bool = False) -> Iterator[Path]:
     """A temporary file that becomes `path` if the block ends well, and nothing otherwise."""
@@ -133,9 +166,11 @@ def whole_file(path: Path, *, force: bool, private: bool = False) -> Iterator[Pa
         _sync(temporary)
         if not private:
             temporary.chmod(0o666 & ~_umask())
-        check_free(path, force=force)
-        temporary.replace(path)
-        _sync(path.parent)
+        with _undisturbed():
+            check_free(path, force=force)
+            temporary.replace(path)
+            appeared.append(path)
+            _sync(path.parent)
     except OSError as error:
         raise _unwritable(path, error) from None
     finally:
@@ -155,13 +190,15 @@ def whole_folder(path: Path, *, force: bool, holds: Collection[str] = ()) -> Ite
         yield temporary
         for file in sorted(temporary.rglob("*")):
             _sync(file)
-        check_free(path, force=force, holds=holds)
-        if path.exists():
-            path.rename(old)
-        temporary.chmod(0o777 & ~_umask())
-        temporary.rename(path)
-        _sync(path.parent)
-        remove(old)
+        with _undisturbed():
+            check_free(path, force=force, holds=holds)
+            if path.exists():
+                path.rename(old)
+            temporary.chmod(0o777 & ~_umask())
+            temporary.rename(path)
+            appeared.append(path)
+            _sync(path.parent)
+            remove(old)
     except OSError as error:
         raise _unwritable(path, error) from None
     finally:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from typing import Any, Literal
 
 import numpy as np
@@ -139,10 +140,10 @@ def encode(name: str, cells: pa.ChunkedArray | pa.Array) -> Column:
     import pyarrow.compute as pc
 
     if pa.types.is_dictionary(cells.type):  # a user's categories: may hold unused or repeated ones
-        cells = _decoded(cells)
+        cells = decoded(cells)
     if pa.types.is_string_view(cells.type) or pa.types.is_string(cells.type):
         cells = cells.cast(pa.large_string())
-    if _is_unsupported(cells.type):
+    if not is_supported(cells.type):
         raise InputError(
             f"the type {cells.type} is not supported", where=f'column "{name}"', do="drop it."
         )
@@ -156,9 +157,10 @@ def encode(name: str, cells: pa.ChunkedArray | pa.Array) -> Column:
     return Column(name, codes, values)
 
 
-def _is_unsupported(kind: pa.DataType) -> bool:
+def is_supported(kind: pa.DataType) -> bool:
+    """Whether cells of a type can be taken into codes."""
     types = pa.types
-    return bool(
+    return not (
         types.is_nested(kind)
         or types.is_binary(kind)
         or types.is_large_binary(kind)
@@ -169,13 +171,14 @@ def _is_unsupported(kind: pa.DataType) -> bool:
     )
 
 
-def _decoded(cells: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray:
+def decoded(cells: Any) -> Any:
     """Categories as plain values; Arrow cannot cast every kind of them."""
     chunks = cells.chunks if isinstance(cells, pa.ChunkedArray) else [cells]
     kind = cells.type.value_type
     if pa.types.is_string_view(kind):
         kind = pa.large_string()
-    return pa.chunked_array([c.dictionary.cast(kind).take(c.indices) for c in chunks], kind)
+    plain = [c.dictionary.cast(kind).take(c.indices) for c in chunks]
+    return pa.chunked_array(plain, kind) if isinstance(cells, pa.ChunkedArray) else plain[0]
 
 
 def recode(column: Column, mapping: Sequence[int] | NDArray[Any], values: pa.Array) -> Column:
@@ -277,6 +280,8 @@ def _text(value: Any) -> str | None:
         return "true" if value else "false"
     if isinstance(value, float):
         return None if math.isnan(value) else number_text(value)
+    if isinstance(value, Decimal):  # never 1E-8
+        return format(value, "f")
     return value.isoformat() if isinstance(value, date) else str(value)
 
 

@@ -25,7 +25,15 @@ from reticent.table.databases import (
 from reticent.table.delimited import Dialect, Reading, about_rows, look, stream_csv
 from reticent.table.embedded import Embedded, Stream, sql_name
 from reticent.table.engines import Progress, Source
-from reticent.table.files import CSV, paths_of, suffix_of
+from reticent.table.files import (
+    CSV,
+    batches_of,
+    count_rows,
+    paths_of,
+    schema_of,
+    suffix_of,
+)
+from reticent.table.schema import decoded
 from reticent.table.sessions import is_spark, session_for
 from reticent.table.spill import spill_folder
 
@@ -85,6 +93,8 @@ def elsewhere(data: Any, means: Means) -> bool:
         return True
     if means.engine is not None:
         return bool(means.engine != "memory")
+    if means.options:  # are of an engine
+        return True
     if not isinstance(data, str | Path):
         return is_spark(data, "DataFrame")
     return needed(data) > min(means.memory_limit or int(_SHARE * free_memory()), _SLOW)
@@ -94,6 +104,11 @@ def _refuse_idle(data: Any, means: Means) -> None:
     """Refuse what would change nothing: whoever said it expects something."""
     if means.table is not None and not is_url(data):
         raise InputError("only databases have tables", where="--table", do="leave it out.")
+    if is_url(data) and isinstance(means.engine, str) and means.engine != "duckdb":
+        raise InputError(
+            f"a database counts its own rows, and not {means.engine}", where="--engine",
+            do="leave it out.",
+        )  # fmt: skip
     if means.engine != "memory":
         return
     if means.options:
@@ -152,7 +167,8 @@ def opened(
         spill = ends.enter_context(spill_folder())
         name = str(data) if isinstance(data, str | Path) else "data"
         if is_url(data):
-            name, data = without_password(data), table_at(data, means.table)
+            name = without_password(data)
+            data = table_at(data, means.table, spill, means.for_engine)
             if is_ibis_table(data):  # of a connection that is ours
                 ends.callback(data.get_backend().disconnect)
         if is_ibis_table(data):
@@ -275,17 +291,18 @@ def _csv(
 def _typed(
     paths: list[Path], name: str, *, parquet: bool
 ) -> tuple[pa.Schema, int, list[Path], Stream | None]:
-    import pyarrow.dataset as ds
-
+    suffix = ".parquet" if parquet else ".arrow"
     try:
-        parts = [ds.dataset(str(p), format="parquet" if parquet else "ipc") for p in paths]
-        rows = sum(part.count_rows() for part in parts)
-    except (pa.ArrowException, OSError):
-        raise InputError("this is not a readable file", where=name) from None
-    first = parts[0].schema
-    for path, part in zip(paths, parts, strict=True):
-        _same_columns(path, part.schema.names, first.names)
-        if [part.schema.field(n).type for n in first.names] != first.types:
+        schemas = [schema_of(path, suffix) for path in paths]
+        rows = sum(count_rows(path, suffix) for path in paths)
+    except (pa.ArrowException, OSError) as error:
+        reason = getattr(error, "strerror", None)
+        said = f"cannot read it: {reason}" if reason else "this is not a readable file"
+        raise InputError(said, where=name) from None
+    first = schemas[0]
+    for path, one in zip(paths, schemas, strict=True):
+        _same_columns(path, one.names, first.names)
+        if [one.field(n).type for n in first.names] != first.types:
             raise InputError("its files give one column different types", where=name)
     schema = plain_schema(first)
     alike = len({name.lower() for name in schema.names}) < len(schema.names)
@@ -294,7 +311,7 @@ def _typed(
         return schema, rows, paths, None
 
     def stream(names: Sequence[str]) -> pa.RecordBatchReader:
-        batches = (batch for part in parts for batch in part.to_batches(columns=list(names)))
+        batches = (batch for path in paths for batch in batches_of(path, suffix, names))
         return _plain_batches(schema, names, batches)
 
     return schema, rows, [], stream
@@ -349,4 +366,10 @@ def _plain(kind: pa.DataType) -> pa.DataType:
 
 def _plain_batches(schema: pa.Schema, names: Sequence[str], batches: Any) -> pa.RecordBatchReader:
     chosen = pa.schema([schema.field(name) for name in names])
-    return pa.RecordBatchReader.from_batches(chosen, (batch.cast(chosen) for batch in batches))
+    return pa.RecordBatchReader.from_batches(chosen, (_plainly(b, chosen) for b in batches))
+
+
+def _plainly(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    columns = [decoded(c) if pa.types.is_dictionary(c.type) else c for c in batch.columns]
+    cells = [column.cast(kind) for column, kind in zip(columns, schema.types, strict=True)]
+    return pa.RecordBatch.from_arrays(cells, schema=schema)

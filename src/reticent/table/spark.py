@@ -132,9 +132,9 @@ class Spark(Source):
         cells = pa.chunked_array(found, kind)
         return None if len(cells) > most else cells.combine_chunks()
 
-    def head(self, rows: int) -> Iterator[pa.RecordBatch]:
-        """Some rows, about the first so many, with all columns under their keys."""
-        with self._reading(self.schema.names) as source:
+    def head(self, names: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
+        """Some rows, about the first so many."""
+        with self._reading(names) as source:
             yield from self._batches(self._frame_of(source.limit(rows)))
 
     def recoded(self, recoding: Recoding, size: int) -> Iterator[Sheet]:
@@ -347,13 +347,15 @@ def _packer() -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
 
 
 def _printer() -> Callable[[Any], str]:
+    from decimal import Decimal  # inside, as it travels to the workers
+
     def printed(value: Any) -> str:  # as `schema.texts` does
         if value is None or value != value:
             return ""
         if isinstance(value, float):
             whole = value.is_integer()  # never so for what is infinite
             return str(int(value)) if whole else repr(value)
-        return str(value)
+        return format(value, "f") if isinstance(value, Decimal) else str(value)
 
     return printed
 
