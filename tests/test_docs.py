@@ -46,7 +46,7 @@ def test_the_evaluation_in_the_readme_is_real_output(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "demo").mkdir()
     make_sample("census", 20000, 1, output="demo/people")
-    release("demo/people/census.csv", "demo/people/policy.toml", output="demo/again")
+    release("demo/people/census.csv", "demo/people/policy.toml", output="mine")
     [shown] = [block for block in blocks(README, "console") if "reticent evaluate" in block]
     command, _, expected = shown.partition("\n")
     words = shlex.split(command.removeprefix("$ reticent "))

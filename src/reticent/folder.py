@@ -156,6 +156,19 @@ def digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def is_release(place: Path) -> bool:
+    """Whether a folder is one that a release made."""
+    return (place / "public" / "manifest.json").is_file()
+
+
+def columns_in(place: Path) -> list[str]:
+    """The columns that a release folder publishes."""
+    try:
+        return [str(column["name"]) for column in _read_manifest(place).get("columns", [])]
+    except (InputError, TypeError, KeyError):
+        return []
+
+
 @dataclass(frozen=True, slots=True)
 class Told:
     """What a release says of how it is to be read."""

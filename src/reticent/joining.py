@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -15,12 +16,13 @@ from reticent.privacy.risk import LEVELS, Exposure, Known, small_groups, sure_in
 from reticent.refine import joins
 from reticent.refine.cuts import Cuts
 from reticent.refine.sequence import Beside, Ours, Shown, Way
-from reticent.table.collapse import Codes
+from reticent.table.collapse import Codes, distinct
 from reticent.table.linking import Linked, number_rows
 from reticent.table.schema import Column
 
 if TYPE_CHECKING:
     from reticent.prepare import Prepared
+    from reticent.table.recode import Recoding
 
 
 class JoinPlan:
@@ -110,6 +112,45 @@ class JoinPlan:
             groups = number_rows([column.codes for column in columns], sizes)
         mine = tuple(names.index(link.column) for link in one.links)
         return Beside(one, mine, *groups, *_some(marks))
+
+
+@dataclass(frozen=True, slots=True)
+class Meets:
+    """How a table meets an earlier release."""
+
+    release: str
+    records: int  # of theirs
+    columns: tuple[str, ...]  # by which the two are joined
+    before: float  # how many of theirs a record of ours may be, on average, unmasked
+    now: float  # and as it is shown
+
+
+def meets(prepared: Prepared, recodings: Mapping[str, Recoding]) -> tuple[Meets, ...]:
+    """How a masked table meets each earlier release that a promise names."""
+    found = []
+    for name in prepared.policy.joined:
+        linked = prepared.earlier[name]
+        columns = [prepared.cleaned.columns[link.column] for link in linked.links]
+        shown = [
+            recodings[column.name].apply(column)[0] if column.name in recodings else column
+            for column in columns
+        ]
+        records = int(linked.counts.sum())
+        by = tuple(link.column for link in linked.links if link.values)
+        means = [_candidates(prepared, linked, each) for each in (columns, shown)]
+        found.append(Meets(name, records, by, *means))
+    return tuple(found)
+
+
+def _candidates(prepared: Prepared, linked: Linked, columns: Sequence[Column]) -> float:
+    if not columns:
+        return float(linked.counts.sum())
+    sizes = [max(len(column.values), 1) for column in columns]
+    rows = distinct([column.codes for column in columns], sizes, prepared.table.counts)
+    tuples, sets = linked.sets([c.texts() for c in columns], rows.columns)
+    found = np.zeros(len(rows.counts), dtype=np.int64)
+    joins.candidates(tuples, sets, linked.counts.astype(np.int64), found)
+    return float((found * rows.counts).sum() / rows.counts.sum())
 
 
 def exposed(prepared: Prepared, promise: Promise, *, worst: int = 0) -> Exposure:

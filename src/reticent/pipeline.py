@@ -34,6 +34,7 @@ from reticent.publishing import Beyond, Publishing, as_text, give_back_memory, m
 from reticent.watching import Clock, Watch
 
 if TYPE_CHECKING:
+    from reticent.joining import Meets
     from reticent.leaving import LeftOut
     from reticent.policy import Policy
     from reticent.prepare import Prepared
@@ -75,6 +76,9 @@ class Release:
     found: Found = field(repr=False)  # the search's own word, with the cuts that it passed over
     left_out: LeftOut | None = field(repr=False)  # records that the policy lets go
     asked: Mapping[str, str] = field(repr=False)  # options of the command that decided all this
+    meets: tuple[Meets, ...] = field(
+        default=(), repr=False
+    )  # earlier releases it may be joined with
     table: Any = field(default=None, repr=False)  # the released rows, in the kind that came in
     output: str | None = None
     # How well a classifier learns from it: errors by name (see `pages.public`), or the reason why
@@ -181,6 +185,10 @@ def release(
             from reticent.leaving import find_leaving_out
 
             prepared = prepared_beside(rows, policy, reading)
+            if output is not None:
+                from reticent.sequence import neighbours
+
+                prepared = neighbours(prepared, Path(output))
             _refuse_many_files(prepared.table.records, rows_per_file)
             give_back_memory()
         before = beside.submit(exposures, prepared, worst=20)
@@ -267,6 +275,7 @@ def publish(
         Release, prepared, masked_rows.sheet, found.steps, found.recodings, before,
         implied=found.implied, stopped_early=found.stopped_early, seconds=clock.seconds,
         limits=found.limits, found=found, left_out=left_out, asked=asked or {},
+        meets=_meets(prepared, found),
     )  # fmt: skip
     publishing = Publishing(
         prepared, masked_rows, found.values, left_out, clock, means, rows_per_file,
@@ -305,6 +314,14 @@ def publish(
 
             write_text(trace_path, report.lines(result.trace()))
     return result
+
+
+def _meets(prepared: Prepared, found: Found) -> tuple[Meets, ...]:
+    if not prepared.policy.joined:
+        return ()
+    from reticent.joining import meets
+
+    return meets(prepared, found.recodings)
 
 
 @contextmanager
@@ -543,6 +560,7 @@ def check(
     policy_path: str | Path,
     data: Any = None,
     *,
+    previous: Mapping[str, str | Path] | None = None,
     reading: Reading | None = None,
     engine: Any = None,
     engine_options: Mapping[str, str] | None = None,
@@ -560,7 +578,7 @@ def check(
     clock = Clock(watch or Watch())
     with ExitStack() as ends:
         try:
-            policy = policy_of(policy_path)
+            policy = policy_of(policy_path).with_previous(previous or {})
         except PolicyError as error:
             if data is None or error.rest is None:
                 raise
@@ -568,6 +586,10 @@ def check(
             raise InputError([*error.problems, *error.rest.unknown(list(rows.columns))]) from None
         if data is None:
             policy.taxonomies()
+            if policy.previous:
+                from reticent import sequence
+
+                sequence.load(policy, reading)
             return Checked(policy)
         from reticent.searching import Search
 

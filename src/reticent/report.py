@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from reticent.errors import Problem
-from reticent.privacy.promises import Anonymity, Promise
+from reticent.privacy.promises import Anonymity, Promise, ours
 
 if TYPE_CHECKING:
     from reticent.pipeline import Release, Risk
@@ -32,6 +32,8 @@ def plain(value: int | Fraction | None) -> int | str | None:
 def about(promise: Promise) -> dict[str, Any]:
     """What a promise is about: the part that every report of it shares."""
     said: dict[str, Any] = {"kind": promise.kind, "over": list(promise.over)}
+    if promise.releases:
+        said["joined_with"] = list(promise.releases)
     if isinstance(promise, Anonymity):
         if promise.of:
             said["of"] = list(promise.of)
@@ -49,6 +51,18 @@ def lines(records: Iterable[Mapping[str, Any]]) -> str:
 def infeasible(promise: Promise, value: int | Fraction) -> Problem:
     """Why no release can keep a promise, and what could be kept instead."""
     over = ", ".join(promise.over)
+    if promise.releases:
+        return Problem(
+            f"The fully masked table breaks ⟨{{{over}}}, {_asked(promise)}⟩ once it is joined with "
+            f"{', '.join(promise.releases)}: there is a joined group of {value}."
+            if isinstance(promise, Anonymity)
+            else f"The fully masked table breaks ⟨{{{over}}} → {', '.join(promise.sensitive)}, "
+            f"{_asked(promise)}⟩ once it is joined with {', '.join(promise.releases)}: one "
+            f"sensitive value has confidence {value}.",
+            why="earlier releases are out and cannot be masked any more; the search begins with "
+            "everything masked, and does not look whether revealing something would help.",
+            do="release fewer columns, ask for less, or do not publish the columns that join.",
+        )
     if isinstance(promise, Anonymity):
         counted = f"distinct values of {', '.join(promise.of)}" if promise.of else "rows"
         found = f"one group of {value} {counted}"
@@ -64,6 +78,10 @@ def infeasible(promise: Promise, value: int | Fraction) -> Problem:
         f"confidence {value}.",
         do=f'raise at_most to "{value}" or more, or leave that value out of the template.',
     )
+
+
+def _asked(promise: Promise) -> str:
+    return f"k = {promise.k}" if isinstance(promise, Anonymity) else f"at most {promise.at_most}"
 
 
 def shown_labels(sheet: Sheet, recodings: Mapping[str, Recoding]) -> dict[str, list[str]]:
@@ -93,10 +111,22 @@ def release_summary(release: Release) -> dict[str, Any]:
         "rounds": release.found.rounds,
         "error": release.found.error,
         "alternatives": alternatives(release),
-        "warnings": list(release.prepared.warnings),
+        "joined_with": meets(release),
+        "warnings": [*release.prepared.warnings, *release.prepared.asides],
         "output": release.output,
         "seconds": {stage: round(spent, 4) for stage, spent in release.seconds.items()},
     }
+
+
+def meets(release: Release) -> list[dict[str, Any]]:
+    """The earlier releases it may be joined with, and how many records there a record may be."""
+    return [
+        {
+            "release": one.release, "records": one.records, "by": list(one.columns),
+            "candidates_before": round(one.before, 2), "candidates_after": round(one.now, 2),
+        }
+        for one in release.meets
+    ]  # fmt: skip
 
 
 def left_out(release: Release) -> dict[str, Any] | None:
@@ -213,6 +243,10 @@ def public(release: Release) -> dict[str, Any]:
         "attributes": attributes(release),
         "utility": release.utility,
         "warnings": list(release.warnings),
+        "joined_with": [
+            {"release": one.release, "records": one.records, "by": list(one.columns)}
+            for one in release.meets
+        ],
         "note": "The templates were recounted on the released rows alone.",
     }
 
@@ -300,7 +334,7 @@ def riskiest(release: Release) -> list[dict[str, Any]]:
     found = []
     everybody = release.left_out.before if release.left_out else release.prepared
     for exposure in release.before:
-        columns = [everybody.cleaned.columns[name] for name in exposure.promise.over]
+        columns = [everybody.cleaned.columns[name] for name in ours(exposure.promise.over)]
         texts = [column.texts() for column in columns]
         found.append(
             about(exposure.promise)

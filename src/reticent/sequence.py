@@ -24,7 +24,7 @@ from reticent.privacy.rejoin import Meeting, Published
 from reticent.privacy.verify import absent_values
 from reticent.table.collapse import distinct
 from reticent.table.files import Reading
-from reticent.table.linking import Bits, Branches, Link, Linked, Plain, Spans, Values, point_reader
+from reticent.table.linking import Branches, Link, Linked, Plain, Spans, Values, point_reader
 from reticent.table.schema import Column, Table, kind_of, scale_of, trimmed, without_missing
 from reticent.table.taxonomy import Taxonomy
 
@@ -159,6 +159,27 @@ def beside(prepared: Prepared, earlier: Mapping[str, Earlier]) -> Prepared:
         raise InputError(problems)
     told = meeting(prepared.policy, prepared.taxonomies, earlier, prepared.table.known)
     return replace(prepared, earlier=linked, meeting=told)
+
+
+def neighbours(prepared: Prepared, output: Path) -> Prepared:
+    """Warn of releases beside the new one that publish some of its columns and are not named.
+
+    Two releases of one kind are mostly about the same people, and somebody will have both.
+    """
+    named = {(prepared.policy.folder / one.path).resolve()
+             for one in prepared.policy.previous.values()}  # fmt: skip
+    released = set(prepared.roles.released)
+    asides = []
+    for place in sorted(output.absolute().parent.iterdir()):
+        if place.resolve() in {*named, output.resolve()} or not folder.is_release(place):
+            continue
+        if shared := [name for name in folder.columns_in(place) if name in released]:
+            asides.append(
+                f"the release {place.name} stands beside this one and publishes {quoted(shared)}, "
+                "too: whoever has both can join them. If it is about the same people, name it in "
+                "[previous], or with --previous."
+            )
+    return replace(prepared, asides=tuple(asides))
 
 
 # --- who may be whom -----------------------------------------------------------------------------
@@ -356,14 +377,10 @@ def _strangers(prepared: Prepared, linked: Linked, earlier: Earlier) -> Iterator
     found = distinct(
         [c.codes for c in columns], [max(len(c.values), 1) for c in columns], prepared.table.counts
     )
-    sets: list[Bits] = []
-    numbers = []
-    for i, column in enumerate(columns):
-        numbers.append(len(sets) + np.asarray(found.columns[i], dtype=np.int64))
-        sets += [linked.allowed(i, text) for text in column.texts()]
+    tuples, sets = linked.sets([column.texts() for column in columns], found.columns)
     mine = np.zeros(len(found.counts), dtype=bool)
     other = np.zeros(linked.words, dtype=np.uint64)
-    matched(np.stack(numbers, axis=1), np.stack(sets), mine, other)
+    matched(tuples, sets, mine, other)
     bits = np.unpackbits(other.view(np.uint8), bitorder="little")[: len(linked.counts)]
     alone = int(found.counts[~mine].sum()), int(linked.counts[bits == 0].sum())
     if any(alone):

@@ -337,6 +337,18 @@ def _root(version: Version = False) -> None:
 Data = Annotated[str, typer.Argument(metavar="DATA", help="A file, a folder or a glob of files.")]
 PolicyPath = Annotated[Path, typer.Option("--policy", "-p", metavar="P", help="A policy file.")]
 Output = Annotated[str, typer.Option("--output", "-o", metavar="OUT", help="Where to write.")]
+Earlier = Annotated[
+    list[str] | None,
+    typer.Option("--previous", metavar="NAME=PATH", help="Where an earlier release stands."),
+]
+
+
+def _previous(given: Sequence[str] | None) -> dict[str, str]:
+    """Earlier releases by name."""
+    named = dict(one.partition("=")[::2] for one in given or ())
+    if "" in named or any("=" not in one for one in given or ()):
+        raise InputError("an earlier release is NAME=PATH", where="--previous")
+    return named
 
 
 @command(app, "release")
@@ -365,6 +377,7 @@ def release(
     alternative: Annotated[
         int, typer.Option(min=0, help="Take another of the cuts found: 1, 2 or 3 of the report.")
     ] = 0,
+    previous: Earlier = None,
     rows_per_file: Annotated[
         int | None, typer.Option(min=1, help="Write a folder of files of about so many rows.")
     ] = None,
@@ -377,12 +390,13 @@ def release(
         found = pipeline.release(
             data, policy, output=output, reading=reading, force=say.force, trace=trace,
             max_steps=max_steps, time_limit=time_limit, search_time=search_time,
-            search_rounds=search_rounds, alternative=alternative, rows_per_file=rows_per_file,
-            watch=watch, **means,
+            search_rounds=search_rounds, alternative=alternative, previous=_previous(previous),
+            rows_per_file=rows_per_file, watch=watch, **means,
         )  # fmt: skip
     from reticent.front import render  # only now: a release starts to read sooner without it
 
-    say.note(*found.prepared.table.notes, *(f"Warning: {w}" for w in found.prepared.warnings))
+    warnings = (*found.prepared.warnings, *found.prepared.asides)
+    say.note(*found.prepared.table.notes, *(f"Warning: {w}" for w in warnings))
     say.result(render.release(found), found.summary())
 
 
@@ -393,6 +407,7 @@ def verify(
     means: dict[str, Any],
     data: Annotated[str, typer.Argument(metavar="RELEASE", help="A released file or folder.")],
     policy: PolicyPath,
+    previous: Earlier = None,
     skip_uncheckable: Annotated[
         bool, typer.Option("--skip-uncheckable", help="Accept what this file alone cannot show.")
     ] = False,
@@ -403,7 +418,9 @@ def verify(
 
     _let_in(data, means)
     with _watching(say, stoppable=False) as watch:
-        found = pipeline.verify(data, policy, reading=reading, watch=watch, **means)
+        found = pipeline.verify(
+            data, policy, previous=_previous(previous), reading=reading, watch=watch, **means
+        )
     say.note(*(f"Warning: {w}" for w in found.warnings))
     say.result(render.proof(found), report.verify_summary(found))
     if not found.holds:
@@ -419,6 +436,7 @@ def risk(
     means: dict[str, Any],
     data: Data,
     policy: PolicyPath,
+    previous: Earlier = None,
 ) -> None:
     """Show what an attacker could do with a table as it is."""
     from reticent import pipeline
@@ -426,7 +444,9 @@ def risk(
 
     _let_in(data, means)
     with _watching(say, stoppable=False) as watch:
-        found = pipeline.risk(data, policy, reading=reading, watch=watch, **means)
+        found = pipeline.risk(
+            data, policy, previous=_previous(previous), reading=reading, watch=watch, **means
+        )
     say.note(*found.prepared.table.notes, *(f"Warning: {w}" for w in found.prepared.warnings))
     say.result(render.risk(found), found.summary())
 
@@ -582,13 +602,16 @@ def policy_check(
     data: Annotated[
         str | None, typer.Argument(metavar="[DATA]", help="The table it is for.")
     ] = None,
+    previous: Earlier = None,
 ) -> None:
     """Report every problem of a policy, and of its fit to a table."""
     from reticent import pipeline
 
     _let_in(data or "", means)
     with _watching(say, stoppable=False) as watch:
-        checked = pipeline.check(policy, data, reading=reading, watch=watch, **means)
+        checked = pipeline.check(
+            policy, data, previous=_previous(previous), reading=reading, watch=watch, **means
+        )
     found = checked.policy
     say.note(*(f"Warning: {w}" for w in checked.warnings))
     promises = [promise.text for promise in found.promises]

@@ -22,7 +22,7 @@ from markupsafe import Markup
 
 from reticent import report
 from reticent.pages import charts, words
-from reticent.privacy.promises import Anonymity
+from reticent.privacy.promises import Anonymity, ours
 
 if TYPE_CHECKING:
     from reticent.pipeline import Release
@@ -91,6 +91,7 @@ def _shared(release: Release) -> dict[str, Any]:
         "stopped_early": release.stopped_early,
         "version": __version__,
         "command": _command(release),
+        "meets": release.meets,
         "warnings": release.warnings,
         "promises": [
             {
@@ -257,6 +258,7 @@ def _utility(release: Release) -> dict[str, Any]:
 def _private(release: Release) -> dict[str, Any]:
     searched = report.searched_promises(release)
     return {
+        "warnings": (*release.warnings, *release.prepared.asides),
         "incomplete": release.prepared.rows_in - release.sheet.rows - _rare(release),
         "left_out": report.who_was_left_out(release),
         "error": release.found.error,
@@ -266,7 +268,11 @@ def _private(release: Release) -> dict[str, Any]:
             {"before": e.value, "breaking": e.breaking, "groups": e.groups} for e in release.before
         ],
         "riskiest": [
-            risk | {"values": [words.brief(value) for _, value in exposure.worst]}
+            risk
+            | {
+                "values": [words.brief(value) for _, value in exposure.worst],
+                "known": ours(exposure.promise.over),
+            }
             for risk, exposure in zip(report.riskiest(release), release.before, strict=True)
         ],
         "trace": [

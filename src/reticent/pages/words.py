@@ -53,11 +53,20 @@ def promised(promise: Promise) -> str:
     'Everybody shares Age and Job with at least 49 others.'
     """
     over = joined(promise.over)
+    if promise.releases:
+        said = _promised(promise, over)
+        return f"Even joined with {joined(promise.releases)}: {said[:1].lower()}{said[1:]}"
+    return _promised(promise, over)
+
+
+def _promised(promise: Promise, over: str) -> str:
     if isinstance(promise, Confidence):
         what = joined((_inferred(c, v) for c, v in promise.sensitive.items()), "or")
         return f"Nobody who knows {over} can be more than {measured(promise.at_most)} sure {what}."
     if promise.of:
         return f"Knowing {over} leaves at least {promise.k:,} different {joined(promise.of)}."
+    if promise.releases:
+        return f"Knowing {over} leaves at least {promise.k:,} pairs of records."
     if promise.k == 1:
         return f"Groups of equal {over} may be of any size."
     others = "1 other" if promise.k == 2 else f"{promise.k - 1:,} others"
@@ -76,16 +85,17 @@ def found(promise: Promise, value: int | Fraction | None, groups: int) -> str:
     """What the verifier counted."""
     if value is None:
         return "This could not be counted on the released rows alone."
+    where = f"the join with {joined(promise.releases)}" if promise.releases else "the released rows"
     if isinstance(value, Fraction):
         return (
-            f"In the released rows, {groups:,} groups can be told apart; nowhere is anybody more "
-            f"than {measured(value)} sure."
+            f"In {where}, {groups:,} groups can be told apart; nowhere is anybody more than "
+            f"{measured(value)} sure."
         )
     of = promise.of if isinstance(promise, Anonymity) else ()
-    counted = f"different {joined(of)}" if of else "records"
+    counted = "pairs of records" if promise.releases else "records"
+    counted = f"different {joined(of)}" if of else counted
     return (
-        f"In the released rows, {groups:,} groups can be told apart; the smallest holds "
-        f"{value:,} {counted}."
+        f"In {where}, {groups:,} groups can be told apart; the smallest holds {value:,} {counted}."
     )
 
 

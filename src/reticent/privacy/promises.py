@@ -128,6 +128,10 @@ def theirs(names: Iterable[str], release: str) -> tuple[str, ...]:
     return tuple(n.column for n in names if isinstance(n, Theirs) and n.release == release)
 
 
+def _beside(releases: Sequence[str]) -> str:
+    return f"joined with {', '.join(releases)}, " if releases else ""
+
+
 def _releases(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(n.release for n in names if isinstance(n, Theirs)))
 
@@ -169,8 +173,12 @@ class Anonymity(Record):
     @property
     def text(self) -> str:
         """The promise in words."""
-        who = f"distinct values of {', '.join(self.of)}" if self.of else "records"
-        return f"every combination of {', '.join(self.over)} is shared by at least {self.k} {who}"
+        who = "pairs of records" if self.releases else "records"
+        who = f"distinct values of {', '.join(self.of)}" if self.of else who
+        return (
+            f"{_beside(self.releases)}every combination of {', '.join(self.over)} is shared by at "
+            f"least {self.k} {who}"
+        )
 
     @property
     def releases(self) -> tuple[str, ...]:
@@ -233,7 +241,8 @@ class Confidence(Record):
     def text(self) -> str:
         """The promise in words."""
         return (
-            f"nobody who knows {', '.join(self.over)} is more than {self.at_most} sure "
+            f"{_beside(self.releases)}nobody who knows {', '.join(self.over)} is more than "
+            f"{self.at_most} sure "
             f"of a sensitive value of {', '.join(self.sensitive)}"
         )
 

@@ -180,6 +180,22 @@ def after_each(
 
 
 @compiled
+def candidates(tuples, sets, sizes, found):
+    """How many records of theirs each row of ours may be; sizes[key]: how many have that key."""
+    for i in range(len(tuples)):
+        for word in range(sets.shape[1]):
+            common = sets[tuples[i, 0], word]
+            for j in range(1, tuples.shape[1]):
+                common &= sets[tuples[i, j], word]
+            bit = 64 * word
+            while common:
+                if common & np.uint64(1):
+                    found[i] += sizes[bit]
+                common >>= np.uint64(1)
+                bit += 1
+
+
+@compiled
 def matched(tuples, sets, ours, theirs):
     """Which rows of ours go with some key, and which keys with some row of ours.
 

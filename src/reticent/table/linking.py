@@ -234,6 +234,20 @@ class Linked:
         found: NDArray[np.bool_] = told[self.of_key[column]]
         return found
 
+    def sets(
+        self, texts: Sequence[Sequence[str | None]], rows: Sequence[Codes]
+    ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+        """What each row of our linking columns allows, link by link: which of the sets of keys.
+
+        `texts`: what the codes of each column say.
+        """
+        every: list[Bits] = []
+        numbers = []
+        for link, (said, codes) in enumerate(zip(texts, rows, strict=True)):
+            numbers.append(len(every) + np.asarray(codes, dtype=np.int64))
+            every += [self.allowed(link, text or None) for text in said]
+        return np.stack(numbers, axis=1), np.stack(every)
+
     def unknown(self) -> Mapping[str, list[str]]:
         """Values of theirs that a column's taxonomy or intervals do not know."""
         found: dict[str, list[str]] = {}
