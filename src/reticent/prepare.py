@@ -58,7 +58,7 @@ class Prepared:
     taxonomies: dict[str, Taxonomy]
     rows_in: int  # before records with missing values were left out
     warnings: tuple[str, ...]
-    asides: tuple[str, ...] = ()  # the same, for the owner's ears only
+    asides: tuple[str, ...] = ()  # the same of what stands around; no page keeps it
     earlier: Mapping[str, Linked] = field(default_factory=dict)  # releases it may be joined with,
     meeting: Meeting | None = None  # and what the verifier is told of them
 

@@ -258,7 +258,6 @@ def _utility(release: Release) -> dict[str, Any]:
 def _private(release: Release) -> dict[str, Any]:
     searched = report.searched_promises(release)
     return {
-        "warnings": (*release.warnings, *release.prepared.asides),
         "incomplete": release.prepared.rows_in - release.sheet.rows - _rare(release),
         "left_out": report.who_was_left_out(release),
         "error": release.found.error,
