@@ -80,7 +80,9 @@ def evaluate(
     _refuse_odd(folds, test)
     used = classify.chosen(classifiers)
     watch.stage("read")
-    prepared = prepare(arriving.read(original, reading)[0], arriving.policy_of(policy), reading)
+    policy = arriving.policy_of(policy)
+    rows = arriving.read(original, reading, policy.spare)[0]
+    prepared = pipeline.prepared_beside(rows, policy, reading)
     place = Path(released) if isinstance(released, str | Path) else None
     watch.stage("verify")
     proof = pipeline.verify(released, prepared.policy)
@@ -104,7 +106,7 @@ def evaluate(
         _classification(prepared, rounds, used, seed, watch),
         losses(masked),
         attacks(masked, register, _of_the_release(rounds, test)),
-        (*_left_out(prepared, masked), *_warnings(proof, used, classifiers, rounds)),
+        (*_left_out(prepared, masked), *_warnings(prepared, proof, used, classifiers, rounds)),
         prepared.table.notes,
     )
 
@@ -117,16 +119,24 @@ def _refuse_odd(folds: int | None, test: Any) -> None:
 
 
 def _warnings(
-    proof: Proof, used: Sequence[str], asked: Sequence[str] | None, rounds: Sequence[Round]
+    prepared: Prepared,
+    proof: Proof,
+    used: Sequence[str],
+    asked: Sequence[str] | None,
+    rounds: Sequence[Round],
 ) -> Sequence[str]:
     found = []
-    if any(part.masked is part.fresh for part in rounds):
+    if prepared.policy.joined:
+        found.append(
+            "earlier releases are about all records, so that no mask is learnt on a part of them."
+        )
+    elif any(part.masked is part.fresh for part in rounds):
         found.append(
             "both tables together allow no release under this policy, so AE or SE is the error of "
             "the mask that the release shows."
         )
     lacking = sum(part.fresh is None for part in rounds)
-    if lacking:
+    if lacking and not prepared.policy.joined:
         found.append(
             f"in {lacking} of {len(rounds)} rounds the training records alone allow no release "
             "under this policy, so the errors of a mask learnt on them are left out."
@@ -212,6 +222,8 @@ def _learnt_on(prepared: Prepared, part: Any) -> Sides | None:
 
 def _masked_alike(source: Table, prepared: Prepared, sides: Sides) -> Sides | None:
     """Training and test records masked by the cuts of a release of `source`."""
+    if prepared.policy.joined:  # earlier releases are about all records, and not about a part
+        return None
     try:
         known = prepare(source, prepared.policy, prepared.reading)
         recodings = find_leaving_out(known, Watch())[1].recodings

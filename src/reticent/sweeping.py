@@ -31,7 +31,7 @@ from reticent.evidence.aligned import Masked
 from reticent.evidence.attack import linked_by
 from reticent.evidence.loss import losses
 from reticent.leaving import LeftOut, find_leaving_out
-from reticent.prepare import Prepared, prepare
+from reticent.prepare import Prepared
 from reticent.privacy.promises import as_fraction
 from reticent.searching import Found, search_together
 from reticent.table.files import Reading
@@ -127,8 +127,8 @@ def sweep(
     refuse_inputs([place], arriving.inputs(data, policy))
     state = _State.of(place, force=force)
     watch.stage("read")
-    table, _ = arriving.read(data, reading)
-    prepared = prepare(table, points[0].policy, reading)
+    table, _ = arriving.read(data, reading, policy.spare)
+    prepared = pipeline.prepared_beside(table, points[0].policy, reading)
     state.claim(_fingerprint(data, prepared, points, seed, used))
     measuring = _Measuring.of(prepared, used, seed)
     waiting = [point for point in points if point.name not in state.done]
@@ -222,8 +222,10 @@ def _fingerprint(
     if callable(policy.utility):  # nobody can tell two functions apart: never taken over
         told.append(secrets.token_hex(16))
     digest = hashlib.sha256("\0".join(told).encode("utf-8", "surrogatepass"))
-    for path in arriving.inputs(data):
-        digest.update(folder.digest(path).encode())
+    earlier = [folder.published(policy.folder / one.path) for one in policy.previous.values()]
+    for path in (*arriving.inputs(data), *earlier):
+        for file in sorted(path.iterdir()) if path.is_dir() else [path]:
+            digest.update(folder.digest(file).encode())
     if not isinstance(data, str | Path):
         for column in prepared.table.columns.values():
             digest.update(repr((column.name, column.texts())).encode("utf-8", "surrogatepass"))

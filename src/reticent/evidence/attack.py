@@ -23,24 +23,28 @@ from numpy.typing import NDArray
 
 from reticent.evidence.aligned import Masked, recoded
 from reticent.evidence.study import Round, majority, mistakes
-from reticent.privacy.promises import Anonymity, Confidence, Promise
+from reticent.privacy.promises import Anonymity, Confidence, Promise, ours
 from reticent.table.collapse import Codes, distinct
 from reticent.table.schema import Column, Table, stacked
 
 
 def attacks(masked: Masked, register: Table | None, rounds: Sequence[Round]) -> dict[str, Any]:
-    """All of it, before and after masking, for what each promise assumes to be known."""
+    """All of it, before and after masking, for what each promise assumes to be known of us.
+
+    What a join with earlier releases reveals is measured by the promise itself.
+    """
     policy = masked.prepared.policy
     known: dict[object, Promise] = {}
     for promise in policy.anonymity:
-        known.setdefault((frozenset(promise.over), frozenset(promise.of)), promise)
-    grouped = {frozenset(promise.over) for promise in policy.anonymity}
+        known.setdefault((frozenset(ours(promise.over)), frozenset(ours(promise.of))), promise)
+    grouped = {frozenset(ours(promise.over)) for promise in policy.anonymity}
     for bound in policy.confidence:
-        if frozenset(bound.over) not in grouped:
-            known.setdefault(frozenset(bound.over), bound)
+        if frozenset(ours(bound.over)) not in grouped:
+            known.setdefault(frozenset(ours(bound.over)), bound)
+    about_us = [p for p in policy.confidence if ours(p.over) and ours(p.sensitive)]
     return {
-        "linkage": [linked_by(masked, promise, register) for promise in known.values()],
-        "inference": [_inferred(masked, promise) for promise in policy.confidence],
+        "linkage": [linked_by(masked, p, register) for p in known.values() if ours(p.over)],
+        "inference": [_inferred(masked, promise) for promise in about_us],
         "prediction": _predicted(masked, rounds),
     }
 
@@ -48,12 +52,12 @@ def attacks(masked: Masked, register: Table | None, rounds: Sequence[Round]) -> 
 def linked_by(masked: Masked, promise: Promise, register: Table | None = None) -> dict[str, Any]:
     """Linkage by what one promise assumes to be known, before and after masking."""
     plain = masked.prepared.cleaned.columns
-    names = list(promise.over)
+    names = list(ours(promise.over))
     found: dict[str, Any] = {"over": names}
     persons = None
-    if isinstance(promise, Anonymity) and promise.of:
+    if isinstance(promise, Anonymity) and ours(promise.of):
         persons = masked.prepared.of_marks(promise)
-        found["of"] = list(promise.of)
+        found["of"] = list(ours(promise.of))
     for side, own in (("before", plain), ("after", masked.columns)):
         people = None
         if register is not None:
@@ -65,9 +69,10 @@ def linked_by(masked: Masked, promise: Promise, register: Table | None = None) -
 
 def _inferred(masked: Masked, promise: Confidence) -> dict[str, Any]:
     marks = masked.prepared.sensitive_marks(promise)
-    found: dict[str, Any] = {"over": list(promise.over), "sensitive": list(promise.sensitive)}
+    known, sensitive = list(ours(promise.over)), list(ours(promise.sensitive))
+    found: dict[str, Any] = {"over": known, "sensitive": sensitive}
     for side, own in (("before", masked.prepared.cleaned.columns), ("after", masked.columns)):
-        measured = inference([own[name] for name in promise.over], marks)
+        measured = inference([own[name] for name in known], marks)
         found[side] = {"largest": str(measured.largest), "mean": measured.mean}
     return found
 
@@ -77,8 +82,8 @@ def _predicted(masked: Masked, rounds: Sequence[Round]) -> list[dict[str, Any]]:
     prepared = masked.prepared
     known: dict[str, set[str]] = {}
     for promise in prepared.policy.confidence:
-        for name in promise.sensitive:
-            known.setdefault(name, set()).update(promise.over)
+        for name in ours(promise.sensitive):
+            known.setdefault(name, set()).update(ours(promise.over))
     found = []
     for sensitive, over in known.items():
         told = [part for part in (_told(part, sensitive) for part in rounds) if part is not None]

@@ -1,0 +1,247 @@
+"""Releases beside earlier ones, as somebody at a terminal sees them."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+import reticent
+from reticent.table import sources
+from terminal import run
+
+PLACES = 'taxonomy = { ANY = { Europe = ["UK", "FR"], America = ["US", "CA"] } }'
+POLICY = f"""\
+class = "Class"
+drop = ["Id"]
+keep = ["Sex"]
+[previous.clinic]
+path = "old.csv"
+drop = ["Id"]
+[attributes.Place]
+mask = "generalize"
+{PLACES}
+[[confidence]]
+over = ["Job", "Place", "clinic.Place", "clinic.Zip"]
+sensitive = {{ Test = ["HIV"] }}
+at_most = 0.3
+[[anonymity]]
+over = ["Job", "Place", "clinic.Place", "clinic.Zip"]
+of = ["Id"]
+k = 10
+"""
+OLD = """\
+drop = ["Id"]
+keep = ["Sex", "Zip"]
+[attributes.Place]
+mask = "generalize"
+taxonomy = { ANY = { Europe = ["UK", "FR"], America = ["US", "CA"] } }
+[[anonymity]]
+over = ["Place"]
+k = 150
+"""
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rng = random.Random(3)
+    new, old = ["Id,Test,Job,Place,Sex,Class"], ["Id,Place,Sex,Zip"]
+    for i in range(400):
+        place, sex, job = rng.choice(["UK", "FR", "US", "CA"]), rng.choice("MF"), rng.choice("ABCD")
+        test = rng.choice(["HIV", "Eye", "Eye", "Flu", "Flu", "Flu"])
+        goal = "yes" if (job in "AB") ^ (rng.random() < 0.2) else "no"
+        new.append(f"{i},{test},{job},{place},{sex},{goal}")
+        old.append(f"{i},{place},{sex},Z{rng.randrange(3)}")
+    Path("new.csv").write_text("\n".join(new) + "\n")
+    Path("old.csv").write_text("\n".join(old) + "\n")
+    Path("policy.toml").write_text(POLICY)
+
+
+def release(*words: object, code: int = 0, policy: str = "policy.toml") -> str:
+    return run("release", "new.csv", "-p", policy, *words, code=code).output
+
+
+def test_risk_release_and_verify() -> None:
+    said = run("risk", "new.csv", "-p", "policy.toml", "--json").stdout
+    risk = json.loads(said)["templates"]
+    assert risk[0]["joined_with"] == ["clinic"]
+    told = json.loads(run("release", "new.csv", "-p", "policy.toml", "-o", "out", "--json").stdout)
+    assert all(template["verified"] for template in told["templates"])
+    [meets] = told["joined_with"]
+    assert meets["by"] == ["Place", "Sex"]
+    assert meets["records"] == 400
+    assert 1 < meets["candidates_before"] <= meets["candidates_after"] < 400
+    public = json.loads(Path("out/public/report.json").read_text(encoding="utf-8"))
+    assert public["joined_with"] == [{"release": "clinic", "records": 400, "by": ["Place", "Sex"]}]
+    private = Path("out/private/report.html").read_text(encoding="utf-8")
+    assert "Earlier releases about the same people" in private
+    page = Path("out/public/report.html").read_text(encoding="utf-8")
+    assert "Even joined with clinic: nobody who knows Job, Place, clinic.Place and" in page
+    said = run("verify", "out", "-p", "policy.toml", code=2).output  # Id is not published
+    assert "not checkable" in said
+    run("verify", "out", "-p", "policy.toml", "--skip-uncheckable")
+
+
+def test_what_is_safe_alone_is_not_when_joined() -> None:
+    alone = (
+        POLICY.split("[[confidence]]")[0]
+        .replace("[previous.clinic]", "")
+        .replace('path = "old.csv"\ndrop = ["Id"]\n', "")
+    )
+    Path("alone.toml").write_text(
+        alone + '[[confidence]]\nover = ["Job", "Place"]\n'
+        'sensitive = { Test = ["HIV"] }\nat_most = 0.3\n'
+    )
+    release("-o", "alone.csv", policy="alone.toml")
+    strict = POLICY.replace("at_most = 0.3", "at_most = 0.2")
+    Path("strict.toml").write_text(strict)
+    said = run("verify", "alone.csv", "-p", "strict.toml", "--skip-uncheckable", code=1).output
+    assert "BROKEN" in said
+
+
+def test_an_earlier_release_folder_tells_its_own_marker_and_taxonomies() -> None:
+    Path("old.toml").write_text(OLD)
+    run("release", "old.csv", "-p", "old.toml", "-o", "clinic-2025")
+    folder = POLICY.replace('path = "old.csv"\ndrop = ["Id"]', 'path = "clinic-2025"')
+    folder = folder.replace('of = ["Id"]\n', "")
+    Path("policy.toml").write_text(folder)
+    release("-o", "out")
+    run("verify", "out", "-p", "policy.toml")
+    shown = {row.split(",")[0] for row in
+             Path("clinic-2025/public/data.csv").read_text().splitlines()[1:]}  # fmt: skip
+    assert shown == {"Europe", "America"}
+
+
+def test_a_release_can_be_named_or_found_elsewhere() -> None:
+    Path("old.csv").rename("moved.csv")
+    assert "there is no such file" in release("-o", "out.csv", code=2)
+    release("-o", "out.csv", "--previous", "clinic=moved.csv")
+    bare = POLICY.replace('[previous.clinic]\npath = "old.csv"\ndrop = ["Id"]\n', "")
+    Path("bare.toml").write_text(bare)
+    assert 'no column "clinic.Place"' in release("-o", "b.csv", code=2, policy="bare.toml")
+    release("-o", "b.csv", "--previous", "clinic=moved.csv", policy="bare.toml")
+    assert "NAME=PATH" in release("-o", "c.csv", "--previous", "moved.csv", code=2)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('"clinic.Place", "clinic.Zip"]\nsens', '"clinic.Zip"]\nsens', "only one side of it"),
+        ("{ Test = [\"HIV\"] }", '{ Test = ["HIV"], "clinic.Zip" = "*" }', "of several tables"),
+        ('"clinic.Zip"]\nof', '"clinic.Zap"]\nof', 'no column "Zap"'),
+        ('"clinic.Zip"]\nof', '"clinic.Zip", "clinic.Id"]\nof', "never published"),
+        ('of = ["Id"]', 'of = ["clinic.Ids"]', 'no column "Ids"'),
+        ('drop = ["Id"]\n[attr', 'drop = ["Name"]\n[attr', 'it has no column "Name"'),
+        ('path = "old.csv"', 'path = "gone.csv"', "there is no such file"),
+        ('path = "old.csv"', "", "path"),
+        ("[previous.clinic]", '[previous."a.b"]', "is no name"),
+        ("class =", "suppress_records = 0.02\nclass =", "cannot be left out"),
+        ('["US", "CA"]', '["US"], Else = ["CA", "XX"]', None),
+        ('"FR"], America', '"XX"], America', "no leaf for"),
+        ("[[anonymity]]", '[[inconsistent]]\nSex = "M"\n[[anonymity]]', "name two columns"),
+        ("[[anonymity]]", '[[inconsistent]]\nSex = "M"\nZap = "x"\n[[anonymity]]', "no release has"),
+        ("[attributes.Place]", "[attributes.Palace]\njoin = false\n[attributes.Place]", "Palace"),
+        ('{ Test = ["HIV"] }', '{ "clinic.Sex" = ["X"] }', "never occur"),
+    ],
+)  # fmt: skip
+def test_what_can_be_wrong_with_a_policy(old: str, new: str, said: str | None) -> None:
+    assert old in POLICY
+    policy = POLICY.replace(old, new)
+    if "Test" not in policy:
+        policy = policy.replace('keep = ["Sex"]', 'keep = ["Sex", "Test"]')
+    Path("policy.toml").write_text(policy)
+    found = release("-o", "out.csv", code=2 if said else 0)
+    assert (said or "") in found
+    assert Path("out.csv").exists() == (said is None)
+
+
+def test_people_who_are_not_in_both() -> None:
+    rows = Path("old.csv").read_text().splitlines()
+    Path("old.csv").write_text("\n".join([rows[0], *[r for r in rows[1:] if ",CA," not in r]]))
+    said = release("-o", "out.csv", code=2)
+    missing = sum(",CA," in row for row in Path("new.csv").read_text().splitlines())
+    assert f"{missing} records of this table match nothing in release clinic" in said
+
+
+def test_values_outside_the_taxonomy_are_told_only_when_asked() -> None:
+    text = Path("old.csv").read_text().replace(",UK,", ",Atlantis,", 3)
+    Path("old.csv").write_text(text)
+    said = release("-o", "out.csv", code=2)
+    assert '1 values of column "Place" are neither' in said
+    assert "Atlantis" not in said
+    assert "Atlantis" in release("-o", "out.csv", "--show-values", code=2)
+
+
+def test_continuous_columns_need_fixed_intervals_or_no_join() -> None:
+    for name in ("new.csv", "old.csv"):
+        head, *rows = Path(name).read_text().splitlines()
+        lines = [f"{head},Age", *(f"{row},{20 + i % 50}" for i, row in enumerate(rows))]
+        Path(name).write_text("\n".join(lines) + "\n")
+    Path("policy.toml").write_text(POLICY.replace('["Sex"]', '["Sex", "Age"]'))
+    assert "it is continuous" in release("-o", "a.csv", code=2)
+    kept = POLICY.replace('["Sex"]', '["Sex", "Age"]')
+    Path("policy.toml").write_text(f"{kept}[attributes.Age]\njoin = false\n")
+    release("-o", "b.csv")
+    bins = '[attributes.Age]\nmask = "discretize"\nintervals = [0, 30, 50, 100]\n'
+    masked = POLICY.replace('"Job", ', '"Job", "Age", "clinic.Age", ')
+    Path("policy.toml").write_text(masked.replace("k = 10", "k = 2").replace("0.3", "0.9") + bins)
+    said = release("-o", "c.csv", "--json")
+    told = json.loads(said.splitlines()[-1])
+    assert "Age" in told["joined_with"][0]["by"]
+    run("verify", "c.csv", "-p", "policy.toml", "--skip-uncheckable")
+
+
+def test_infeasible_says_what_fails() -> None:
+    Path("policy.toml").write_text(POLICY.replace("at_most = 0.3", "at_most = 0.01"))
+    said = release("-o", "out.csv", code=3)
+    assert "fully masked table breaks" in said
+    assert "joined with clinic" in said
+
+
+def test_a_release_beside_another_is_told_of() -> None:
+    plain = 'keep = "*"\n[[anonymity]]\nover = ["Place"]\nk = 5\n'
+    Path("plain.toml").write_text(plain)
+    first = release("-o", "first", policy="plain.toml")
+    assert "stands beside" not in first
+    second = release("-o", "second", policy="plain.toml")
+    assert "the release first stands beside this one and publishes" in second
+    assert "first" not in Path("second/public/report.json").read_text(encoding="utf-8")
+    named = POLICY.replace('path = "old.csv"\ndrop = ["Id"]', 'path = "first"')
+    named = named.replace("clinic.Zip", "clinic.Test").replace('of = ["Id"]\n', "")
+    named = named.replace('keep = ["Sex"]', 'keep = ["Sex"]\n')
+    Path("named.toml").write_text(named)
+    run("policy", "check", "named.toml")
+
+
+def test_whatever_counts_our_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    release("-o", "a.csv", "--engine", "memory", "--trace", "a.jsonl")
+    monkeypatch.setattr(sources, "free_memory", lambda: 10_000)
+    release("-o", "b.csv", "--trace", "b.jsonl")
+    assert Path("a.csv").read_bytes() == Path("b.csv").read_bytes()
+    assert Path("a.jsonl").read_bytes() == Path("b.jsonl").read_bytes()
+
+
+def test_sweep_and_evaluate_know_of_joins() -> None:
+    release("-o", "out")
+    said = run("evaluate", "new.csv", "out", "-p", "policy.toml", "--classifiers", "tree").output
+    assert "Who knows Job, Place" in said
+    run("sweep", "new.csv", "-p", "policy.toml", "--k", "5,20", "-o", "sweep")
+    for k in (5, 20):
+        strict = Path("policy.toml").read_text().replace("k = 10", f"k = {k}")
+        Path(f"k{k}.toml").write_text(strict)
+        run("release", "new.csv", "-p", f"k{k}.toml", "-o", f"k{k}.csv")
+        swept = Path(f"sweep/k-{k}/public/data.csv").read_bytes()
+        assert swept == Path(f"k{k}.csv").read_bytes()
+
+
+def test_previous_releases_in_python() -> None:
+    policy = reticent.Policy.load("policy.toml")
+    found = reticent.release("new.csv", policy, previous={"clinic": Path("old.csv")})
+    assert found.meets[0].release == "clinic"
+    assert reticent.verify(found.table, policy).holds
+    again = reticent.Policy.parse(policy.canonical())
+    assert again.model_dump() == policy.model_dump()
+    assert again.joined == ("clinic",)
