@@ -46,11 +46,11 @@ def at_hand(
     clock: Clock,
     ends: ExitStack,
     counting: Callable[[Source], Table],
-    spare: Collection[str] = (),
+    spare: Collection[str] | None = (),
 ) -> tuple[Table, str, Source | None]:
     """A table in memory: all of it, or what is to be counted of one that does not fit.
 
-    `spare` columns may hold anything.
+    Nobody needs the `spare` columns; None: those that cannot be understood.
     """
     from reticent.table.files import frame_kind
     from reticent.table.sources import elsewhere, opened
@@ -97,7 +97,7 @@ def policy_of(policy: Policy | Mapping[str, Any] | str | Path) -> Policy:
 
 
 def read(
-    data: Any, reading: Reading | None = None, spare: Collection[str] = ()
+    data: Any, reading: Reading | None = None, spare: Collection[str] | None = ()
 ) -> tuple[Table, str]:
     """Read files or take over a data frame; also says which kind of table it was."""
     parsed, kind = parse(data, reading)

@@ -128,7 +128,9 @@ def _warnings(
     found = []
     if prepared.policy.joined:
         found.append(
-            "earlier releases are about all records, so that no mask is learnt on a part of them."
+            "figures are about this table alone; what a join with "
+            f"{', '.join(prepared.policy.joined)} reveals is what the promises say. No mask is "
+            "learnt on a part of the records, as earlier releases are about all of them."
         )
     elif any(part.masked is part.fresh for part in rounds):
         found.append(

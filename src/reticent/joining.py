@@ -78,9 +78,13 @@ class JoinPlan:
                 self._beside(one, names, people_marks(self._columns(one.name, self.theirs)))
                 for one in self.linked
             ]
-            return [
-                Way(Ours(self.cuts, over, links, *_some(mine), groups), besides, anonymity=True)
-            ]
+            counts = self.prepared.table.counts
+            if mine is not None and _stand_once(*mine, counts):  # they need not be told apart
+                weights = ((mine[0] > 0) * (1 if counts is None else counts)).astype(np.int64)
+                rows = Ours(self.cuts, over, links, groups=groups, weights=weights)
+                return [Way(rows, besides, anonymity=True, once=True)]
+            rows = Ours(self.cuts, over, links, *_some(mine), groups)
+            return [Way(rows, besides, anonymity=True)]
         ways = []
         for name, listed in promise.sensitive.items():
             mine = value_marks(cleaned.columns[name], listed) if name in self.ours else None
@@ -204,6 +208,12 @@ def _above(over: NDArray[np.int64], under: NDArray[np.int64], most: Fraction) ->
     for i in np.flatnonzero(np.abs(over / under - float(most)) < 1e-9).tolist():
         above[i] = int(over[i]) * most.denominator > int(under[i]) * most.numerator
     return np.asarray(above)
+
+
+def _stand_once(marks: Codes, count: int, counts: NDArray[np.int64] | None) -> bool:
+    """Whether no two records have the same mark."""
+    per_mark = np.bincount(marks, counts, minlength=count + 1)
+    return bool(per_mark[1:].max(initial=0) <= 1)
 
 
 def _some(marks: tuple[Codes, int] | None) -> tuple[Codes | None, int]:

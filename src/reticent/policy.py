@@ -492,8 +492,16 @@ class Policy(Record):
                 yield Problem(
                     f'there is no column "{name}"',
                     where=f"{self.name}, {listed(places, most=3)}",
-                    do=did_you_mean(name, columns) or f"the table has {quoted(columns)}.",
+                    do=did_you_mean(name, columns)
+                    or self._misnamed(name)
+                    or f"the table has {quoted(columns)}.",
                 )
+
+    def _misnamed(self, name: str) -> str:
+        """A hint where the part before a dot is nearly the name of an earlier release."""
+        prefix, dot, column = name.partition(".")
+        close = did_you_mean(prefix, list(self.previous)) if dot else ""
+        return close.replace('"?', f'.{column}"?') if close else ""
 
     def _named(self) -> dict[str, list[str]]:
         """Every column name the policy uses, with the places that use it."""

@@ -247,7 +247,9 @@ def public(release: Release) -> dict[str, Any]:
             {"release": one.release, "records": one.records, "by": list(one.columns)}
             for one in release.meets
         ],
-        "note": "The templates were recounted on the released rows alone.",
+        "note": "The templates were recounted on the released rows alone."
+        if not release.meets
+        else "The templates were recounted on the released rows, joined with the releases named.",
     }
 
 

@@ -196,6 +196,8 @@ class Search:
                 self.measures.append(joined)
             elif isinstance(promise, Anonymity):
                 marks = prepared.of_marks(promise)
+                if marks and marks[1] == prepared.table.records:
+                    marks = None  # everybody has a record of their own
                 self.measures.append(SmallestGroup(promise, self.cuts, attributes, marks))
             else:
                 sensitive = prepared.sensitive_marks(promise)

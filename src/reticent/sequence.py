@@ -62,7 +62,10 @@ def load(
             found[name] = _read(name, path, previous.drop, policy, reading or Reading(), whole)
         except InputError as error:
             place = f"{policy.name}, [previous.{name}]"
-            problems += [replace(p, where=f"{place}, {p.where}") for p in error.problems]
+            tell = f"a path is relative to the policy; --previous {name}=PATH names another."
+            problems += [
+                replace(p, where=f"{place}, {p.where}", do=p.do or tell) for p in error.problems
+            ]
     if problems:
         raise InputError(problems)
     return found
@@ -73,11 +76,12 @@ def _read(
 ) -> Earlier:
     told = folder.told(path)
     # It has a delimiter and an encoding of its own.
-    table, _ = read(folder.published(path), Reading(None, None, None, reading.decimal,
-                                                    reading.date_format))  # fmt: skip
+    own = Reading(None, None, None, reading.decimal, reading.date_format)
+    counted = {c for p in policy.anonymity for c in theirs(p.of, name)}
+    table, _ = read(folder.published(path), own, set(dropped) - counted)
     if not table.rows:
         raise InputError("the table has no rows", where=table.name)
-    lacking = [column for column in dropped if column not in table.columns]
+    lacking = [column for column in dropped if column not in table.known]
     if lacking and whole:
         raise InputError(
             f"it has no column {quoted(lacking)}", where=table.name,
@@ -151,14 +155,15 @@ def beside(prepared: Prepared, earlier: Mapping[str, Earlier]) -> Prepared:
         else:
             problems += _outside(linked[name], one)
     if problems:
-        raise InputError(problems)
+        raise InputError(list(dict.fromkeys(problems)))
     problems = [*_one_sided(prepared, linked), *_absent(prepared, earlier)]
     for name in linked:
         problems += _strangers(prepared, linked[name], earlier[name])
     if problems:
         raise InputError(problems)
     told = meeting(prepared.policy, prepared.taxonomies, earlier, prepared.table.known)
-    return replace(prepared, earlier=linked, meeting=told)
+    warnings = (*prepared.warnings, *_idle(prepared, earlier))
+    return replace(prepared, earlier=linked, meeting=told, warnings=warnings)
 
 
 def neighbours(prepared: Prepared, output: Path) -> Prepared:
@@ -287,7 +292,7 @@ def _unknown_columns(prepared: Prepared, earlier: Mapping[str, Earlier]) -> Iter
             else:
                 shown += theirs(promise.sensitive, release)
             for column in dict.fromkeys((*shown, *counted)):
-                if column not in one.table.columns:
+                if column not in one.table.known:
                     yield Problem(
                         f'there is no column "{column}"', where=one.where,
                         do=did_you_mean(column, list(one.table.columns))
@@ -323,6 +328,36 @@ def _idle_pairs(prepared: Prepared, earlier: Mapping[str, Earlier]) -> Iterator[
                 f"no release has one of {quoted(list(pair))} where this table has the other",
                 where=f"{prepared.policy.name}, [[inconsistent]] {i}",
                 do="name published columns, one of this table and one of an earlier release.",
+            )
+
+
+def _occurs(prepared: Prepared, earlier: Mapping[str, Earlier], name: str, value: str) -> bool:
+    """Whether a value stands in some table, in a taxonomy, or is an interval."""
+    tables = [prepared.cleaned, *(one.table for one in earlier.values())]
+    columns = [table.columns[name] for table in tables if name in table.columns]
+    trees = [prepared.taxonomies, *(one.taxonomies for one in earlier.values())]
+    attribute = prepared.policy.attributes.get(name)
+    return (
+        any(value in column.texts() for column in columns)
+        or any(value in tree[name].labels for tree in trees if name in tree)
+        or bool(attribute and attribute.intervals)
+    )
+
+
+def _idle(prepared: Prepared, earlier: Mapping[str, Earlier]) -> Iterator[str]:
+    """What is said of earlier releases, and changes nothing."""
+    for i, pair in enumerate(prepared.policy.inconsistent, 1):
+        for name, value in pair.items():
+            if not _occurs(prepared, earlier, name, value):
+                yield (
+                    f'[[inconsistent]] {i} rules nothing out: column "{name}" has no value '
+                    f'"{value}".'
+                )
+    for name in earlier:
+        if name not in prepared.policy.joined:
+            yield (
+                f"release {name} is declared, but no template names a column of it: nothing is "
+                "promised about joining the two."
             )
 
 

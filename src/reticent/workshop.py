@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -57,20 +57,7 @@ def _taken(
     """A table; of one that does not fit in memory, or stands in a database, what is taken of it."""
     with ExitStack() as ends:
         clock = Clock(Watch())
-        return at_hand(data, reading, means_of(**means), clock, ends, taking, _Any())[0]
-
-
-class _Any:
-    """Holds every column: to look at a table, one need not understand all of it."""
-
-    def __contains__(self, name: object) -> bool:
-        return True
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(())
-
-    def __len__(self) -> int:
-        return 0
+        return at_hand(data, reading, means_of(**means), clock, ends, taking, None)[0]
 
 
 def _first_rows(source: Source) -> Table:

@@ -245,3 +245,19 @@ def test_previous_releases_in_python() -> None:
     again = reticent.Policy.parse(policy.canonical())
     assert again.model_dump() == policy.model_dump()
     assert again.joined == ("clinic",)
+
+
+def test_what_is_said_and_changes_nothing() -> None:
+    plain = (
+        'keep = "*"\n[previous.clinic]\npath = "old.csv"\n[[anonymity]]\nover = ["Place"]\nk = 5\n'
+    )
+    Path("plain.toml").write_text(plain)
+    said = release("-o", "a.csv", policy="plain.toml")
+    assert "clinic is declared, but no template names a column of it" in said
+    Path("policy.toml").write_text(POLICY + '[[inconsistent]]\nSex = "M"\nZip = "Z9"\n')
+    assert '[[inconsistent]] 1 rules nothing out: column "Zip"' in release("-o", "b.csv")
+
+
+def test_a_misspelt_release_is_guessed() -> None:
+    Path("policy.toml").write_text(POLICY.replace('"clinic.Zip"]\nof', '"clinc.Zip"]\nof'))
+    assert 'Did you mean "clinic.Zip"?' in release("-o", "a.csv", code=2)

@@ -50,7 +50,8 @@ def _cell(value: Any) -> str:
 def _name(promise: Promise) -> str:
     over = ", ".join(promise.over)
     if isinstance(promise, Anonymity):
-        return f"{over}: at least {promise.k} " + (", ".join(promise.of) or "records")
+        pairs = "pairs of records" if promise.releases else "records"
+        return f"{over}: at least {promise.k} " + (", ".join(promise.of) or pairs)
     return f"{over} → {', '.join(promise.sensitive)}: at most {promise.at_most}"
 
 

@@ -122,6 +122,7 @@ def _command(release: Release) -> str:
         **release.asked,
     }
     given = [f" {name} {shlex.quote(value)}" for name, value in options.items() if value]
+    given += [f" --previous {one.release}=PATH" for one in release.meets]
     return "reticent release DATA --policy policy.toml -o OUT/" + "".join(given)
 
 

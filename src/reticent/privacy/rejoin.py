@@ -18,6 +18,7 @@ from typing import Any
 from reticent.privacy.promises import Anonymity, Confidence, Promise, ours, theirs
 
 MOST_ROWS = 2_000_000  # of a join that is really made
+MOST_PEOPLE = 10_000  # who are told apart although each stands in one row only
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +167,9 @@ class Rejoined:
         self.database, self.meeting, self.column = database, meeting, column
         self.missing, self.marker = missing, marker
         self.releases: dict[str, dict[str, str]] = {}  # release → column → name in SQL
+        self.mine: dict[str, list[str]] = {}  # release → what links it, of ours
+        self.yours: dict[str, list[str]] = {}  # and of theirs
+        self.number = "HUGEINT"  # what holds as many pairs of records as there are
 
     def ask(self, sql: str, given: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """The rows of a query."""
@@ -198,42 +202,38 @@ class Rejoined:
         number = len(self.releases)
         one = self.meeting.earlier[release]
         names = {name: f"d{i}" for i, name in enumerate(one.columns)}
-        raw = one.cells().rename_columns(list(names.values()))
-        self.database.register(f"raw{number}", raw)
+        self.database.register(f"raw{number}", one.cells().rename_columns(list(names.values())))
         cells = ", ".join(f"{self.cell(d)} AS {d}" for d in names.values())
         self._make(f"rows{number}", f"SELECT {cells} FROM raw{number}")
         self.database.unregister(f"raw{number}")
         self.releases[release] = names
-        mine = sorted({*self.meeting.common(release),
-                       *(c for c, *_ in self.meeting.contradictions(release))})  # fmt: skip
-        yours = sorted({*self.meeting.common(release),
-                        *(c for *_, c, _ in self.meeting.contradictions(release))})  # fmt: skip
-        left = ", ".join(f"{self.cell(self.column[n])} AS a{i}" for i, n in enumerate(mine))
-        right = ", ".join(f"{names[n]} AS b{i}" for i, n in enumerate(yours))
-        self._make(f"mine{number}", _numbered(left, "counted"))
-        self._make(f"yours{number}", _numbered(right, f"rows{number}"))
+        apart = self.meeting.contradictions(release)
+        common = self.meeting.common(release)
+        linking = dict.fromkeys((*common, *(own for own, *_ in apart)))
+        mine = self.mine[release] = [self.column[name] for name in linking]
+        linking = dict.fromkeys((*common, *(their for *_, their, _ in apart)))
+        yours = self.yours[release] = [names[name] for name in linking]
+        self._make(f"mine{number}", _numbered([f"{self.cell(c)} AS {c}" for c in mine], "counted"))
+        self._make(f"yours{number}", _numbered(yours, f"rows{number}"))
         conditions, tables = [], [f"mine{number} AS l", f"yours{number} AS r"]
-        for name in self.meeting.common(release):
-            a, b = f"a{mine.index(name)}", f"b{yours.index(name)}"
-            pairs = f"pairs{number}_{len(tables)}"
-            self._match(release, name, (f"mine{number}", a), (f"yours{number}", b), pairs)
+        for name in common:
+            c, d, pairs = self.column[name], names[name], f"pairs{number}_{len(tables)}"
+            self._match(release, name, (f"mine{number}", c), (f"yours{number}", d), pairs)
             tables.append(f"{pairs} AS p{len(tables)}")
-            conditions.append(f"l.{a} = p{len(tables) - 1}.x AND r.{b} = p{len(tables) - 1}.y")
-        for c, value, d, listed in self.meeting.contradictions(release):
-            a, b = f"a{mine.index(c)}", f"b{yours.index(d)}"
+            conditions.append(f"l.{c} = p{len(tables) - 1}.x AND r.{d} = p{len(tables) - 1}.y")
+        for own, value, their, listed in apart:
+            c, d = self.column[own], names[their]
             wrong = [
-                self._within(f"{side}{number}", column, name, text, release)
-                for side, column, name, text in (("mine", a, c, value), ("yours", b, d, listed))
+                self._within(f"mine{number}", c, own, value, release),
+                self._within(f"yours{number}", d, their, listed, release),
             ]
             if all(wrong):
-                conditions.append(f"NOT (l.{a} IN ({wrong[0]}) AND r.{b} IN ({wrong[1]}))")
+                conditions.append(f"NOT (l.{c} IN ({wrong[0]}) AND r.{d} IN ({wrong[1]}))")
         where = " AND ".join(conditions) or "true"
         self._make(
             f"meet{number}",
             f"SELECT DISTINCT l.k AS k1, r.k AS k2 FROM {', '.join(tables)} WHERE {where}",
         )
-        self._make(f"left{number}", _keyed("counted", f"mine{number}", left))
-        self._make(f"right{number}", _keyed(f"rows{number}", f"yours{number}", right))
 
     def _known(self, name: str, release: str) -> Mapping[str, str] | None:
         found = self.meeting.parents.get(name)
@@ -299,51 +299,67 @@ class Rejoined:
             sum(above for _, _, above in found),
         )
 
-    def _join(self, promise: Promise, marked: Sequence[str]) -> bool:
+    def _join(
+        self, promise: Promise, marked: Sequence[str], wanted: Sequence[str] | None = None
+    ) -> bool:
         """Make the table ``joined``; says whether those who are counted are added up already.
 
-        It has the columns x1 (our group), x0_, x1_, … (theirs), y (who or what is counted; NULL if
-        a part of it is missing), n (how many pairs of records it stands for) and f (how many groups
-        of theirs look like this one).
+        `wanted`: the values that count, others being all alike. The table has the columns x1 (our
+        group), x0_, x1_, … (theirs), y (who or what is counted; NULL if a part of it is missing), n
+        (how many pairs of records it stands for) and f (how many groups of theirs look like this
+        one).
         """
         numbers = {name: list(self.releases).index(name) for name in promise.releases}
-        own, own_y = ours(promise.over), ours(marked)
-        cells = [self.column[name] for name in own]
-        keys = [f"left{i}.k AS k_{i}" for i in numbers.values()]
-        left = " ".join(f"JOIN left{i} ON left{i}.r = counted.rowid" for i in numbers.values())
+        own_y = ours(marked)
+        # Equal rows of ours once; of people who stand in one row each, only their number is kept.
         y = [self.cell(self.column[name]) for name in own_y]
+        alone = any(theirs(marked, release) for release in promise.releases)
+        once = isinstance(promise, Anonymity) and bool(own_y) and not alone and self._once(y)
+        cells = {self.column[name]: 0 for name in ours(promise.over)}
+        links = {c: 0 for release in numbers for c in self.mine[release]}
+        columns = [f"{self.cell(c)} AS {c}" for c in {**cells, **links}]
+        who, count = _who(y, wanted), "sum(n)"
+        if once:
+            who, count = "''", f"coalesce(sum(n) FILTER (WHERE {_who(y)} IS NOT NULL), 0)"
+        listed = ", ".join([*columns, f"{who} AS y1", f"{count} AS n"])
+        self._make("equal_rows", f"SELECT {listed} FROM counted GROUP BY ALL")
+        keys = [f"mine{i}.k AS k_{i}" for i in numbers.values()]
+        joins = " ".join(
+            f"JOIN mine{i} ON {_same('equal_rows', f'mine{i}', self.mine[release])}"
+            for release, i in numbers.items()
+        )
+        self._make("groups", _numbered(list(cells), "equal_rows"))
         self._make(
             "ours",
-            f"SELECT {_id(cells)} AS x1, {_who(y)} AS y1, {', '.join(keys)}, sum(n) AS n "
-            f"FROM counted {left} GROUP BY ALL",
+            f"SELECT groups.k AS x1, y1, {', '.join(keys)}, sum(n) AS n FROM equal_rows {joins} "
+            f"JOIN groups ON {_same('equal_rows', 'groups', list(cells))} GROUP BY ALL",
         )
         for release, i in numbers.items():
             names = self.releases[release]
-            over = [names[name] for name in theirs(promise.over, release)]
-            who = [names[name] for name in theirs(marked, release)]
+            over = {names[name]: 0 for name in theirs(promise.over, release)}
+            who = _who([names[name] for name in theirs(marked, release)], wanted)
+            columns = list({**over, **dict.fromkeys(self.yours[release], 0)})
+            listed = ", ".join([*columns, f"{who} AS y", "count(*) AS n"])
+            self._make("equal_rows", f"SELECT {listed} FROM rows{i} GROUP BY ALL")
+            self._make("groups", _numbered(list(over), "equal_rows"))
             self._make(
                 f"theirs{i}",
-                f"SELECT {_id(over)} AS x, {_who(who)} AS y, right{i}.k AS k, count(*) AS n, "
-                f"1 AS f FROM rows{i} JOIN right{i} ON right{i}.r = rows{i}.rowid GROUP BY ALL",
+                f"SELECT groups.k AS x, y, yours{i}.k AS k, sum(n)::BIGINT AS n, 1 AS f "
+                f"FROM equal_rows JOIN groups ON {_same('equal_rows', 'groups', list(over))} "
+                f"JOIN yours{i} ON {_same('equal_rows', f'yours{i}', self.yours[release])} "
+                "GROUP BY ALL",
             )
-        if self._size(list(numbers.values())) <= MOST_ROWS:
+        size = self._size(list(numbers.values()))
+        self.number = "BIGINT" if size < 2**62 else "HUGEINT"
+        if not once and size <= MOST_ROWS:
             self._really(list(numbers.values()))
             return False
-        theirs_marked = any(theirs(marked, release) for release in promise.releases)
-        if not theirs_marked:
+        if not alone:
             for i in numbers.values():
-                self._merge(i, least=isinstance(promise, Anonymity) and not own_y)
-        if isinstance(promise, Anonymity) and own_y and not theirs_marked and self._once():
-            # People who stand in one row each are added up, and need not be told apart.
-            self._make(
-                "ours",
-                "SELECT x1, NULL AS y1, * EXCLUDE (x1, y1, n), "
-                "count(DISTINCT y1) AS n FROM ours GROUP BY ALL",
-            )
-            self._products(list(numbers.values()), once=True)
-            return True
-        self._products(list(numbers.values()))
-        return False
+                how = "alike" if isinstance(promise, Confidence) else "least"
+                self._merge(i, "support" if isinstance(promise, Anonymity) and own_y else how)
+        self._products(list(numbers.values()), once=once)
+        return once
 
     def _size(self, numbers: Sequence[int]) -> int:
         """How many rows the real join has."""
@@ -379,7 +395,7 @@ class Rejoined:
                f"JOIN theirs{i} ON theirs{i}.k = meet{i}.k2" for i in numbers]
         )  # fmt: skip
         groups = ", ".join(f"theirs{i}.x AS x{i}_" for i in numbers)
-        times = " * ".join(["ours.n::HUGEINT", *(f"theirs{i}.n" for i in numbers)])
+        times = " * ".join([f"ours.n::{self.number}", *(f"theirs{i}.n" for i in numbers)])
         folds = " * ".join(["1", *(f"theirs{i}.f" for i in numbers)])
         if once:
             # A cell of ours counts once for each group of theirs, however many rows it meets there.
@@ -392,12 +408,16 @@ class Rejoined:
         who = _both(["y1", *(f"theirs{i}.y" for i in numbers)])
         self._make(
             "joined",
-            f"SELECT x1, {groups}, {who} AS y, sum({times}) AS n, any_value({folds}) AS f "
-            f"FROM {joined} GROUP BY ALL",
+            f"SELECT x1, {groups}, {who} AS y, sum({times})::{self.number} AS n, "
+            f"any_value({folds}) AS f FROM {joined} GROUP BY ALL",
         )
 
-    def _merge(self, i: int, *, least: bool) -> None:
-        """Take groups of theirs for one whose keys are the same, in the same proportions."""
+    def _merge(self, i: int, how: str) -> None:
+        """Take groups of theirs for one whose keys are the same, in the same proportions.
+
+        Of those, the smallest ("least"), or whatever the proportions ("support").
+        """
+        shape = "1" if how == "support" else "a // g"
         self._make(
             "profiles",
             f"""
@@ -406,11 +426,11 @@ class Rejoined:
                        FROM wholes GROUP BY x),
             scaled AS (SELECT x, ks, ns, list_reduce(ns, lambda a, b: gcd(a, b)) AS g FROM listed)
             SELECT x, g, row_number() OVER alike AS place, count(*) OVER (PARTITION BY ks, shape)
-                AS f FROM (SELECT x, g, ks, list_transform(ns, lambda a: a // g) AS shape
+                AS f FROM (SELECT x, g, ks, list_transform(ns, lambda a: {shape}) AS shape
                 FROM scaled) WINDOW alike AS (PARTITION BY ks, shape ORDER BY g)
             """,
         )
-        scale = "1" if least else "p.g"
+        scale = "p.g" if how == "alike" else "1"
         self._make(
             f"theirs{i}",
             f"SELECT t.x, t.y, t.k, (sum(t.n) // any_value({scale}))::BIGINT AS n, "
@@ -418,13 +438,13 @@ class Rejoined:
             "WHERE p.place = 1 GROUP BY ALL",
         )
 
-    def _once(self) -> bool:
-        """Whether everybody who is counted stands in one row of ours only."""
-        [(most,)] = self.ask(
-            "SELECT coalesce(max(n), 0) FROM (SELECT sum(n) AS n FROM ours WHERE y1 IS NOT NULL "
-            "GROUP BY y1)"
+    def _once(self, who: Sequence[str]) -> bool:
+        """Whether there are many who are counted, and each stands in one row of ours only."""
+        [(records, people)] = self.ask(
+            f"SELECT coalesce(sum(n), 0), count(DISTINCT ({', '.join(who)})) FROM counted "
+            f"WHERE {_who(who)} IS NOT NULL"
         )
-        return int(most) <= 1
+        return int(records) == int(people) > MOST_PEOPLE
 
     @property
     def _groups(self) -> str:
@@ -446,17 +466,14 @@ class Rejoined:
 
     def _largest(self, promise: Confidence, name: str) -> tuple[Fraction, int, int]:
         listed = promise.sensitive[name]
-        self._join(promise, [name])
-        wanted = "y IS NOT NULL"
-        if listed != "*":
-            wanted += f" AND y IN ({', '.join(_text(_who_is([text])) for text in listed)})"
+        self._join(promise, [name], None if listed == "*" else listed)
         groups = self._groups
         self._make(
             "shares",
             f"""
             WITH wholes AS (SELECT {groups}, sum(n) AS whole, any_value(f) AS f FROM joined
                             GROUP BY {groups}),
-            parts AS (SELECT {groups}, y, sum(n) AS part FROM joined WHERE {wanted}
+            parts AS (SELECT {groups}, y, sum(n) AS part FROM joined WHERE y IS NOT NULL
                       GROUP BY {groups}, y)
             SELECT part, whole, sum(f) AS times FROM parts JOIN wholes USING ({groups})
             GROUP BY part, whole
@@ -471,36 +488,24 @@ class Rejoined:
         return max((share for share, _ in sure), default=Fraction(0)), int(count), above
 
 
-def _numbered(columns: str, table: str) -> str:
-    cells = columns or "1 AS z"
+def _numbered(columns: Sequence[str], table: str) -> str:
+    cells = ", ".join(columns) or "1 AS z"
     return f"SELECT *, row_number() OVER () AS k FROM (SELECT DISTINCT {cells} FROM {table})"
 
 
-def _keyed(table: str, keys: str, columns: str) -> str:
-    """The key of every row, by its position."""
-    cells = columns or "1 AS z"
-    return f"SELECT r, k FROM (SELECT rowid AS r, {cells} FROM {table}) NATURAL JOIN {keys}"
+def _same(one: str, other: str, columns: Sequence[str]) -> str:
+    return " AND ".join(f"{one}.{column} = {other}.{column}" for column in columns) or "true"
 
 
-def _id(columns: Sequence[str]) -> str:
-    """Equal rows of some columns have equal texts, and no others."""
-    return _who_sql([f"coalesce({column}, '')" for column in columns]) if columns else "''"
-
-
-def _who(columns: Sequence[str]) -> str:
-    """The same for those who are counted; NULL where a part is missing."""
+def _who(columns: Sequence[str], wanted: Sequence[str] | None = None) -> str:
+    """Those who are counted, as a text; NULL where a part is missing, or none that is wanted."""
     if not columns:
         return "''"
     missing = " OR ".join(f"({column}) = ''" for column in columns)
-    return f"CASE WHEN {missing} THEN NULL ELSE {_who_sql(columns)} END"
-
-
-def _who_sql(columns: Sequence[str]) -> str:
-    return " || ".join(f"(length({column}) || ':' || ({column}))" for column in columns)
-
-
-def _who_is(texts: Sequence[str]) -> str:
-    return "".join(f"{len(text)}:{text}" for text in texts)
+    if wanted is not None:
+        missing += f" OR ({columns[0]}) NOT IN ({', '.join(map(_text, wanted))})"
+    text = " || ".join(f"(length({column}) || ':' || ({column}))" for column in columns)
+    return f"CASE WHEN {missing} THEN NULL ELSE {text} END"
 
 
 def _both(parts: Sequence[str]) -> str:

@@ -21,7 +21,7 @@ from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
-from reticent.errors import InputError, Problem, quoted
+from reticent.errors import Broken, InputError, Problem, quoted
 from reticent.privacy.promises import Anonymity, Confidence, Promise, ours
 from reticent.privacy.rejoin import Meeting, Rejoined
 from reticent.table.schema import texts
@@ -111,10 +111,16 @@ def verify(source: Source, rules: Rules, *, memory_limit: int | None = None) -> 
         return _verified(source, rules, memory_limit)
     except duckdb.InterruptException:
         raise
-    except duckdb.Error as error:  # whose words quote rows
-        raise InputError(
+    except (duckdb.OutOfMemoryException, duckdb.IOException, duckdb.InvalidInputException) as error:
+        raise InputError(  # whose words quote rows
             f"the table cannot be recounted ({type(error).__name__})",
             do="check that there is room for it in memory and on the disk.",
+        ) from None
+    except duckdb.Error as error:
+        raise Broken(
+            f"the table cannot be recounted ({type(error).__name__})",
+            why="the verifier asked for something that makes no sense: a fault of this program.",
+            do="please report it, with the policy but without the data.",
         ) from None
 
 

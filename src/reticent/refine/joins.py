@@ -180,6 +180,37 @@ def after_each(
 
 
 @compiled
+def pack(keys, column, width):
+    """Append a column of codes below `width` to rows that are packed into one number each."""
+    for i in range(len(keys)):
+        keys[i] = keys[i] * width + column[i]
+
+
+@compiled
+def gather(keys, weights, table, sums):
+    """Add up the weights of equal keys in a table of 2**n places, -1 where one is free.
+
+    Returns how many differ, or -1 if they fill more than half of it.
+    """
+    mask = len(table) - 1
+    found = 0
+    for i in range(len(keys)):
+        key = keys[i]
+        mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
+        at = np.int64(mixed >> np.uint64(20)) & mask
+        while table[at] != key:
+            if table[at] == -1:
+                if 2 * found >= len(table):
+                    return -1
+                table[at] = key
+                found += 1
+                break
+            at = (at + 1) & mask
+        sums[at] += weights[i]
+    return found
+
+
+@compiled
 def candidates(tuples, sets, sizes, found):
     """How many records of theirs each row of ours may be; sizes[key]: how many have that key."""
     for i in range(len(tuples)):

@@ -171,8 +171,12 @@ class Ours:
         marks: Codes | None = None,
         mark_count: int = 0,
         groups: tuple[Ints, int] | None = None,
+        weights: Ints | None = None,
     ) -> None:
-        """`groups`: what is known of `over`, where nothing of it is masked."""
+        """`groups`: what is known of `over`, where nothing of it is masked.
+
+        `weights`: how many each row counts for, if not as many as it has records.
+        """
         self.cuts, self.links = cuts, tuple(links)
         linking = {link.attribute for link in links if link.attribute >= 0}
         self.attributes = tuple(sorted({*over, *linking}))
@@ -187,7 +191,7 @@ class Ours:
             columns, sizes = [groups[0], *columns], [groups[1], *sizes]
         if not columns:
             columns, sizes = [np.zeros(_rows(cuts), dtype=np.uint8)], [1]
-        found = distinct(columns, sizes, cuts.counts)
+        found = distinct(columns, sizes, cuts.counts if weights is None else weights)
         held = [column.astype(np.int64) for column in found.columns]
         known = held.pop(0) if groups is not None else None
         self.leaf = {a: held[i] + int(cuts.offset[a]) for i, a in enumerate(self.attributes)}
@@ -218,24 +222,18 @@ class Ours:
         twin.cuts, twin.group = deepcopy(self.cuts, memo), self.group.copy()
         return twin
 
-    @property
-    def stand_once(self) -> bool:
-        """Whether no two records have the same mark."""
-        per_mark = np.zeros(self.mark_count + 1, dtype=np.int64)
-        np.add.at(per_mark, self.marks, self.counts)
-        return bool(per_mark[1:].max(initial=0) <= 1)
-
-    def shown(self, column: int, rows: Ints) -> tuple[Ints, Ints]:
-        """What a linking column shows of some rows: the numbers of texts, now and if refined."""
+    def shown(self, column: int, rows: Ints) -> Ints:
+        """What a linking column shows of some rows: the numbers of texts."""
         link = self.links[column]
         if link.attribute < 0:
             before = [one for one in self.links[:column] if one.attribute < 0]
-            codes = self.fixed[len(before)][rows]
-            return codes, codes
+            return self.fixed[len(before)][rows]
         first = int(self.cuts.offset[link.attribute])
-        now, then = self._by_leaf(column)
-        leaf = self.leaf[link.attribute][rows] - first
-        return now[leaf], then[leaf]
+        return self._by_leaf(column)[0][self.leaf[link.attribute][rows] - first]
+
+    def if_refined(self, column: int) -> Ints:
+        """What a linking column would show of its leaves, each of them refined."""
+        return self._by_leaf(column)[1]
 
     def _by_leaf(self, column: int) -> tuple[Ints, Ints]:
         cuts, attribute, number = self.cuts, self.links[column].attribute, self.number[column]
@@ -316,15 +314,42 @@ class _Cells:
         """Equal ones once; `more`: columns by which they differ besides."""
         columns = [self.group, self.marks, *self.labels, *more]
         widths = [_width(self.group), _width(self.marks), *sizes, *map(_width, more)]
-        found = distinct(columns, widths, self.weights)
-        group, marks, *rest = (np.asarray(column, dtype=np.int64) for column in found.columns)
+        (group, marks, *rest), counts = _counted(columns, widths, self.weights)
         labels = list(rest[: len(self.labels)])
-        return _Cells(group, labels, marks, found.counts), list(rest[len(self.labels) :])
+        return _Cells(group, labels, marks, counts), list(rest[len(self.labels) :])
 
     def pick(self, at: Ints) -> _Cells:
         """Some of them, in some order."""
         labels = [column[at] for column in self.labels]
         return _Cells(self.group[at], labels, self.marks[at], self.weights[at])
+
+
+def _counted(
+    columns: Sequence[Ints], widths: Sequence[int], weights: Ints
+) -> tuple[list[Ints], Ints]:
+    """Equal rows once, in ascending order, and the sum of their weights.
+
+    Most are equal, so that they are looked up and not sorted: a quarter of the time.
+    """
+    if math.prod(widths) >= 2**62:
+        found = distinct(columns, widths, weights)
+        return [np.asarray(c, dtype=np.int64) for c in found.columns], found.counts
+    keys = columns[0].astype(np.int64)
+    for column, width in zip(columns[1:], widths[1:], strict=True):
+        joins.pack(keys, column, width)
+    room = 1 << 12
+    while True:
+        table, sums = np.full(room, -1, dtype=np.int64), np.zeros(room, dtype=np.int64)
+        if joins.gather(keys, weights, table, sums) >= 0:
+            break
+        room *= 8
+    held = np.flatnonzero(table >= 0)
+    held = held[np.argsort(table[held])]
+    unpacked, rest = [], table[held]
+    for width in reversed(widths):
+        unpacked.append(rest % width)
+        rest = rest // width
+    return unpacked[::-1], sums[held]
 
 
 def _width(codes: Ints) -> int:
@@ -334,21 +359,20 @@ def _width(codes: Ints) -> int:
 class Way:
     """One way to count a promise: our rows with their marks, beside the earlier releases."""
 
-    def __init__(self, ours: Ours, besides: Sequence[Beside], *, anonymity: bool) -> None:
-        self.ours, self.anonymity = ours, anonymity
+    def __init__(
+        self, ours: Ours, besides: Sequence[Beside], *, anonymity: bool, once: bool = False
+    ) -> None:
+        """`once`: rows of ours count people who stand in one row each."""
+        self.ours, self.anonymity, self.once = ours, anonymity, once
         self.theirs = any(beside.mark_count for beside in besides)  # do they bear marks?
         marked = ours.mark_count > 0
         # A sum of products counts rows, and people who stand in one row each. Whoever may stand in
         # several rows is counted one by one.
-        self.by_products = not anonymity or (not marked and not self.theirs)
-        merged = "least" if anonymity else ("" if self.theirs else "alike")
-        self.once = anonymity and marked and ours.stand_once
-        if self.once:
-            self.by_products = True
-            ours.counts = np.where(ours.marks > 0, ours.counts, 0)
-            ours.marks = np.zeros_like(ours.marks)
-            merged = "" if self.theirs else "support"
-        elif anonymity and not self.by_products:
+        self.by_products = once or not anonymity or (not marked and not self.theirs)
+        merged = "alike"
+        if anonymity:  # of who is counted, it matters only whether they meet a group at all
+            merged = "support" if once or marked else "least"
+        if self.theirs:
             merged = ""
         self.sides = [Vectors(beside, merged=merged) for beside in besides]
         self.vectors: dict[tuple[int, ...], tuple[Ints, Ints, Ints]] = {}
@@ -364,48 +388,55 @@ class Way:
         """Measure some groups as they are and, looking `ahead`, as candidates would make them."""
         ours = self.ours
         rows = np.flatnonzero(touched[ours.group])
-        shown = [ours.shown(column, rows) for column in range(len(ours.links))]
         sizes = [max(len(texts), 1) for texts in ours.texts]
-        now = _Cells(ours.group[rows], [a for a, _ in shown], ours.marks[rows], ours.counts[rows])
+        labels = [ours.shown(column, rows) for column in range(len(ours.links))]
+        now = _Cells(ours.group[rows], labels, ours.marks[rows], ours.counts[rows])
         cells, _ = now.collapsed(sizes)
         found = [self._measured(cells, cells.group, np.full_like(cells.group, -1))]
         for attribute in ours.attributes if ahead else ():
-            links = {c for c, link in enumerate(ours.links) if link.attribute == attribute}
-            then = [b if c in links else a for c, (a, b) in enumerate(shown)]
-            leaf = ours.leaf[attribute][rows]
-            found += self._refined(attribute, now, then, leaf, sizes, splits=attribute in over)
+            first, bottom = ours.cuts.span(attribute)
+            if not ours.cuts.live[first : bottom + 1].any():
+                continue
+            cells, [leaf] = now.collapsed(sizes, ours.leaf[attribute][rows] - first)
+            found += self._refined(attribute, cells, leaf + first, splits=attribute in over)
         kept = np.zeros(ours.group_count, dtype=bool)
         kept[: len(touched)] = touched
         self.outlook = Outlook.together([self.outlook.without(kept), *found])
 
     def _refined(
-        self, attribute: int, now: _Cells, then: list[Ints], leaf: Ints, sizes: Sequence[int],
-        *, splits: bool,
-    ) -> Iterator[Outlook]:  # fmt: skip
+        self, attribute: int, cells: _Cells, leaf: Ints, *, splits: bool
+    ) -> Iterator[Outlook]:
         """What the candidates of a column would make of groups, as far as these show them."""
-        cuts = self.ours.cuts
+        cuts, texts = self.ours.cuts, self.ours.texts
+        sizes = [max(len(known), 1) for known in texts]
         alone = cuts.domains[attribute].root is None  # each value is a candidate of its own
         slot = np.where(cuts.current[leaf] == leaf, -1, leaf) if alone else cuts.current[leaf]
         slot = np.where((slot >= 0) & cuts.live[slot], slot, -1)
         part = leaf if alone else cuts.children[leaf]
         if not (slot >= 0).any():
             return
+        later = {
+            column: self.ours.if_refined(column)[leaf - int(cuts.offset[attribute])]
+            for column, link in enumerate(self.ours.links)
+            if link.attribute == attribute
+        }
         if splits and not alone:  # all rows of a group show the same value, and go into its parts
             kept = np.flatnonzero(slot >= 0)
-            cells = _Cells(now.group[kept], [c[kept] for c in then], now.marks[kept],
-                           now.weights[kept])  # fmt: skip
+            chosen = cells.pick(kept)
+            for column, labels in later.items():
+                chosen.labels[column] = labels[kept]
             number, count = number_rows(
-                [cells.group, part[kept]], [self.ours.group_count, cuts.none + 1]
+                [chosen.group, part[kept]], [self.ours.group_count, cuts.none + 1]
             )
             group, candidate = np.zeros((2, count), dtype=np.int64)
-            group[number], candidate[number] = cells.group, slot[kept]
-            parts, _ = replace(cells, group=number).collapsed(sizes)
+            group[number], candidate[number] = chosen.group, slot[kept]
+            parts, _ = replace(chosen, group=number).collapsed(sizes)
             yield self._measured(parts, group[parts.group], candidate[parts.group])
             return
         # Other rows of a group stay what they are: they stand beside each candidate of it.
-        changed = [c for c, (a, b) in enumerate(zip(now.labels, then, strict=True)) if a is not b]
-        cells, more = now.collapsed(sizes, slot + 1, *(then[c] for c in changed))
-        slots, later = more[0] - 1, more[1:]
+        columns = list(later)
+        cells, more = cells.collapsed(sizes, slot + 1, *later.values())
+        slots = more[0] - 1
         own = np.flatnonzero(slots >= 0)
         pair, pairs = number_rows(
             [cells.group[own], slots[own]], [self.ours.group_count, cuts.none + 1]
@@ -418,8 +449,8 @@ class Way:
             number = np.repeat(some, begins[group[some] + 1] - begins[group[some]])
             goes = slots[at] == candidate[number]
             wide = cells.pick(at)
-            for c, labels in zip(changed, later, strict=True):
-                wide.labels[c] = np.where(goes, labels[at], wide.labels[c])
+            for column, labels in zip(columns, more[1:], strict=True):
+                wide.labels[column] = np.where(goes, labels[at], wide.labels[column])
             into = 2 * number + goes if splits else number
             wide, _ = replace(wide, group=into).collapsed(sizes)
             back = wide.group // 2 if splits else wide.group
@@ -479,15 +510,22 @@ class Way:
     def _one_by_one(
         self, cells: _Cells, starts: Ints, tuples: Ints, begins: Ints, places: Ints, marks: Ints
     ) -> tuple[Ints, Ints]:
-        """The fewest different people in the joined groups of each group of cells."""
+        """The fewest different people in the joined groups of each group of cells.
+
+        They are laid out place by place of the other side, some places at a time.
+        """
         count = len(starts) - 1
         fewest = np.full(count, _UNSEEN, dtype=np.int64)
-        lengths = np.diff(begins)[tuples]
         inside = np.repeat(np.arange(count), np.diff(starts))
-        for some in _shares(np.add.reduceat(lengths, starts[:-1])):
-            at = _ranges(starts[some], starts[some + 1])
-            entry = _ranges(begins[tuples[at]], begins[tuples[at] + 1])
-            cell = np.repeat(at, lengths[at])
+        of_entry = np.repeat(np.arange(len(begins) - 1), np.diff(begins))
+        often = np.bincount(tuples, minlength=len(begins) - 1)[of_entry]
+        there, place_of = np.unique(places, return_inverse=True)
+        total = np.bincount(place_of, often, minlength=len(there)).astype(np.int64)
+        for some in _shares(total):
+            kept = np.flatnonzero((place_of >= some[0]) & (place_of <= some[-1]))
+            firsts = np.searchsorted(of_entry[kept], np.arange(len(begins)))
+            entry = kept[_ranges(firsts[tuples], firsts[tuples + 1])]
+            cell = np.repeat(np.arange(len(tuples)), np.diff(firsts)[tuples])
             mine, yours = cells.marks[cell], marks[entry]
             whole = np.ones(len(cell), dtype=bool)
             whole &= mine > 0 if self.ours.mark_count else True

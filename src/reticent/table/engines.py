@@ -386,7 +386,7 @@ class Source(ABC):
         batches = [b.rename_columns(names) for b in self.head(names, rows)]
         empty = pa.schema([self.schema.field(name) for name in names]).empty_table()
         found = pa.Table.from_batches(batches) if batches else empty
-        table = from_arrow(found, self.name, spare=every)
+        table = from_arrow(found, self.name, spare=None)
         return replace(table, notes=self.notes, names=tuple(every))
 
     @abstractmethod

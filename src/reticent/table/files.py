@@ -68,8 +68,8 @@ class Parsed:
     notes: tuple[str, ...] = ()  # what was assumed in reading it
     coded: bool = False  # whether our own CSV reader made its dictionaries
 
-    def table(self, spare: Collection[str] = ()) -> Table:
-        """Take it into codes; nobody needs the `spare` columns, so they may hold anything."""
+    def table(self, spare: Collection[str] | None = ()) -> Table:
+        """Take it into codes; see `from_arrow`."""
         found = from_arrow(self.arrow, self.name, coded=self.coded, spare=spare)
         return replace(found, notes=self.notes)
 
@@ -104,11 +104,16 @@ def read(data: str | Path, reading: Reading | None = None) -> Table:
 
 
 def from_arrow(
-    table: pa.Table, name: str = "data", *, coded: bool = False, spare: Collection[str] = ()
+    table: pa.Table,
+    name: str = "data",
+    *,
+    coded: bool = False,
+    spare: Collection[str] | None = (),
 ) -> Table:
     """Encode an Arrow table; if `coded`, its dictionaries are taken over as they are.
 
-    `spare` columns are left out if they hold what cannot be encoded.
+    Nobody needs the `spare` columns, so they are left out, and may hold anything; None: all those
+    that cannot be encoded.
     """
     names = table.column_names
     if len(set(names)) < len(names):
@@ -119,7 +124,8 @@ def from_arrow(
     columns = {}
     for column in names:
         cells = table.column(column)
-        if column not in spare or is_supported(cells.type):
+        unneeded = not is_supported(cells.type) if spare is None else column in spare
+        if not unneeded:
             columns[column] = _from_reader(column, cells) if coded else encode(column, cells)
     return Table(
         name, columns, table.num_rows, names=tuple(names) if len(columns) < len(names) else ()
