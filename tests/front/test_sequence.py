@@ -248,9 +248,8 @@ def test_previous_releases_in_python() -> None:
 
 
 def test_what_is_said_and_changes_nothing() -> None:
-    plain = (
-        'keep = "*"\n[previous.clinic]\npath = "old.csv"\n[[anonymity]]\nover = ["Place"]\nk = 5\n'
-    )
+    plain = 'keep = "*"\ndrop = ["Id"]\n[previous.clinic]\npath = "old.csv"\ndrop = ["Id"]\n'
+    plain += '[[anonymity]]\nover = ["Place"]\nk = 5\n'
     Path("plain.toml").write_text(plain)
     said = release("-o", "a.csv", policy="plain.toml")
     assert "clinic is declared, but no template names a column of it" in said
