@@ -46,6 +46,11 @@ class JoinPlan:
             for link in one.links
         )
 
+    @property
+    def ours_alone(self) -> bool:
+        """Whether our table alone tells as much as the join does."""
+        return self.one_sided and self.about_ours and bool(ours(self.promise.over))
+
     def settled(self) -> int | Fraction:
         """The value of a promise about one earlier release, which nothing of ours can change."""
         [name] = [name for name, columns in self.theirs.items() if columns]
@@ -116,6 +121,11 @@ class JoinPlan:
             groups = number_rows([column.codes for column in columns], sizes)
         mine = tuple(names.index(link.column) for link in one.links)
         return Beside(one, mine, *groups, *_some(marks))
+
+
+def ours_alone(prepared: Prepared, promise: Promise) -> bool:
+    """Whether a promise about a join can be measured on our table alone."""
+    return JoinPlan(prepared, Cuts(()), promise).ours_alone
 
 
 @dataclass(frozen=True, slots=True)

@@ -348,17 +348,18 @@ def _load_verifier() -> None:
 
 def exposures(prepared: Prepared, *, worst: int = 0) -> tuple[Exposure, ...]:
     """Measure every promise on the unmasked table."""
-    from reticent.privacy.promises import Anonymity
+    from reticent.privacy.promises import Anonymity, ours
     from reticent.privacy.risk import Known, small_groups, sure_inferences
 
     found = []
     for promise in prepared.policy.promises:
         if promise.releases:
-            from reticent.joining import exposed
+            from reticent.joining import exposed, ours_alone
 
-            found.append(exposed(prepared, promise, worst=worst))
-            continue
-        columns = [prepared.cleaned.columns[name] for name in promise.over]
+            if not ours_alone(prepared, promise):
+                found.append(exposed(prepared, promise, worst=worst))
+                continue
+        columns = [prepared.cleaned.columns[name] for name in ours(promise.over)]
         known = Known(
             tuple(c.codes for c in columns), tuple(len(c.values) for c in columns),
             prepared.table.counts,

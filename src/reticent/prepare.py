@@ -101,8 +101,12 @@ class Prepared:
         ]
 
     def of_marks(self, promise: Anonymity) -> tuple[Codes, int] | None:
-        """Each combination of the `of` columns as 1, 2, …; 0 where a part of it is missing."""
-        return people_marks([self.cleaned.columns[name] for name in ours(promise.of)])
+        """Each combination of the `of` columns as 1, 2, …; 0 where a part of it is missing.
+
+        None: everybody has a record of their own, or records are what is counted.
+        """
+        marks = people_marks([self.cleaned.columns[name] for name in ours(promise.of)])
+        return None if marks and marks[1] == self.table.records else marks
 
 
 def value_marks(column: Column, listed: Literal["*"] | Sequence[str]) -> tuple[Codes, int]:

@@ -196,8 +196,6 @@ class Search:
                 self.measures.append(joined)
             elif isinstance(promise, Anonymity):
                 marks = prepared.of_marks(promise)
-                if marks and marks[1] == prepared.table.records:
-                    marks = None  # everybody has a record of their own
                 self.measures.append(SmallestGroup(promise, self.cuts, attributes, marks))
             else:
                 sensitive = prepared.sensitive_marks(promise)
@@ -226,7 +224,7 @@ class Search:
         from reticent.refine.sequence import Joined, Settled
 
         plan = JoinPlan(self.prepared, self.cuts, promise)
-        if plan.one_sided and plan.about_ours and over:
+        if plan.ours_alone:
             return None
         if plan.one_sided and plan.about_theirs:
             return Settled(promise, plan.settled(), over)

@@ -104,6 +104,7 @@ def _shared(release: Release) -> dict[str, Any]:
                 "holds": finding.holds,
                 "implied_by": release.implied.get(i - 1, -1) + 1,
                 "is_count": isinstance(finding.promise, Anonymity),
+                "joined": bool(finding.promise.releases),
             }
             for i, finding in enumerate(release.proof.findings, 1)
         ],

@@ -151,17 +151,32 @@ class _Counted:
         wanted |= rules.meeting.linking(rules.promises)
         self.column = {n: f"c{i}" for i, n in enumerate(source.names) if n in wanted}
         cells = ", ".join(self.column.values())
-        count = f"sum({source.counts})" if source.counts else "count(*)"
         whole = ""
         if source.hidden and "POSITIONAL" in source.sql:  # a shorter side would be filled up
             whole = "WHERE here IS NOT NULL AND there IS NOT NULL"
-        database.execute(
-            f"CREATE TEMP TABLE counted AS SELECT {cells}, {count} AS n FROM {source.sql} {whole} "
-            "GROUP BY ALL"
-        )
+        if source.counts is None and self._differ(source, rules, whole):
+            each = f"SELECT {cells}, 1::BIGINT AS n FROM {source.sql} {whole}"
+        else:
+            count = f"sum({source.counts})" if source.counts else "count(*)"
+            each = f"SELECT {cells}, {count} AS n FROM {source.sql} {whole} GROUP BY ALL"
+        database.execute(f"CREATE TEMP TABLE counted AS {each}")
         self._print_cells()
         self.beside: Rejoined | None = None
         self.rows = int(self.ask("SELECT coalesce(sum(n), 0) FROM counted")[0][0])
+
+    def _differ(self, source: Source, rules: Rules, whole: str) -> bool:
+        """Whether hardly two rows are equal, as a column that tells people apart is counted.
+
+        Then looking for equal ones takes longer than all the rest.
+        """
+        counted = {n for p in rules.promises if isinstance(p, Anonymity) for n in ours(p.of)}
+        cells = [f"approx_count_distinct({self.column[n]})" for n in counted if n in self.column]
+        if not cells or source.tables:  # what comes as a stream comes once
+            return False
+        [(most, rows)] = self.ask(
+            f"SELECT greatest({', '.join(cells)}, 0), count(*) FROM {source.sql} {whole}"
+        )
+        return int(most) > 0.8 * int(rows)
 
     def _print_cells(self) -> None:
         """Turn cells of typed files into texts, each distinct one once."""
