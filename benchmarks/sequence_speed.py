@@ -104,8 +104,9 @@ def anonymity(without: str = "") -> str:
 
 def confidence(secret: str, theirs: Sequence[str]) -> str:
     own = [name for name in (*JOIN, *OWN) if name != secret]
-    hidden = f"sensitive = {{ {secret} = {listed(RAREST[secret])} }}\n"
-    return f"[[confidence]]\n{over(own, theirs)}{hidden}at_most = 0.9\n"
+    hidden = f'sensitive = {{ "{secret}" = {listed(RAREST[secret])} }}\n'
+    rest = "at_most = 0.9\nallow_absent = true\n"  # a thousand records have not every value
+    return f"[[confidence]]\n{over(own, theirs)}{hidden}{rest}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +123,7 @@ class Case:
             f'[attributes.{name}]\nmask = "generalize"\ntaxonomy = "{TAXONOMIES / name}.csv"\n'
             for name in masked
         ]
-        others = [name for name in (*JOIN, *OWN) if name not in masked]
+        others = [name for name in (*JOIN, *OWN) if f'"{name}"' not in self.template]
         keep = [*others, *([KEY] if self.key == "keep" else [])]
         drop = f'drop = ["{KEY}"]\n' if self.key == "drop" else ""
         head = f'class = "class"\nkeep = {listed(keep)}\n{drop}'

@@ -124,7 +124,7 @@ def people_marks(columns: Sequence[Column]) -> tuple[Codes, int] | None:
     if not columns:
         return None
     if len(columns) == 1:
-        known = [text is not None for text in columns[0].texts()]
+        known = ~np.asarray(columns[0].values.is_null())
         to = np.where(known, np.cumsum(known), 0)
         marks = room.look_up(to.astype(np.uint32), columns[0].codes)
         return marks, int(to.max(initial=0))

@@ -234,7 +234,13 @@ def without_missing(column: Column, missing_values: Iterable[str] = ()) -> Colum
 
     Missing are empty cells, NaN and what was told; 0.0 and -0.0 print alike and are one value.
     """
+    import pyarrow.compute as pc
+
     names = set(missing_values) | {""}
+    if _is_text(column.values.type):  # all different; a million of them are not for Python
+        listed = pa.array(sorted(names), column.values.type)
+        if not pc.any(pc.is_in(column.values, listed)).as_py():
+            return column
     known = [None if text in names else text for text in column.texts()]
     first: dict[str | None, int] = {}
     for code, text in enumerate(known):
