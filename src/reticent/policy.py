@@ -553,6 +553,12 @@ class Policy(Record):
                         where=f"{self.name}, {place}",
                         do="make a template of its own for the columns of each table.",
                     )
+        if self.joined and not columns_of(self.promises)[0]:
+            yield Problem(
+                "no template names a column of this table, so that nothing could be masked",
+                where=self.name,
+                do="name what somebody may know of people in this table in an `over`.",
+            )
         if self.joined and self.suppress_records:
             yield Problem(
                 "records cannot be left out of a table that is joined with earlier releases",
