@@ -174,6 +174,7 @@ class Measured:
     """A case, and whether it stays within its bars."""
 
     line: Line
+    outside: float  # seconds that belong to no stage: start-up, and the end
     imports_mb: float
     verdicts: tuple[str, ...]
 
@@ -219,6 +220,7 @@ def measure(bench: Bench, name: str, rows: int, goal: str) -> Measured:
     beyond = max(runs.peaks_mb) - little
     return Measured(
         line,
+        median(t - sum(s.values()) for t, s in zip(runs.seconds, runs.stages, strict=True)),
         little,
         (
             verdict(f"{name} beside the floor", max(of_medians, of_ratios), CASES[name].bar, "x"),
@@ -227,10 +229,11 @@ def measure(bench: Bench, name: str, rows: int, goal: str) -> Measured:
     )
 
 
-def where(line: Line) -> str:
-    """Where the time of a case goes, the longest first; the rest is start-up."""
-    whole = line.command_s or 0.0
-    shares = {**line.stages, "outside the stages": whole - sum(line.stages.values())}
+def where(measured: Measured) -> str:
+    """Where the time of a case goes, the longest first."""
+    line = measured.line
+    shares = {**line.stages, "outside the stages": measured.outside}
+    whole = sum(shares.values())  # of medians, so not quite the median of the whole
     longest = sorted(shares.items(), key=lambda share: -share[1])
     said = [f"{stage} {seconds:.2f} s ({seconds / whole:.0%})" for stage, seconds in longest]
     return f"{line.case}: {', '.join(said)}"
@@ -281,7 +284,7 @@ def main() -> int:
         print()
         print_table([each.line for each in found])
         print("\nwhere the time goes")
-        print(*(where(each.line) for each in found), sep="\n")
+        print(*(where(each) for each in found), sep="\n")
         imports_mb = ", ".join(f"{each.line.case} {each.imports_mb:.0f}" for each in found)
         print(f"\nMB for {SMALL:,} records: {imports_mb}\n")
         print(*(said for each in found for said in each.verdicts), sep="\n")

@@ -26,6 +26,10 @@ Where the thesis is silent, or says what a policy here cannot:
    T1 alone; the thesis weighs each record by its matches.
 6. A value that is too sure in the most masked state already can be promised to nobody; the thesis
    does not say what it did then. Such values are left out at that h, and counted.
+
+The default search finds another cut if the policy lists the same attributes in another order, and
+its errors differ by more than what is to be shown: with anonymity they are means over five orders,
+the thesis' ranking and four seeded ones. The paper's search does not care.
 """
 
 from __future__ import annotations
@@ -38,6 +42,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
@@ -73,6 +78,7 @@ SECRETS = (1, 2, 3, 4)
 LEVELS = ("0.1", "0.3", "0.5", "0.7", "0.9")
 PERSON = "person"  # a key of both tables, published by neither
 THEIRS = "immigration"  # the release that is out
+ORDERS = 5
 GOALS: dict[str, dict[str, str]] = {"paper": THE_PAPERS, "default": {}}
 
 
@@ -119,6 +125,7 @@ class Job:
     level: str
     how: str = "paper"
     counted: str = "records"  # or "rows", of the join
+    order: int = 0  # in which the policy lists the attributes
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,11 +166,18 @@ def sequential(job: Job, masked: Sequence[str], **promises: Any) -> pipeline.Rel
         "keep": "*",
         "drop": [PERSON],
         "goal": GOALS[job.how],
-        "attributes": {name: mask_of(name) for name in masked},
+        "attributes": {name: mask_of(name) for name in ordered(masked, job.order)},
         "previous": {THEIRS: {"path": job.earlier, "drop": [PERSON]}},
         **promises,
     }
     return pipeline.release(taxation(job.view), policy)
+
+
+def ordered(names: Sequence[str], order: int) -> list[str]:
+    """The names as they are, or in a seeded order."""
+    if not order:
+        return list(names)
+    return [names[i] for i in np.random.default_rng([6, order]).permutation(len(names))]
 
 
 def anonymous(job: Job) -> Cost:
@@ -243,14 +257,22 @@ class Anonymity:
     view: str
     ble: float
     rje: float
-    found: dict[tuple[int, str, str, str], Cost]  # by size, k, how, counted
+    found: dict[tuple[int, str, str, str], list[Cost]]  # by size, k, how, counted; of each order
     kept_alone: dict[str, Cost]  # by k
 
     def costs(self, size: int, how: str = "paper", counted: str = "records") -> list[Cost]:
-        return [self.found[size, str(k), how, counted] for k in KS]
+        return [cost for k in KS for cost in self.found[size, str(k), how, counted]]
 
     def errors(self, how: str = "paper", counted: str = "records") -> list[float]:
         return [mean(c.error for c in self.costs(n, how, counted)) for n in TOPS[self.view]]
+
+    def worst_order(self) -> float:
+        """The highest mean error over k of the default search, by the order of attributes."""
+        return max(
+            mean(self.found[size, str(k), "default", "records"][order].error for k in KS)
+            for size in TOPS[self.view]
+            for order in range(ORDERS)
+        )
 
     @property
     def kae(self) -> float:
@@ -269,17 +291,18 @@ class Anonymity:
                         ("paper", "records"), ("default", "records"), ("paper", "rows"),
                     )
                 )  # fmt: skip
-                ka = self.kept_alone[k]
+                (one,), (row,), ka = ours, rows, self.kept_alone[k]
+                default = sorted(cost.error for cost in otherwise)
                 yield [
-                    size, int(k), self.ble, self.rje, ka.error, ours.error, rows.error,
-                    otherwise.error, ka.categories, ka.numbers, ours.categories, ours.numbers,
-                    max(ours.seconds, rows.seconds),
+                    size, int(k), self.ble, self.rje, ka.error, one.error, row.error,
+                    mean(default), default[0], default[-1], ka.categories, ka.numbers,
+                    one.categories, one.numbers, max(one.seconds, row.seconds),
                 ]  # fmt: skip
 
 
 ANONYMITY = [
-    "top", "k", "BLE", "RJE", "KAE", "XYE", "XYE row", "XYE default", "KAD categories",
-    "KAD numbers", "XYD categories", "XYD numbers", "seconds",
+    "top", "k", "BLE", "RJE", "KAE", "XYE", "XYE row", "XYE default", "lowest", "highest",
+    "KAD categories", "KAD numbers", "XYD categories", "XYD numbers", "seconds",
 ]  # fmt: skip
 CONFIDENCE = [
     "top", "h", "BLE", "RJE", "RSE", "XYE", "XYE default", "impossible", "seconds",
@@ -287,20 +310,23 @@ CONFIDENCE = [
 
 
 def measure_anonymity(view: str, earlier: str, classifier: str, kept: Kept) -> Anonymity:
-    kinds = [("paper", "records"), ("paper", "rows"), ("default", "records")]
+    kinds = [("paper", "records", 0), ("paper", "rows", 0)]
+    kinds += [("default", "records", order) for order in range(ORDERS)]
     jobs = [
-        Job(earlier, classifier, view, size, str(k), how, counted)
-        for how, counted in kinds
+        Job(earlier, classifier, view, size, str(k), how, counted, order)
+        for how, counted, order in kinds
         for size in TOPS[view]
         for k in KS
     ]
-    costs = each(anonymous, jobs)
+    costs: dict[tuple[int, str, str, str], list[Cost]] = {}
+    for job, one in zip(jobs, each(anonymous, jobs), strict=True):
+        costs.setdefault((job.size, job.level, job.how, job.counted), []).append(one)
     plain = [Job(earlier, classifier, view, 0, str(k)) for k in KS]
     found = Anonymity(
         view,
         base(view, classifier),
         base(view, classifier, JOIN),
-        {(j.size, j.level, j.how, j.counted): c for j, c in zip(jobs, costs, strict=True)},
+        costs,
         {j.level: c for j, c in zip(plain, each(alone, plain), strict=True)},
     )
     kept.table(ANONYMITY, found.rows(), f"anonymity-{view.lower()}")
@@ -327,7 +353,7 @@ class Confidence:
                 otherwise = self.found.get((size, h, "default"))
                 yield [
                     size, h, self.ble, self.rje, self.rse[size], ours.error,
-                    otherwise.error if otherwise else float("nan"), ours.impossible, ours.seconds,
+                    otherwise.error if otherwise else "", ours.impossible, ours.seconds,
                 ]  # fmt: skip
 
 
@@ -365,7 +391,7 @@ def anonymity_a(found: Anonymity) -> list[Claim]:
     what = "Sequential A, anonymity, k 40-200"
     ours, default = found.errors(), found.errors("default")
     most, most_default = max(ours) - found.ble, max(default) - found.ble
-    singles = [c.error - found.ble for n in TOPS["A"] for c in found.costs(n, "default")]
+    worst = found.worst_order() - found.ble
     lost = [a - b for a, b in zip(ours, found.errors(counted="rows"), strict=True)]
     benefits = [found.kad - mean(c.distortion for c in found.costs(n)) for n in TOPS["A"]]
     return [
@@ -373,7 +399,7 @@ def anonymity_a(found: Anonymity) -> list[Claim]:
         Claim(
             f"{what}: XYE-BLE, default search",
             "at most 0.9",
-            f"at most {most_default:.1f} (one k: {max(singles):.1f})",
+            f"at most {most_default:.1f} (worst order: {worst:.1f})",
             round(most_default, 1) <= 0.9,
         ),
         Claim(f"{what}: XYE-XYE(row)", "at most 0.2", f"at most {max(lost):.1f}", max(lost) <= 0.2),
@@ -406,7 +432,8 @@ def anonymity_b(found: Anonymity) -> list[Claim]:
     ]
     return [
         Claim(f"{what}: XYE-BLE, mean", "0.75", f"{cost:.2f}", cost <= 0.75),
-        Claim(f"{what}: XYE-BLE, mean, default search", "0.75", f"{otherwise:.2f}",
+        Claim(f"{what}: XYE-BLE, mean, default search", "0.75",
+              f"{otherwise:.2f} (worst order and TopN: {found.worst_order() - found.ble:.2f})",
               otherwise <= 0.75),
         Claim(f"{what}: XYE-XYE(row)", "0", span(lost), max(map(abs, lost)) < 0.05),
         Claim(f"{what}: join attributes all masked", "always", f"{hidden} of {len(every)}", None),
@@ -427,14 +454,14 @@ def confidence_claims(found: Confidence) -> list[Claim]:
         "A": ((-0.2, 5.6), (4.1, 4.5), 0.7),
         "B": ((0.1, 1.9), (0.7, 2.6), 1.1),
     }[found.view]
-    word = "at most" if found.view == "A" else "about"
+    word, of_tops = ("at most", max) if found.view == "A" else ("mean", mean)
     said = []
     for how in ("paper", "default") if found.view == "A" else ("paper",):
         errors, aside = found.errors(how), ", default search" if how == "default" else ""
-        most = max(errors) - found.ble
-        mine = f"at most {most:.1f} (XYE {span(errors)} %)"
+        lost = of_tops(errors) - found.ble
+        mine = f"{word} {lost:.1f} (XYE {span(errors)} %)"
         said.append(
-            Claim(f"{what}: XYE-BLE{aside}", f"{word} {at_most}", mine, round(most, 1) <= at_most)
+            Claim(f"{what}: XYE-BLE{aside}", f"{word} {at_most}", mine, round(lost, 1) <= at_most)
         )
     low, high = rse
     said.append(Claim(f"{what}: RSE-XYE", f"{low} to {high}", span(removed), min(removed) >= low))
@@ -459,7 +486,10 @@ def show(names: Sequence[str], rows: Iterable[Sequence[Any]], title: str) -> Non
     print(f"{title}: means over {names[1]}")
     print("  ".join(names[i] for i in columns))
     for size, some in groups.items():
-        means = [f"{mean(float(row[i]) for row in some):.2f}" for i in columns[1:]]
+        means = [
+            f"{mean(float(row[i]) for row in some):.2f}" if some[0][i] != "" else "-"
+            for i in columns[1:]
+        ]
         cells = zip([str(size), *means], columns, strict=True)
         print("  ".join(cell.rjust(len(names[i])) for cell, i in cells))
     print()
@@ -475,7 +505,7 @@ def experiment(classifier: str = "tree") -> list[Claim]:
             found = measure_anonymity(view, str(earlier), classifier, kept)
             show(ANONYMITY, found.rows(), f"Set {view}, anonymity")
             claims += [*bases(view, found.ble, found.rje), *said(found)]
-            every = list(found.found.values())
+            every = [cost for costs in found.found.values() for cost in costs]
             claims.append(seconds(every, f"Sequential {view}, anonymity", 30))
         for view, bar in (("A", 20), ("B", 450)):
             bound = measure_confidence(view, str(earlier), classifier, kept)

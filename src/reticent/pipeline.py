@@ -445,7 +445,7 @@ def verify(
     means = means_of(engine, memory_limit, engine_options, table)
     with ExitStack() as ends:
         earlier = sequence.load(policy, reading, whole=False) if policy.previous else {}
-        meets = partial(sequence.meeting, policy, taxonomies, earlier)
+        meets = partial(sequence.meeting, policy, taxonomies, earlier, reading=reading)
 
         def counting(source: Source) -> Table:
             linking = meets(source.schema.names).linking(policy.promises)

@@ -90,9 +90,10 @@ def _read(
     columns = table.columns
     if policy.trim:
         columns = {n: trimmed(column) for n, column in columns.items()}
-    columns = {n: without_missing(c, policy.missing_values) for n, c in columns.items()}
-    published = tuple(n for n in columns if n not in dropped)
     marker = told.marker or policy.marker
+    missing = [text for text in policy.missing_values if text != marker]  # it hides, but is there
+    columns = {n: without_missing(c, missing) for n, c in columns.items()}
+    published = tuple(n for n in columns if n not in dropped)
     return Earlier(name, replace(table, columns=columns), published, marker, told.taxonomies)
 
 
@@ -101,6 +102,7 @@ def meeting(
     taxonomies: Mapping[str, Taxonomy],
     earlier: Mapping[str, Earlier],
     columns: Sequence[str],
+    reading: Reading | None = None,
 ) -> Meeting:
     """What the verifier is told of earlier releases; `columns`: those of the new table."""
     fixed = {name for name, attribute in policy.attributes.items() if attribute.intervals}
@@ -117,6 +119,7 @@ def meeting(
         frozenset(fixed),
         frozenset(name for name, attribute in policy.attributes.items() if not attribute.join),
         policy.inconsistent,
+        reading.date_format if reading else None,
     )  # fmt: skip
 
 
@@ -161,7 +164,9 @@ def beside(prepared: Prepared, earlier: Mapping[str, Earlier]) -> Prepared:
         problems += _strangers(prepared, linked[name], earlier[name])
     if problems:
         raise InputError(problems)
-    told = meeting(prepared.policy, prepared.taxonomies, earlier, prepared.table.known)
+    told = meeting(
+        prepared.policy, prepared.taxonomies, earlier, prepared.table.known, prepared.reading
+    )
     warnings = (*prepared.warnings, *_idle(prepared, earlier))
     return replace(prepared, earlier=linked, meeting=told, warnings=warnings)
 
@@ -262,19 +267,19 @@ def _continuous(prepared: Prepared, column: Column) -> bool:
 
 def _meaning(prepared: Prepared, earlier: Earlier, name: str) -> Values:
     """How printed values of a column are related, by the policy or the release itself."""
-    policy, markers = prepared.policy, frozenset({prepared.policy.marker, earlier.marker})
+    policy, hidden = prepared.policy, (prepared.policy.marker, earlier.marker)
     attribute = policy.attributes.get(name)
     taxonomy = prepared.taxonomies.get(name) or earlier.taxonomies.get(name)
     if taxonomy is not None:
-        return Branches(taxonomy, markers)
+        return Branches(taxonomy, hidden)
     if attribute is not None and attribute.intervals:
         own = prepared.cleaned.columns.get(name)
         reading = prepared.reading
         kind = "number"
         if own is not None:
             kind = scale_of(own, decimal=reading.decimal, date_format=reading.date_format).kind
-        return Spans(markers, point_reader(kind, reading.decimal))
-    return Plain(markers)
+        return Spans(hidden, point_reader(kind, reading.decimal, reading.date_format))
+    return Plain(hidden)
 
 
 # --- what can be wrong ---------------------------------------------------------------------------
@@ -368,7 +373,7 @@ def _outside(linked: Linked, earlier: Earlier) -> Iterator[Problem]:
             "intervals",
             where=earlier.where,
             why="nobody could say whom they match.",
-            do="add them to the taxonomy in  [attributes].",
+            do="complete the taxonomy in  [attributes],  or tell --date-format and --decimal.",
             values=tuple(values),
         )
 

@@ -42,6 +42,7 @@ class Meeting:
     continuous: frozenset[str] = frozenset()  # columns that are compared as intervals
     apart: frozenset[str] = frozenset()  # columns that nobody can join by
     inconsistent: tuple[Mapping[str, str], ...] = ()
+    date_format: str | None = None  # of texts that are no ISO dates
 
     def common(self, release: str) -> list[str]:
         """Columns that both tables publish and somebody may join by."""
@@ -86,16 +87,16 @@ def _line(value: str, parents: Mapping[str, str]) -> list[str]:
     return line
 
 
-def _span(value: str) -> tuple[Any, Any, bool] | None:
+def _span(value: str, form: str | None = None) -> tuple[Any, Any, bool] | None:
     """From where to where a printed interval or point reaches, and whether it holds its end."""
     ends = value[1:-1].split(",") if value[:1] == "[" and value[-1:] in "])" else [value, value]
-    points = [_point(end) for end in ends]
+    points = [_point(end, form) for end in ends]
     if len(points) != 2 or None in points:
         return None
     return points[0], points[1], value[-1:] != ")"
 
 
-def _point(text: str) -> Any:
+def _point(text: str, form: str | None = None) -> Any:
     try:
         return Fraction(text.replace(",", "."))
     except (ValueError, ZeroDivisionError):
@@ -103,7 +104,10 @@ def _point(text: str) -> Any:
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
-        return None
+        try:
+            found = datetime.strptime(text, form or "")
+        except ValueError:
+            return None
     if found.tzinfo:
         found = found.astimezone(UTC).replace(tzinfo=None)
     return Fraction((found - datetime.combine(date.min, datetime.min.time())).total_seconds())
@@ -111,7 +115,7 @@ def _point(text: str) -> Any:
 
 def may_be_one(
     mine: str, theirs_: str, parents: Mapping[str, str] | None, continuous: bool,
-    hidden: tuple[str, str],
+    hidden: tuple[str, str], form: str | None = None,
 ) -> bool:  # fmt: skip
     """Whether two printed values can be shown for one person; "" is a missing one."""
     known = parents or {}
@@ -125,7 +129,7 @@ def may_be_one(
         return one[0] in two or two[0] in one
     if not continuous or "" in (mine, theirs_):
         return mine == theirs_
-    first, second = _span(mine), _span(theirs_)
+    first, second = _span(mine, form), _span(theirs_, form)
     if first is None or second is None:
         return mine == theirs_
     if first[0] > second[0]:
@@ -179,9 +183,10 @@ class Rejoined:
     def _make(self, name: str, sql: str) -> None:
         self.database.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {sql}")
 
-    def cell(self, column: str) -> str:
-        """A cell in SQL, "" where it is missing."""
-        listed = ", ".join(_text(text) for text in self.missing)
+    def cell(self, column: str, marker: str | None = None) -> str:
+        """A cell in SQL, "" where it is missing; a marker hides a value, but is there."""
+        hides = self.marker if marker is None else marker
+        listed = ", ".join(_text(text) for text in self.missing if text != hides)
         return f"CASE WHEN {column} IS NULL OR {column} IN ({listed}) THEN '' ELSE {column} END"
 
     def can(self, promise: Promise) -> bool:
@@ -203,7 +208,7 @@ class Rejoined:
         one = self.meeting.earlier[release]
         names = {name: f"d{i}" for i, name in enumerate(one.columns)}
         self.database.register(f"raw{number}", one.cells().rename_columns(list(names.values())))
-        cells = ", ".join(f"{self.cell(d)} AS {d}" for d in names.values())
+        cells = ", ".join(f"{self.cell(d, one.marker)} AS {d}" for d in names.values())
         self._make(f"rows{number}", f"SELECT {cells} FROM raw{number}")
         self.database.unregister(f"raw{number}")
         self.releases[release] = names
@@ -249,9 +254,7 @@ class Rejoined:
         parents, continuous = self._known(name, release), name in self.meeting.continuous
         hidden = self.marker, self.meeting.earlier[release].marker
         if parents is None and not continuous:  # thousands of values, perhaps
-            either = " OR ".join(
-                f"{side} IN ({', '.join(_text(m) for m in sorted(set(hidden)))})" for side in "xy"
-            )
+            either = f"x = {_text(hidden[0])} OR y = {_text(hidden[1])}"
             self._make(
                 table,
                 f"SELECT x, y FROM (SELECT DISTINCT {mine[1]} AS x FROM {mine[0]}), "
@@ -262,7 +265,7 @@ class Rejoined:
             (x, y)
             for x in self._distinct(*mine)
             for y in self._distinct(*yours)
-            if may_be_one(x, y, parents, continuous, hidden)
+            if may_be_one(x, y, parents, continuous, hidden, self.meeting.date_format)
         ]
         self._fill(table, pairs)
 
@@ -389,14 +392,18 @@ class Rejoined:
 
     def _products(self, numbers: Sequence[int], *, once: bool = False) -> None:
         """Put equal rows beside equal rows, once."""
+        for i in numbers:  # what stands behind a key of ours, before releases are multiplied
+            self._make(
+                f"behind{i}",
+                f"SELECT k1, x, y, sum(n)::{self.number} AS n, any_value(f) AS f FROM meet{i} "
+                f"JOIN theirs{i} ON k = k2 GROUP BY ALL",
+            )
         joined = " ".join(
-            ["ours"]
-            + [f"JOIN meet{i} ON meet{i}.k1 = ours.k_{i} "
-               f"JOIN theirs{i} ON theirs{i}.k = meet{i}.k2" for i in numbers]
-        )  # fmt: skip
-        groups = ", ".join(f"theirs{i}.x AS x{i}_" for i in numbers)
-        times = " * ".join([f"ours.n::{self.number}", *(f"theirs{i}.n" for i in numbers)])
-        folds = " * ".join(["1", *(f"theirs{i}.f" for i in numbers)])
+            ["ours", *(f"JOIN behind{i} ON behind{i}.k1 = ours.k_{i}" for i in numbers)]
+        )
+        groups = ", ".join(f"behind{i}.x AS x{i}_" for i in numbers)
+        times = " * ".join([f"ours.n::{self.number}", *(f"behind{i}.n" for i in numbers)])
+        folds = " * ".join(["1", *(f"behind{i}.f" for i in numbers)])
         if once:
             # A cell of ours counts once for each group of theirs, however many rows it meets there.
             keys = ", ".join(f"ours.k_{i}" for i in numbers)
@@ -405,7 +412,7 @@ class Rejoined:
                 f"SELECT DISTINCT x1, {keys}, {groups}, ours.n AS n, {folds} AS f FROM {joined}",
             )
             return
-        who = _both(["y1", *(f"theirs{i}.y" for i in numbers)])
+        who = _both(["y1", *(f"behind{i}.y" for i in numbers)])
         self._make(
             "joined",
             f"SELECT x1, {groups}, {who} AS y, sum({times})::{self.number} AS n, "

@@ -36,6 +36,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from reticent.errors import InputError
 from reticent.privacy.promises import Anonymity, Promise
 from reticent.refine import joins
 from reticent.refine.cuts import Cuts, Reveal
@@ -374,6 +375,13 @@ class Way:
             merged = "support" if once or marked else "least"
         if self.theirs:
             merged = ""
+        pairs = math.prod([int(ours.counts.sum()), *(b.linked.table.records for b in besides)])
+        if self.by_products and not once and pairs >= 2**62:
+            raise InputError(
+                "the join has more pairs of records than can be counted",
+                where=", ".join(beside.linked.name for beside in besides),
+                do="name fewer releases in one template, or count people with  of.",
+            )
         self.sides = [Vectors(beside, merged=merged) for beside in besides]
         self.vectors: dict[tuple[int, ...], tuple[Ints, Ints, Ints]] = {}
         self.outlook = _NOTHING
@@ -549,6 +557,7 @@ class Way:
 
     def _vector(self, labels: tuple[int, ...]) -> tuple[Ints, Ints, Ints]:
         found: tuple[Ints, Ints, Ints] | None = None
+        marked = False  # do releases before this one bear marks?
         for side in self.sides:
             bits = side.linked.everybody
             for link, column in enumerate(side.columns):
@@ -556,7 +565,8 @@ class Way:
             one = side.behind(bits)
             if self.once:  # one of ours counts once, or once with each of their marks
                 one = _counted_once(*one[:2], marked=side.mark_count > 0)
-            found = one if found is None else _side_by_side(found, one, side)
+            found = one if found is None else _side_by_side(found, one, side, marked=marked)
+            marked |= side.mark_count > 0
         assert found is not None
         return found
 
@@ -593,13 +603,16 @@ def _counted_once(group: Ints, mark: Ints, *, marked: bool) -> tuple[Ints, Ints,
 
 
 def _side_by_side(
-    one: tuple[Ints, Ints, Ints], other: tuple[Ints, Ints, Ints], side: Vectors
+    one: tuple[Ints, Ints, Ints], other: tuple[Ints, Ints, Ints], side: Vectors, *, marked: bool
 ) -> tuple[Ints, Ints, Ints]:
-    """Every group of one release with every group of another: these two are never joined."""
+    """Every group of one release with every group of another: these two are never joined.
+
+    `marked`: whether the one counts marks, though perhaps none stands here.
+    """
     left = np.repeat(np.arange(len(one[0])), len(other[0]))
     right = np.tile(np.arange(len(other[0])), len(one[0]))
     marks = one[1][left] if side.mark_count == 0 else other[1][right]
-    if side.mark_count and one[1].any():  # marked on both sides: somebody is known by both
+    if side.mark_count and marked:  # somebody is known by both
         width = side.mark_count + 1
         both = (one[1][left] > 0) & (other[1][right] > 0)
         marks = np.where(both, one[1][left] * width + other[1][right], 0)

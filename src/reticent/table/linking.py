@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Protocol
 
 import numpy as np
@@ -44,11 +44,11 @@ class Values(Protocol):
 class Plain:
     """Values that are what they are, or suppressed."""
 
-    markers: frozenset[str]
+    hidden: tuple[str, str]  # how suppressed values are written: of ours, and of theirs
 
     def meet(self, mine: str | None, theirs: str | None) -> bool:
         """Equal, or one of them hidden."""
-        return mine == theirs or mine in self.markers or theirs in self.markers
+        return mine == theirs or mine == self.hidden[0] or theirs == self.hidden[1]
 
     def within(self, value: str | None, listed: str) -> bool:
         """Equal."""
@@ -62,8 +62,9 @@ class Plain:
 class Branches:
     """Labels of a taxonomy; a missing value stands directly below its root."""
 
-    def __init__(self, taxonomy: Taxonomy, markers: frozenset[str]) -> None:
-        self.markers = markers - set(taxonomy.labels)
+    def __init__(self, taxonomy: Taxonomy, hidden: tuple[str, str]) -> None:
+        """`hidden`: how suppressed values are written, of ours and of theirs; a label is one."""
+        self.hidden = tuple(None if m in taxonomy.labels else m for m in hidden)
         self.root = taxonomy.labels[0]
         self.lines: dict[str, frozenset[str]] = {}  # label → itself and all that is above it
         for node, label in enumerate(taxonomy.labels):
@@ -78,7 +79,7 @@ class Branches:
 
     def meet(self, mine: str | None, theirs: str | None) -> bool:
         """On one path, or one of them hidden."""
-        if mine in self.markers or theirs in self.markers:
+        if (mine and mine == self.hidden[0]) or (theirs and theirs == self.hidden[1]):
             return True
         if mine is None or theirs is None:
             return mine is theirs or self.root in (mine, theirs)
@@ -92,15 +93,15 @@ class Branches:
         return label is not None and (self.label(listed) or listed) in self.lines[label]
 
     def knows(self, value: str | None) -> bool:
-        """A label, or no value at all."""
-        return value is None or value in self.markers or self.label(value) is not None
+        """A label of theirs, or no value at all."""
+        return value is None or value == self.hidden[1] or self.label(value) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Spans:
     """Intervals with fixed ends, or points; with missing values the root is the marker."""
 
-    markers: frozenset[str]
+    hidden: tuple[str, str]
     read: Callable[[str], Any]  # a point as it is written
     known: dict[str, tuple[Any, Any, bool] | None] = field(default_factory=dict)
 
@@ -120,7 +121,7 @@ class Spans:
 
     def meet(self, mine: str | None, theirs: str | None) -> bool:
         """Overlapping, or one of them hidden."""
-        if mine in self.markers or theirs in self.markers:
+        if mine == self.hidden[0] or theirs == self.hidden[1]:
             return True
         if mine is None or theirs is None:
             return mine is theirs
@@ -134,7 +135,7 @@ class Spans:
 
     def within(self, value: str | None, listed: str) -> bool:
         """Inside the listed one."""
-        if value is None or value in self.markers:
+        if value is None or value in self.hidden:
             return False
         one, whole = self._span(value), self._span(listed)
         if one is None or whole is None:
@@ -144,17 +145,24 @@ class Spans:
 
     def knows(self, value: str | None) -> bool:
         """An interval, a point, or no value at all."""
-        return value is None or value in self.markers or self._span(value) is not None
+        return value is None or value == self.hidden[1] or self._span(value) is not None
 
 
-def point_reader(kind: str, decimal: str) -> Callable[[str], Any]:
+def point_reader(kind: str, decimal: str, date_format: str | None) -> Callable[[str], Any]:
     """How points of a continuous column are read: numbers, or times."""
 
     def number(text: str) -> float:
         return float(text.replace(decimal, ".")) if decimal != "." else float(text)
 
     def moment(text: str) -> float:
-        found = datetime.fromisoformat(text)
+        try:
+            found = datetime.fromisoformat(text)
+        except ValueError:
+            if date_format is None:
+                raise
+            found = datetime.strptime(text, date_format)
+        if found.tzinfo:
+            found = found.astimezone(UTC)
         return (found.replace(tzinfo=None) - datetime.min).total_seconds()
 
     return number if kind == "number" else moment
@@ -209,8 +217,8 @@ class Linked:
 
     def _allowed(self, link: Link, shown: str | None) -> Bits:
         ok = np.ones(len(self.counts), dtype=bool)
-        if isinstance(link.values, Plain) and shown not in link.values.markers:
-            ok &= self._equal(link.column, shown, link.values.markers)
+        if isinstance(link.values, Plain) and shown != link.values.hidden[0]:
+            ok &= self._equal(link.column, shown, link.values.hidden[1])
         elif link.values:
             meet = link.values.meet
             ok &= self._where(link.column, lambda their: meet(shown, their))
@@ -219,13 +227,13 @@ class Linked:
                 ok &= ~self._where(column, lambda their, t=theirs, at=listed: t.within(their, at))  # type: ignore[misc]
         return _packed(ok, self.words)
 
-    def _equal(self, column: str, shown: str | None, hidden: frozenset[str]) -> NDArray[np.bool_]:
+    def _equal(self, column: str, shown: str | None, hidden: str) -> NDArray[np.bool_]:
         """The same without asking about every value: thousands may stand on either side."""
         if column not in self.places:
             texts = self.columns[column].texts()
             self.places[column] = {text: code for code, text in enumerate(texts)}
         place, codes = self.places[column], self.of_key[column]
-        wanted = [place[text] for text in (shown, *hidden) if text in place]
+        wanted = [place[text] for text in (shown, hidden) if text in place]
         found: NDArray[np.bool_] = np.isin(codes, wanted)
         return found
 
