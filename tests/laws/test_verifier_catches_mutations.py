@@ -240,7 +240,7 @@ def agree_on_random_table(seed: int) -> None:
 seeds = st.integers(0, 2**64)
 many = settings(max_examples=120, deadline=None, derandomize=True, database=None)
 few = settings(many, max_examples=20)
-slow = settings(many, max_examples=1500, suppress_health_check=[HealthCheck.too_slow])
+slow = settings(many, max_examples=800, suppress_health_check=[HealthCheck.too_slow])
 
 
 @given(seed=seeds)
@@ -460,6 +460,6 @@ def test_mutation(mutate: Mutation, seed: int) -> None:
 @pytest.mark.slow
 @mutations
 @given(seed=seeds)
-@settings(slow, max_examples=200)
+@settings(slow, max_examples=100)
 def test_mutation_many_more_times(mutate: Mutation, seed: int) -> None:
     tamper(mutate, seed)
