@@ -317,7 +317,7 @@ class Rejoined:
         # Equal rows of ours once; of people who stand in one row each, only their number is kept.
         y = [self.cell(self.column[name]) for name in own_y]
         alone = any(theirs(marked, release) for release in promise.releases)
-        once = isinstance(promise, Anonymity) and bool(own_y) and not alone and self._once(y)
+        once = isinstance(promise, Anonymity) and bool(own_y) and self._once(y)
         cells = {self.column[name]: 0 for name in ours(promise.over)}
         links = {c: 0 for release in numbers for c in self.mine[release]}
         columns = [f"{self.cell(c)} AS {c}" for c in {**cells, **links}]
@@ -393,9 +393,10 @@ class Rejoined:
     def _products(self, numbers: Sequence[int], *, once: bool = False) -> None:
         """Put equal rows beside equal rows, once."""
         for i in numbers:  # what stands behind a key of ours, before releases are multiplied
+            counted = "count(DISTINCT y)" if once else f"y, sum(n)::{self.number}"
             self._make(
                 f"behind{i}",
-                f"SELECT k1, x, y, sum(n)::{self.number} AS n, any_value(f) AS f FROM meet{i} "
+                f"SELECT k1, x, {counted} AS n, any_value(f) AS f FROM meet{i} "
                 f"JOIN theirs{i} ON k = k2 GROUP BY ALL",
             )
         joined = " ".join(
@@ -405,12 +406,8 @@ class Rejoined:
         times = " * ".join([f"ours.n::{self.number}", *(f"behind{i}.n" for i in numbers)])
         folds = " * ".join(["1", *(f"behind{i}.f" for i in numbers)])
         if once:
-            # A cell of ours counts once for each group of theirs, however many rows it meets there.
-            keys = ", ".join(f"ours.k_{i}" for i in numbers)
-            self._make(
-                "joined",
-                f"SELECT DISTINCT x1, {keys}, {groups}, ours.n AS n, {folds} AS f FROM {joined}",
-            )
+            # One of ours counts once in each group of theirs, or with each of their people there.
+            self._make("joined", f"SELECT x1, {groups}, {times} AS n, {folds} AS f FROM {joined}")
             return
         who = _both(["y1", *(f"behind{i}.y" for i in numbers)])
         self._make(
