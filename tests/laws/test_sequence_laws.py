@@ -42,7 +42,7 @@ def is_monotone(case: Case, template: Template) -> bool:
     return True
 
 
-@pytest.mark.parametrize("seed", range(0, 200, 100))
+@pytest.mark.parametrize("seed", range(0, 100, 100))
 def test_what_is_guaranteed_never_gets_better(seed: int) -> None:
     """By blind walks from everything masked; the same promise, on our table alone, is as bad."""
     seen = 0
@@ -85,7 +85,7 @@ def walk(rng: random.Random, case: Case) -> Any:
         state = {**state, attr.name: [*parts[:at], *into, *parts[at + 1 :]]}
 
 
-@pytest.mark.parametrize("seed", range(500, 560, 20))
+@pytest.mark.parametrize("seed", range(500, 540, 20))
 def test_no_release_could_show_more(seed: int, tmp_path: Path) -> None:
     """Whatever would be refined beyond the release breaks a promise, or is of no use."""
     for offset in range(20):
