@@ -92,6 +92,11 @@ def test_expressions_of_ibis(census: pa.Table, tmp_path: Path) -> None:
     for table in (kept.filter(kept.Age > 0), files, files.filter(files.Age > 0)):
         reticent.release(table, POLICY, output=out, force=True)
         assert rows_of(out) == want
+    connection = kept.get_backend()
+    reticent.release(connection, POLICY, table="people of 1994", output=out, force=True)
+    assert rows_of(out) == want
+    with pytest.raises(InputError, match='Did you mean "people of 1994"'):
+        reticent.release(connection, POLICY, table="people of 1949")
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Ibis's own, about DuckDB

@@ -42,6 +42,28 @@ def is_ibis_table(data: Any) -> bool:
     return type(data).__module__.startswith("ibis.expr.types") and hasattr(data, "get_backend")
 
 
+def is_ibis_connection(data: Any) -> bool:
+    """Whether some data are a database that Ibis is connected with, without importing it."""
+    return type(data).__module__.startswith("ibis.backends") and hasattr(data, "list_tables")
+
+
+def table_of(connection: Any, name: str | None) -> Any:
+    """A table of somebody's connection of Ibis."""
+    where = f"the connection with {connection.name}"
+    try:
+        tables = list(connection.list_tables())
+        if name is not None and name in tables:
+            return connection.table(name)
+    except Exception as error:
+        raise _in_our_words(error, where) from None
+    raise _which(name, tables, where)
+
+
+def _which(name: str | None, tables: Sequence[str], where: str) -> InputError:
+    said = "which of its tables is meant?" if name is None else f'there is no table "{name}"'
+    return InputError(said, where=where, do=did_you_mean(name or "", tables) or _offer(tables))
+
+
 def without_password(url: str) -> str:
     """A database's address as it may be shown and kept.
 
@@ -91,8 +113,7 @@ def table_at(url: str, name: str | None, spill: Path, memory_limit: int | None =
     except Exception as error:
         raise _in_our_words(error, where) from None
     if table is None:
-        said = "which of its tables is meant?" if name is None else f'there is no table "{name}"'
-        raise InputError(said, where=where, do=did_you_mean(name or "", tables) or _offer(tables))
+        raise _which(name, tables, where)
     return table
 
 

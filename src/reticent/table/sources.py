@@ -17,9 +17,11 @@ from reticent.errors import InputError, quoted
 from reticent.table import room
 from reticent.table.databases import (
     InDatabase,
+    is_ibis_connection,
     is_ibis_table,
     is_url,
     table_at,
+    table_of,
     without_password,
 )
 from reticent.table.delimited import Dialect, Reading, about_rows, look, stream_csv
@@ -87,7 +89,7 @@ def bytes_of(text: str) -> int:
 def elsewhere(data: Any, means: Means) -> bool:
     """Whether the rows of a table are to be counted where they stand, and not in memory."""
     _refuse_idle(data, means)
-    if is_url(data) or is_ibis_table(data):
+    if is_url(data) or is_ibis_table(data) or is_ibis_connection(data):
         return True
     if not isinstance(means.engine, str | None):
         return True
@@ -102,7 +104,7 @@ def elsewhere(data: Any, means: Means) -> bool:
 
 def _refuse_idle(data: Any, means: Means) -> None:
     """Refuse what would change nothing: whoever said it expects something."""
-    if means.table is not None and not is_url(data):
+    if means.table is not None and not (is_url(data) or is_ibis_connection(data)):
         raise InputError("only databases have tables", where="--table", do="leave it out.")
     if is_url(data) and isinstance(means.engine, str) and means.engine != "duckdb":
         raise InputError(
@@ -166,7 +168,9 @@ def opened(
     with ExitStack() as ends:
         spill = ends.enter_context(spill_folder())
         name = str(data) if isinstance(data, str | Path) else "data"
-        if is_url(data):
+        if is_ibis_connection(data):
+            data = table_of(data, means.table)
+        elif is_url(data):
             name = without_password(data)
             data = table_at(data, means.table, spill, means.for_engine)
             if is_ibis_table(data):  # of a connection that is ours
