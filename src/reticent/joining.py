@@ -15,7 +15,9 @@ from reticent.privacy.promises import Anonymity, Promise, ours, theirs
 from reticent.privacy.risk import LEVELS, Exposure, Known, small_groups, sure_inferences
 from reticent.refine import joins
 from reticent.refine.cuts import Cuts
-from reticent.refine.sequence import Beside, Ours, Shown, Way
+from reticent.refine.ours import Ours, Shown
+from reticent.refine.vectors import Beside
+from reticent.refine.ways import Way
 from reticent.table.collapse import Codes, distinct
 from reticent.table.linking import Linked, number_rows
 from reticent.table.schema import Column

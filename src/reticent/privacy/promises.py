@@ -170,6 +170,10 @@ class Anonymity(Record):
         """The threshold as reports print it."""
         return self.k
 
+    def kept_with(self, value: int | Fraction) -> bool:
+        """Whether a smallest group of this size keeps it."""
+        return value >= self.k
+
     @property
     def text(self) -> str:
         """The promise in words."""
@@ -236,6 +240,10 @@ class Confidence(Record):
     def asked(self) -> str:
         """The threshold as reports print it."""
         return str(self.at_most)
+
+    def kept_with(self, value: int | Fraction) -> bool:
+        """Whether a largest confidence like this keeps it."""
+        return value <= self.at_most
 
     @property
     def text(self) -> str:

@@ -54,6 +54,21 @@ def larger(over, under, than_over, than_under):
 
 
 @compiled
+def add_up(cells, of_cell, weights, begins, places, amounts, total, seen):
+    """Sum products by place over some cells of one group; returns how many places were seen."""
+    found = 0
+    for cell in range(cells[0], cells[1]):
+        vector = of_cell[cell]
+        for i in range(begins[vector], begins[vector + 1]):
+            place = places[i]
+            if total[place] == 0:
+                seen[found] = place
+                found += 1
+            total[place] += weights[cell] * amounts[i]
+    return found
+
+
+@compiled
 def largest_shares(
     starts, of_cell, marks, weights, begins, places, amounts, total, part, seen, over, under
 ):
@@ -62,15 +77,8 @@ def largest_shares(
     Cells of a group are in ascending order of mark; 0 is none.
     """
     for group in range(len(starts) - 1):
-        found = 0
-        for cell in range(starts[group], starts[group + 1]):
-            vector = of_cell[cell]
-            for i in range(begins[vector], begins[vector + 1]):
-                place = places[i]
-                if total[place] == 0:
-                    seen[found] = place
-                    found += 1
-                total[place] += weights[cell] * amounts[i]
+        cells = starts[group], starts[group + 1]
+        found = add_up(cells, of_cell, weights, begins, places, amounts, total, seen)
         best, whole = np.int64(0), np.int64(1)
         cell = starts[group]
         while cell < starts[group + 1] and marks[cell] == 0:
@@ -101,15 +109,11 @@ def largest_shares_of_theirs(
 ):
     """The same where marks are on the other side: pairs[i] stands for a place and a mark."""
     for group in range(len(starts) - 1):
-        found = 0
+        cells = starts[group], starts[group + 1]
+        found = add_up(cells, of_cell, weights, begins, places, amounts, total, seen)
         for cell in range(starts[group], starts[group + 1]):
             vector = of_cell[cell]
             for i in range(begins[vector], begins[vector + 1]):
-                place = places[i]
-                if total[place] == 0:
-                    seen[found] = place
-                    found += 1
-                total[place] += weights[cell] * amounts[i]
                 if marks[i]:
                     part[pairs[i]] += weights[cell] * amounts[i]
         best, whole = np.int64(0), np.int64(1)

@@ -266,9 +266,7 @@ class SmallestGroup:
 
     def holds(self, promise: Promise | None = None) -> bool:
         """Whether the smallest group is large enough now."""
-        asked = promise or self.promise
-        assert isinstance(asked, Anonymity)
-        return self.value >= asked.k
+        return (promise or self.promise).kept_with(self.value)
 
     def valid(self, slots: Slots, promise: Promise | None = None) -> NDArray[np.bool_]:
         """Which candidates leave every group large enough."""
@@ -388,9 +386,7 @@ class LargestConfidence:
 
     def holds(self, promise: Promise | None = None) -> bool:
         """Whether no confidence is too large now."""
-        asked = promise or self.promise
-        assert isinstance(asked, Confidence)
-        return self.value <= asked.at_most
+        return (promise or self.promise).kept_with(self.value)
 
     def valid(self, slots: Slots, promise: Promise | None = None) -> NDArray[np.bool_]:
         """Which candidates leave no confidence too large, decided in integers."""
