@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 import pyarrow as pa
+import pytest
 
 from naive.cases import Case
 from naive.refine import Anon, Attr, Row, Template
@@ -54,3 +56,16 @@ def table_of(rows: Sequence[Row], attrs: Iterable[Attr]) -> pa.Table:
             kind = pa.float64() if any(isinstance(c, float) for c in cells) else pa.int64()
         columns[name] = pa.array(cells, kind)
     return pa.table(columns)
+
+
+def same_steps(ours: Sequence[Mapping[str, Any]], theirs: Sequence[Mapping[str, Any]]) -> None:
+    """See that a trace of the product is a twin's, step for step and number for number."""
+    for mine, other in zip(ours, theirs, strict=False):
+        for key in ("step", "attribute", "value", "into"):
+            assert mine[key] == other[key], (mine, other)
+        for key in ("info_gain", "privacy_loss", "score"):
+            assert mine[key] == pytest.approx(other[key], rel=1e-9, abs=1e-12), (mine, other)
+        measured = [t["value"] for t in mine["templates"] if "implied_by" not in t]
+        wanted = [str(v) if isinstance(v, Fraction) else v for v in other["templates"]]
+        assert measured == wanted, (mine, other)
+    assert len(ours) == len(theirs)
