@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import ctypes
 import hashlib
 import json
 import os
@@ -28,6 +29,7 @@ from typer.testing import CliRunner, Result
 
 import reticent
 from reticent import Policy, arriving, pipeline
+from reticent.front import signals
 from reticent.front.cli import app
 from reticent.privacy import verify as verifier
 from reticent.table import files as table_files
@@ -1283,7 +1285,10 @@ def start(*given: str) -> subprocess.Popen[str]:
 
 
 def finished(process: subprocess.Popen[str]) -> tuple[int, str, str]:
-    out, err = process.communicate(timeout=120)
+    try:
+        out, err = process.communicate(timeout=120)
+    finally:
+        process.kill()  # nothing, to one that has ended
     assert "Traceback" not in err
     return process.returncode, out, err
 
@@ -1391,6 +1396,23 @@ def test_an_interrupt_while_reading_writes_nothing(before: set[str]) -> None:
     assert "Stopped" in err
     os.unlink("pipe.csv")
     assert files() == before
+
+
+def test_an_interrupt_that_python_must_drop_is_heard_all_the_same() -> None:
+    """It falls into a callback of compiled code, where no exception can be raised."""
+
+    callback = ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(signal.SIGINT))
+
+    def work() -> None:
+        with signals.hearing():
+            callback()
+            time.sleep(60)
+
+    before = sys.unraisablehook
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert sys.unraisablehook is before
+    assert signals.exit_code() == 130
 
 
 @pytest.mark.net

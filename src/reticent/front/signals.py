@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -16,9 +18,22 @@ heard: list[int] = []  # by this command, so far
 def hearing() -> Iterator[None]:
     """Have signals raise KeyboardInterrupt, so that everything on the way out is tidied up.
 
-    They are kept in mind besides: libraries turn the exception into others, or swallow it.
+    They are kept in mind besides: libraries turn the exception into others, or swallow it. Where
+    nothing can be raised (a compiler that calls back, an object that is being deleted), Python
+    itself drops the exception; it is then raised again, right after.
     """
     heard.clear()
+    again: list[threading.Timer] = []
+
+    def dropped(what: sys.UnraisableHookArgs) -> None:
+        if heard and issubclass(what.exc_type, KeyboardInterrupt):
+            main = threading.main_thread().ident or 0
+            again.append(threading.Timer(0.05, signal.pthread_kill, (main, heard[-1])))
+            again[-1].start()
+        else:
+            hook(what)
+
+    hook, sys.unraisablehook = sys.unraisablehook, dropped
     before = {number: signal.getsignal(number) for number in _ENDING}
     for number in _ENDING:
         if number != signal.SIGHUP or before[number] != signal.SIG_IGN:  # which is what nohup does
@@ -26,6 +41,9 @@ def hearing() -> Iterator[None]:
     try:
         yield
     finally:
+        sys.unraisablehook = hook
+        for timer in again:
+            timer.cancel()
         for number, handler in before.items():
             signal.signal(number, handler)
 
