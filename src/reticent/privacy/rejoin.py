@@ -164,11 +164,16 @@ class Rejoined:
         database: Any,
         meeting: Meeting,
         column: Mapping[str, str],
+        people: frozenset[str],
         missing: Sequence[str],
         marker: str,
     ) -> None:
-        """`column`: how each column of the new table is called in ``counted``."""
+        """`column`: how each column of the new table is called in ``counted``.
+
+        `people`: columns that are not there, but name another person in every row.
+        """
         self.database, self.meeting, self.column = database, meeting, column
+        self.people = people
         self.missing, self.marker = missing, marker
         self.releases: dict[str, dict[str, str]] = {}  # release → column → name in SQL
         self.mine: dict[str, list[str]] = {}  # release → what links it, of ours
@@ -198,7 +203,7 @@ class Rejoined:
             if one is None or not set(theirs(names, release)) <= set(one.columns):
                 return False
         mine = {*ours(names), *self.meeting.linking([promise])}
-        return mine <= self.column.keys()
+        return mine <= {*self.column, *self.people}
 
     def _lay_beside(self, release: str) -> None:
         """Make the tables of one release: its rows, keys on both sides, and who may be whom."""
@@ -315,9 +320,9 @@ class Rejoined:
         numbers = {name: list(self.releases).index(name) for name in promise.releases}
         own_y = ours(marked)
         # Equal rows of ours once; of people who stand in one row each, only their number is kept.
-        y = [self.cell(self.column[name]) for name in own_y]
+        y = [self.cell(self.column[name]) for name in own_y if name not in self.people]
         alone = any(theirs(marked, release) for release in promise.releases)
-        once = isinstance(promise, Anonymity) and bool(own_y) and self._once(y)
+        once = isinstance(promise, Anonymity) and (len(y) < len(own_y) or self._once(y))
         cells = {self.column[name]: 0 for name in ours(promise.over)}
         links = {c: 0 for release in numbers for c in self.mine[release]}
         columns = [f"{self.cell(c)} AS {c}" for c in {**cells, **links}]
@@ -444,6 +449,8 @@ class Rejoined:
 
     def _once(self, who: Sequence[str]) -> bool:
         """Whether there are many who are counted, and each stands in one row of ours only."""
+        if not who:
+            return False
         [(records, people)] = self.ask(
             f"SELECT coalesce(sum(n), 0), count(DISTINCT ({', '.join(who)})) FROM counted "
             f"WHERE {_who(who)} IS NOT NULL"

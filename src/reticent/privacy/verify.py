@@ -100,6 +100,9 @@ class Source:
     hidden: tuple[str, ...] = ()  # the last of `names`: counted, but not published
     counts: str | None = None  # the column that tells how many records a row stands for
     unread: tuple[str, ...] = ()  # columns that are there, and of no interest but for that
+    people: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    """Arrow arrays of cells that are counted but not published, and are said to differ from row to
+    row, so that it makes no difference which row each belongs to."""
 
 
 def verify(source: Source, rules: Rules, *, memory_limit: int | None = None) -> Proof:
@@ -163,6 +166,21 @@ class _Counted:
         self._print_cells()
         self.beside: Rejoined | None = None
         self.rows = int(self.ask("SELECT coalesce(sum(n), 0) FROM counted")[0][0])
+        self.people = frozenset(
+            name for name, cells in source.people.items() if self._are_people(cells, rules)
+        )
+
+    def _are_people(self, cells: Any, rules: Rules) -> bool:
+        """Whether some cells are one for each row, all there, and all different."""
+        import pyarrow as pa
+
+        self.database.register("people", pa.table({"who": cells}))
+        there = _is_present("CAST(who AS VARCHAR)", rules)
+        [(rows, people)] = self.ask(
+            f"SELECT count(*), count(DISTINCT who) FILTER (WHERE {there}) FROM people"
+        )
+        self.database.unregister("people")
+        return self.rows == int(rows) == int(people)
 
     def _differ(self, source: Source, rules: Rules, whole: str) -> bool:
         """Whether hardly two rows are equal, as a column that tells people apart is counted.
@@ -215,7 +233,9 @@ class _Counted:
         """The same beside earlier releases."""
         if self.beside is None:
             missing = sorted(rules.missing_values | {""})
-            self.beside = Rejoined(self.database, rules.meeting, self.column, missing, rules.marker)
+            self.beside = Rejoined(
+                self.database, rules.meeting, self.column, self.people, missing, rules.marker
+            )
         return self.beside
 
     def list(self, names: Iterable[str]) -> str:
@@ -237,7 +257,7 @@ def _columns_of(promise: Promise) -> Iterable[str]:
 def _recount(counted: _Counted, promise: Promise, rules: Rules) -> Finding:
     if promise.releases:
         return _rejoin(counted, promise, rules)
-    if any(name not in counted.column for name in _columns_of(promise)):
+    if any(name not in {*counted.column, *counted.people} for name in _columns_of(promise)):
         return Finding(promise, None, None)
     if isinstance(promise, Anonymity):
         return _smallest_group(counted, promise, rules)
@@ -259,9 +279,10 @@ def _rejoin(counted: _Counted, promise: Promise, rules: Rules) -> Finding:
 
 def _smallest_group(counted: _Counted, promise: Anonymity, rules: Rules) -> Finding:
     size = "sum(n)"
-    if promise.of:
-        present = " AND ".join(_is_present(counted.column[name], rules) for name in promise.of)
-        size = f"count(DISTINCT ({counted.list(promise.of)})) FILTER (WHERE {present})"
+    if parts := [name for name in promise.of if name not in counted.people]:
+        present = " AND ".join(_is_present(counted.column[name], rules) for name in parts)
+        each = "sum(n)" if parts != [*promise.of] else f"count(DISTINCT ({counted.list(parts)}))"
+        size = f"coalesce({each} FILTER (WHERE {present}), 0)"
     [(smallest, groups, below)] = counted.ask(
         f"""
         WITH groups AS (
