@@ -10,8 +10,9 @@ import math
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -24,6 +25,8 @@ from naive.cases import WORDS, Case, identity, random_case, random_tree
 from naive.product import case_policy, policy_of, table_of
 from naive.refine import Anon, Attr, Conf, Row, Template, Tree
 from reticent import InputError, Policy, Unsatisfiable
+from reticent.prepare import rules
+from reticent.privacy import verify as verifier
 from reticent.privacy.verify import Proof
 
 MARKER = "*"
@@ -463,3 +466,78 @@ def test_mutation(mutate: Mutation, seed: int) -> None:
 @settings(slow, max_examples=100)
 def test_mutation_many_more_times(mutate: Mutation, seed: int) -> None:
     tamper(mutate, seed)
+
+
+# --- people who stand in one row each -------------------------------------------------------------
+
+
+PEOPLE = """\
+class = "Class"
+drop = ["Who", "Visit"]
+[goal]
+score = "paper"
+search = "greedy"
+[[anonymity]]
+over = ["Job"]
+of = ["Who"]
+k = 3
+[[anonymity]]
+over = ["Town"]
+of = ["Who", "Visit"]
+k = 2
+"""
+
+
+def named(who: Sequence[Any]) -> pa.Table:
+    rng = random.Random(3)
+    return pa.table(
+        {
+            "Who": who,
+            "Job": [rng.choice("abcdefgh") for _ in who],
+            "Town": [rng.choice("xyz") for _ in who],
+            "Class": [rng.choice(["yes", "no"]) for _ in who],
+            "Visit": [rng.choice([1, 2, None]) for _ in who],
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    "who",
+    [range(60), [f"p{i}" for i in range(60)], [*range(59), None], [*range(59), 58]],
+    ids=["numbers", "texts", "one missing", "one twice"],
+)
+@pytest.mark.parametrize("order", ["sorted", "input"])
+def test_counting_records_and_people_comes_to_the_same(
+    who: Sequence[Any], order: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = Policy.parse(f'order = "{order}"\n{PEOPLE}')
+    proofs, written = [], []
+    for many in (1000, 0):
+        monkeypatch.setattr("reticent.publishing.MANY", many)
+        place = tmp_path / f"{many}.csv"
+        proofs.append(reticent.release(named(list(who)), policy, output=place).proof)
+        assert proofs[-1] == reticent.release(named(list(who)), policy).proof
+        written.append(place.read_bytes())
+    assert proofs[0] == proofs[1]
+    assert written[0] == written[1]
+    assert proofs[0].holds
+    assert not proofs[0].unchecked
+
+
+@pytest.mark.parametrize(
+    "who",
+    [[1, 2, 3, 4, 5, 5], [1, 2, 3, 4, 5, None], [1, 2, 3, 4, 5], ["a", "b", "c", "d", "e", "?"]],
+    ids=["twice", "missing", "too few", "missing text"],
+)
+def test_the_verifier_believes_nobody_that_rows_are_people(who: list[Any]) -> None:
+    cells = pa.table({"Job": ["a"] * 6})
+    policy = Policy.parse(
+        'missing_values = ["?"]\ndrop = ["Who"]\n[[anonymity]]\nover = ["Job"]\nof = ["Who"]\nk = 2'
+    )
+    told = rules(policy, {})
+    source = replace(verifier.from_table(cells), people={"Who": pa.array(who)})
+    [finding] = verifier.verify(source, told).findings
+    assert finding.holds is None
+    believed = replace(source, people={"Who": pa.array(range(6))})
+    [finding] = verifier.verify(believed, told).findings
+    assert (finding.holds, finding.value) == (True, 6)

@@ -188,6 +188,10 @@ class Rejoined:
     def _make(self, name: str, sql: str) -> None:
         self.database.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {sql}")
 
+    def _view(self, sql: str) -> None:
+        """Let ``joined`` be the rows of a query, which is asked once, and never stored."""
+        self.database.execute(f"CREATE OR REPLACE TEMP VIEW joined AS {sql}")
+
     def cell(self, column: str, marker: str | None = None) -> str:
         """A cell in SQL, "" where it is missing; a marker hides a value, but is there."""
         hides = self.marker if marker is None else marker
@@ -310,7 +314,7 @@ class Rejoined:
     def _join(
         self, promise: Promise, marked: Sequence[str], wanted: Sequence[str] | None = None
     ) -> bool:
-        """Make the table ``joined``; says whether those who are counted are added up already.
+        """Say what ``joined`` is; says whether those who are counted are added up already.
 
         `wanted`: the values that count, others being all alike. The table has the columns x1 (our
         group), x0_, x1_, … (theirs), y (who or what is counted; NULL if a part of it is missing), n
@@ -362,11 +366,8 @@ class Rejoined:
         if not once and size <= MOST_ROWS:
             self._really(list(numbers.values()))
             return False
-        if not alone:
-            for i in numbers.values():
-                how = "alike" if isinstance(promise, Confidence) else "least"
-                self._merge(i, "support" if isinstance(promise, Anonymity) and own_y else how)
-        self._products(list(numbers.values()), once=once)
+        how = "alike" if isinstance(promise, Confidence) else "support" if own_y else "least"
+        self._products(list(numbers.values()), once=once, merged=None if alone else how)
         return once
 
     def _size(self, numbers: Sequence[int]) -> int:
@@ -393,36 +394,33 @@ class Rejoined:
         )  # fmt: skip
         groups = ", ".join(f"single{i}.x AS x{i}_" for i in numbers)
         who = _both(["y1", *(f"single{i}.y" for i in numbers)])
-        self._make("joined", f"SELECT x1, {groups}, {who} AS y, 1 AS n, 1 AS f FROM {joined}")
+        self._view(f"SELECT x1, {groups}, {who} AS y, 1 AS n, 1 AS f FROM {joined}")
 
-    def _products(self, numbers: Sequence[int], *, once: bool = False) -> None:
-        """Put equal rows beside equal rows, once."""
+    def _products(self, numbers: Sequence[int], *, once: bool, merged: str | None) -> None:
+        """Put equal rows beside equal rows, once; `merged`: see `_merge`."""
         for i in numbers:  # what stands behind a key of ours, before releases are multiplied
-            counted = "count(DISTINCT y)" if once else f"y, sum(n)::{self.number}"
+            if merged:
+                self._merge(f"theirs{i}", "k", merged)
+            counted = "'' AS y, count(DISTINCT y)" if once else f"y, sum(n)::{self.number}"
             self._make(
                 f"behind{i}",
                 f"SELECT k1, x, {counted} AS n, any_value(f) AS f FROM meet{i} "
                 f"JOIN theirs{i} ON k = k2 GROUP BY ALL",
             )
+            if merged:  # keys of theirs that we do not tell apart make more groups alike
+                self._merge(f"behind{i}", "k1", merged)
         joined = " ".join(
             ["ours", *(f"JOIN behind{i} ON behind{i}.k1 = ours.k_{i}" for i in numbers)]
         )
         groups = ", ".join(f"behind{i}.x AS x{i}_" for i in numbers)
         times = " * ".join([f"ours.n::{self.number}", *(f"behind{i}.n" for i in numbers)])
         folds = " * ".join(["1", *(f"behind{i}.f" for i in numbers)])
-        if once:
-            # One of ours counts once in each group of theirs, or with each of their people there.
-            self._make("joined", f"SELECT x1, {groups}, {times} AS n, {folds} AS f FROM {joined}")
-            return
-        who = _both(["y1", *(f"behind{i}.y" for i in numbers)])
-        self._make(
-            "joined",
-            f"SELECT x1, {groups}, {who} AS y, sum({times})::{self.number} AS n, "
-            f"any_value({folds}) AS f FROM {joined} GROUP BY ALL",
-        )
+        # Of `once`: one of ours counts once in each group of theirs, or with each person there.
+        who = "''" if once else _both(["y1", *(f"behind{i}.y" for i in numbers)])
+        self._view(f"SELECT x1, {groups}, {who} AS y, {times} AS n, {folds} AS f FROM {joined}")
 
-    def _merge(self, i: int, how: str) -> None:
-        """Take groups of theirs for one whose keys are the same, in the same proportions.
+    def _merge(self, table: str, key: str, how: str) -> None:
+        """Take groups of theirs for one whose keys are the same, in the same proportions ("alike").
 
         Of those, the smallest ("least"), or whatever the proportions ("support").
         """
@@ -430,20 +428,21 @@ class Rejoined:
         self._make(
             "profiles",
             f"""
-            WITH wholes AS (SELECT x, k, sum(n) AS n FROM theirs{i} GROUP BY ALL),
-            listed AS (SELECT x, list(k ORDER BY k) AS ks, list(n::BIGINT ORDER BY k) AS ns
-                       FROM wholes GROUP BY x),
-            scaled AS (SELECT x, ks, ns, list_reduce(ns, lambda a, b: gcd(a, b)) AS g FROM listed)
-            SELECT x, g, row_number() OVER alike AS place, count(*) OVER (PARTITION BY ks, shape)
-                AS f FROM (SELECT x, g, ks, list_transform(ns, lambda a: {shape}) AS shape
+            WITH wholes AS (SELECT x, {key} AS k, sum(n) AS n, any_value(f) AS f FROM {table}
+                            GROUP BY ALL),
+            listed AS (SELECT x, list(k ORDER BY k) AS ks, list(n::{self.number} ORDER BY k) AS ns,
+                       any_value(f) AS f FROM wholes GROUP BY x),
+            scaled AS (SELECT *, list_reduce(ns, lambda a, b: gcd(a, b)) AS g FROM listed)
+            SELECT x, g, row_number() OVER alike AS place, sum(f) OVER (PARTITION BY ks, shape)
+                AS f FROM (SELECT x, g, f, ks, list_transform(ns, lambda a: {shape}) AS shape
                 FROM scaled) WINDOW alike AS (PARTITION BY ks, shape ORDER BY g)
             """,
         )
         scale = "p.g" if how == "alike" else "1"
         self._make(
-            f"theirs{i}",
-            f"SELECT t.x, t.y, t.k, (sum(t.n) // any_value({scale}))::BIGINT AS n, "
-            f"any_value(p.f) AS f FROM theirs{i} AS t JOIN profiles AS p ON p.x = t.x "
+            table,
+            f"SELECT t.x, t.y, t.{key}, (sum(t.n) // any_value({scale}))::{self.number} AS n, "
+            f"any_value(p.f) AS f FROM {table} AS t JOIN profiles AS p ON p.x = t.x "
             "WHERE p.place = 1 GROUP BY ALL",
         )
 
@@ -480,20 +479,20 @@ class Rejoined:
         self._join(promise, [name], None if listed == "*" else listed)
         groups = self._groups
         self._make(
-            "shares",
-            f"""
-            WITH wholes AS (SELECT {groups}, sum(n) AS whole, any_value(f) AS f FROM joined
-                            GROUP BY {groups}),
-            parts AS (SELECT {groups}, y, sum(n) AS part FROM joined WHERE y IS NOT NULL
-                      GROUP BY {groups}, y)
-            SELECT part, whole, sum(f) AS times FROM parts JOIN wholes USING ({groups})
-            GROUP BY part, whole
-            """,
+            "parts",
+            f"SELECT {groups}, y, sum(n)::{self.number} AS part, any_value(f) AS f FROM joined "
+            f"GROUP BY {groups}, y",
         )
-        [(count,)] = self.ask(
-            f"SELECT sum(f) FROM (SELECT any_value(f) AS f FROM joined GROUP BY {groups})"
+        self._make(
+            "wholes",
+            f"SELECT {groups}, sum(part)::{self.number} AS whole, any_value(f) AS f FROM parts "
+            f"GROUP BY {groups}",
         )
-        every = self.ask("SELECT part, whole, times FROM shares")
+        [(count,)] = self.ask("SELECT sum(f) FROM wholes")
+        every = self.ask(
+            f"SELECT part, whole, sum(wholes.f) AS times FROM parts JOIN wholes USING ({groups}) "
+            "WHERE y IS NOT NULL GROUP BY part, whole"
+        )
         sure = [(Fraction(int(part), int(whole)), int(times)) for part, whole, times in every]
         above = sum(times for share, times in sure if share > promise.at_most)
         return max((share for share, _ in sure), default=Fraction(0)), int(count), above

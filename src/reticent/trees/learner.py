@@ -125,8 +125,9 @@ def grow(source: Source, rules: Rules) -> Node:
     waiting = [(root, source, 0)]
     while waiting:
         node, records, depth = waiting.pop()
-        pure = np.count_nonzero(node.counts) < 2
-        if pure or node.counts.sum() < rules.min_rows or depth == rules.max_depth:
+        counts = node.counts.tolist()
+        pure = sum(map(bool, counts)) < 2
+        if pure or sum(counts) < rules.min_rows or depth == rules.max_depth:
             continue
         split = records.best(rules)
         if split is None:

@@ -8,6 +8,9 @@ errors than a single leaf in its place becomes that leaf.
 from __future__ import annotations
 
 import math
+from functools import cache
+
+import numpy as np
 
 from reticent.trees.tree import Node
 
@@ -19,8 +22,13 @@ _QUANTILES = (4.0, 3.09, 2.58, 2.33, 1.65, 1.28, 0.84, 0.25, 0.00)
 def prune(root: Node, confidence: float = 0.25) -> None:
     """Replace, from the leaves up, every subtree that promises no fewer errors than a leaf."""
     promised: dict[int, float] = {}  # errors to come, by id of the nodes not yet accounted for
-    for node in reversed(root.walk()):
-        alone = expected_errors(int(node.counts.sum()), node.errors, confidence)
+    nodes = root.walk()
+    counts = np.array([node.counts for node in nodes])
+    records = counts.sum(axis=1)  # of all nodes at once: one by one took longer than all the rest
+    errors = records - counts.max(axis=1, initial=0)
+    seen = zip(nodes, records.tolist(), errors.tolist(), strict=True)
+    for node, count, wrong in reversed([*seen]):
+        alone = expected_errors(count, wrong, confidence)
         below = sum(promised.pop(id(branch)) for branch in node.branches)
         # Equal estimates may differ in their last digits.
         if not node.branches or alone <= below * (1 + 1e-12):
@@ -45,6 +53,7 @@ def expected_errors(records: int, errors: int, confidence: float = 0.25) -> floa
     return records * (seen + z2 / 2 + spread) / (records + z2)
 
 
+@cache
 def quantile(confidence: float) -> float:
     """How many standard deviations the estimate lies above what was seen.
 
