@@ -47,6 +47,7 @@ _FEWEST_ROUNDS = 3
 _CELLS = 20_000_000  # of all rounds together: beyond, fewer rounds
 _RATED = 40_000_000  # candidates of all steps of all rounds together
 _ONE_BY_ONE = 2_000_000  # cells
+_LONGEST = 10, 500  # a round of more steps than so many times the first's, and than so many, ends
 _FINALISTS = 4
 FEWEST_TO_JUDGE = 100  # records; with fewer, an error tells one cut from another by chance alone
 _FIRST_OF_ALL = 1e9
@@ -138,6 +139,9 @@ class _Exploring:
     ) -> None:
         self.origin = origin
         self.columns = len(origin.cuts.domains)
+        # Whoever lists the same columns in another order finds the same, but for ties.
+        names = [domain.name for domain in origin.cuts.domains]
+        self.by_name = sorted(range(self.columns), key=names.__getitem__)
         self.watch = watch
         now = time.monotonic()
         timed = None if search_time is None else now + search_time
@@ -145,6 +149,7 @@ class _Exploring:
         self.rounds = search_rounds
         self.timed = timed is not None
         self.made = 1
+        self.longest: int | None = None  # steps of a round
         self.defended: Score | None = None  # whose greedy cut stays if none is clearly better
 
     def best(self, first: _Trip) -> Found:
@@ -152,6 +157,8 @@ class _Exploring:
         self.watch.stage("compare cuts")
         if self.rounds is None and not self.timed:
             self.rounds = _rounds(self.origin, len(first.slots))
+        times, least = _LONGEST  # 9,000 steps of one number after the other told nothing, in 90 s
+        self.longest = max(times * len(first.slots), least)
         trips = [first]
         # The steps of a large table run on two threads themselves, and two copies take room; a
         # user's own utility may not be ready for two.
@@ -160,12 +167,12 @@ class _Exploring:
             plans = self._plans(trips)
             while pair := list(islice(plans, self._left(2))):
                 for trip in pool.map(self._travel, pair):
-                    if trip is None:  # as if it had not begun: a number of rounds finds the same
+                    if trip is None and self._over():  # as if it had not begun
                         break
                     self.made += 1
-                    if not any(trip.same(known) for known in trips):
+                    if trip is not None and not any(trip.same(known) for known in trips):
                         trips.append(trip)
-                if trip is None or self._over():
+                if self._over():
                     break
         return self._chosen(first, trips[1:])
 
@@ -179,34 +186,42 @@ class _Exploring:
     def _plans(self, trips: list[_Trip]) -> Iterator[_Plan]:
         """What to try next; knows what came out so far from `trips`."""
         yield _Plan(score=_THE_OTHER[self.origin.goal.score])
+        first_of_all: set[int] = set()
         again = 0
         while True:
             best = max(trips, key=lambda trip: trip.worth)
             for column in self._dearest(best):
-                yield self._give_back(best, column)
+                if column in best.telling:
+                    yield self._give_back(best, column)
+                elif column not in first_of_all:  # which leads to the same whatever is best
+                    first_of_all.add(column)
+                    yield self._ahead_of_all(column)
             if max(trip.worth for trip in trips) > best.worth:
                 continue
             again += 1
-            weights = np.exp(np.random.default_rng([7, again]).normal(size=self.columns))
+            weights = np.empty(self.columns)
+            drawn = np.random.default_rng([7, again]).normal(size=self.columns)
+            weights[self.by_name] = np.exp(drawn)
             yield _Plan(weights=weights)
 
     def _dearest(self, trip: _Trip) -> list[int]:
         """The columns, those first whose steps lost most."""
-        lost = dict.fromkeys(range(self.columns), 0.0)
+        lost = dict.fromkeys(self.by_name, 0.0)
         for column, loss in trip.lost:
             lost[column] += loss
         return sorted(lost, key=lambda column: (column not in trip.telling, -lost[column]))
 
+    def _ahead_of_all(self, column: int) -> _Plan:
+        weights = np.ones(self.columns)
+        weights[column] = _FIRST_OF_ALL
+        return _Plan(weights=weights)
+
     def _give_back(self, trip: _Trip, column: int) -> _Plan:
-        if column not in trip.telling:
-            weights = np.ones(self.columns)
-            weights[column] = _FIRST_OF_ALL
-            return _Plan(weights=weights)
         pairs = zip(trip.slots, trip.lost, strict=True)
         return _Plan(ahead=tuple(slot for slot, (c, _) in pairs if c != column), last=column)
 
     def _travel(self, plan: _Plan) -> _Trip | None:
-        """One search to its end; None if there was no time for it."""
+        """One search to its end; None if there was no time for it, or it took too many steps."""
         if plan.score:
             lose = self.origin.may_lose
             search = Search(self.origin.prepared, score=plan.score, measured=True, may_lose=lose)
@@ -214,7 +229,10 @@ class _Exploring:
         else:
             search = self.origin.copy()
         guide = partial(_choose, deque(plan.ahead), plan, search.cuts.offset)
-        if search.run(Watch(stop=self.watch.stop), deadline=self.end, choose=guide):
+        stopped = search.run(
+            Watch(stop=self.watch.stop), max_steps=self.longest, deadline=self.end, choose=guide
+        )
+        if stopped:
             return None
         return _trip(search, plan.score)
 
