@@ -16,6 +16,7 @@ import deviations
 import genetic_algorithm
 import inference_counts
 import scalability
+import sequence
 import several_templates
 import taxonomy_choice
 from datasets import NoData, adult
@@ -24,7 +25,7 @@ from experiment import RESULTS, Claim
 EXPERIMENTS = (
     adult_anonymity, adult_generalized, taxonomy_choice, attribute_ranking, several_templates,
     credit_anonymity, confidence_bounding, deviations, inference_counts, genetic_algorithm,
-    scalability,
+    scalability, sequence,
 )  # fmt: skip
 HEADS = ("experiment", "paper", "ours", "within?", "J48 on the same data")
 

@@ -57,7 +57,7 @@ def describe(
     _write_json(public / "report.json", report.public(release))
     _write_json(public / "manifest.json", _manifest(release, public, suffix))
     policy = release.prepared.policy
-    (private / "policy.toml").write_text(policy.text, encoding="utf-8")
+    (private / "policy.toml").write_text(policy.as_in(private), encoding="utf-8")
     _keep_taxonomies(policy, private)
     _write_json(private / "recoding.json", _recoding(release))
     (private / "report.html").write_text(pages.private(release), encoding="utf-8")

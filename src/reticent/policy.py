@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -132,6 +133,14 @@ class Previous(Record):
     path: Annotated[str, Field(min_length=1)] = Field(
         description="A file, or a release folder; relative to the policy file."
     )
+
+    @field_validator("path")
+    @classmethod
+    def _is_no_database(cls, path: str) -> str:
+        if "://" in path:
+            raise ValueError("name a file or a release folder, and no database")
+        return path
+
     drop: tuple[str, ...] = Field(
         default=(), description="Columns of it that were never published; they can be counted."
     )
@@ -345,13 +354,27 @@ class Policy(Record):
             return self
         known = {name: one.model_dump() for name, one in self.previous.items()}
         for name, path in paths.items():
-            known.setdefault(name, {})["path"] = str(Path(path).absolute())
+            where = str(path) if "://" in str(path) else str(Path(path).absolute())
+            known.setdefault(name, {})["path"] = where
         plain = {name: getattr(self, name) for name in type(self).model_fields}
         policy = type(self).from_data({**plain, "previous": known})
         policy._source, policy._text = self._source, None
         if problems := list(policy._contradictions()):
             raise InputError(problems)
         return policy
+
+    def as_in(self, place: Path) -> str:
+        """The policy as a file in another folder would say it: with paths from there."""
+        if all(Path(one.path).is_absolute() for one in self.previous.values()):
+            return self.text
+        paths = {
+            name: one.model_copy(update={"path": os.path.relpath(self.folder / one.path, place)})
+            for name, one in self.previous.items()
+        }
+        return (
+            "# The policy of this release without its comments; paths lead from here.\n"
+            + self.model_copy(update={"previous": paths}).canonical()
+        )
 
     @property
     def spare(self) -> frozenset[str]:
@@ -552,6 +575,14 @@ class Policy(Record):
                         "its sensitive columns are of several tables",
                         where=f"{self.name}, {place}",
                         do="make a template of its own for the columns of each table.",
+                    )
+                known = set(promise.sensitive) & set(promise.over)
+                if known := known - set(ours(promise.over)):  # of those, `_overlaps` tells
+                    yield Problem(
+                        f"{quoted(sorted(known))} is sensitive and stands in `over`",
+                        where=f"{self.name}, {place}",
+                        why="nothing is left to infer of what is known.",
+                        do="leave it in one of these places.",
                     )
         if self.joined and not columns_of(self.promises)[0]:
             yield Problem(

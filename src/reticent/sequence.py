@@ -179,17 +179,23 @@ def neighbours(prepared: Prepared, output: Path) -> Prepared:
     named = {(prepared.policy.folder / one.path).resolve()
              for one in prepared.policy.previous.values()}  # fmt: skip
     released = set(prepared.roles.released)
-    asides = []
+    beside: dict[str, list[str]] = {}
     for place in sorted(output.absolute().parent.iterdir()):
         if place.resolve() in {*named, output.resolve()} or not folder.is_release(place):
             continue
         if shared := [name for name in folder.columns_in(place) if name in released]:
-            asides.append(
-                f"the release {place.name} stands beside this one and publishes {quoted(shared)}, "
-                "too: whoever has both can join them. If it is about the same people, name it in "
-                "[previous], or with --previous."
-            )
-    return replace(prepared, asides=tuple(asides))
+            beside[place.name] = shared
+    if not beside:
+        return prepared
+    shared = list(dict.fromkeys(name for names in beside.values() for name in names))
+    one = len(beside) == 1
+    aside = (
+        f"the release{'' if one else 's'} {listed(list(beside))} {'stands' if one else 'stand'} "
+        f"beside this one and {'publishes' if one else 'publish'} {quoted(shared)}, too: whoever "
+        f"has both can join them. If {'it is' if one else 'they are'} about the same people, name "
+        f"{'it' if one else 'them'} in [previous], or with --previous."
+    )
+    return replace(prepared, asides=(aside,))
 
 
 # --- who may be whom -----------------------------------------------------------------------------

@@ -124,6 +124,7 @@ def test_a_release_can_be_named_or_found_elsewhere() -> None:
     assert 'no column "clinic.Place"' in release("-o", "b.csv", code=2, policy="bare.toml")
     release("-o", "b.csv", "--previous", "clinic=moved.csv", policy="bare.toml")
     assert "NAME=PATH" in release("-o", "c.csv", "--previous", "moved.csv", code=2)
+    assert "no database" in release("-o", "c.csv", "--previous", "clinic=sqlite:///x.db", code=2)
 
 
 @pytest.mark.parametrize(
@@ -146,6 +147,8 @@ def test_a_release_can_be_named_or_found_elsewhere() -> None:
         ("[[anonymity]]", '[[inconsistent]]\nSex = "M"\nZap = "x"\n[[anonymity]]', "no release has"),
         ("[attributes.Place]", "[attributes.Palace]\njoin = false\n[attributes.Place]", "Palace"),
         ('{ Test = ["HIV"] }', '{ "clinic.Sex" = ["X"] }', "never occur"),
+        ('{ Test = ["HIV"] }', '{ "clinic.Zip" = "*" }', "is sensitive and stands in `over`"),
+        ('path = "old.csv"', 'path = "sqlite:///old.db"', "and no database"),
     ],
 )  # fmt: skip
 def test_what_can_be_wrong_with_a_policy(old: str, new: str, said: str | None) -> None:
@@ -197,6 +200,15 @@ def test_continuous_columns_need_fixed_intervals_or_no_join() -> None:
     run("verify", "c.csv", "-p", "policy.toml", "--skip-uncheckable")
 
 
+def test_the_policy_that_is_kept_finds_the_earlier_release() -> None:
+    Path("far").mkdir()
+    release("-o", "far/out")
+    run("verify", "far/out", "-p", "far/out/private/policy.toml", "--skip-uncheckable")
+    run("release", "new.csv", "-p", "far/out/private/policy.toml", "-o", "again")
+    again = Path("again/public/data.csv").read_bytes()
+    assert again == Path("far/out/public/data.csv").read_bytes()
+
+
 def test_infeasible_says_what_fails() -> None:
     Path("policy.toml").write_text(POLICY.replace("at_most = 0.3", "at_most = 0.01"))
     said = release("-o", "out.csv", code=3)
@@ -212,6 +224,9 @@ def test_a_release_beside_another_is_told_of() -> None:
     second = release("-o", "second", policy="plain.toml")
     assert "the release first stands beside this one and publishes" in second
     assert "first" not in Path("second/public/report.json").read_text(encoding="utf-8")
+    third = release("-o", "third", policy="plain.toml")
+    assert third.count("beside this one") == 1
+    assert "the releases first, second stand beside this one and publish" in third
     named = POLICY.replace('path = "old.csv"\ndrop = ["Id"]', 'path = "first"')
     named = named.replace("clinic.Zip", "clinic.Test").replace('of = ["Id"]\n', "")
     named = named.replace('keep = ["Sex"]', 'keep = ["Sex"]\n')
