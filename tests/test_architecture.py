@@ -20,7 +20,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "watching": set(),
     "table": {"errors"},
     "privacy": {"errors", "table"},  # the verifier lives here: it never sees an engine
-    "policy": {"errors", "table", "privacy"},
+    "forms": {"errors"},
+    "policy": {"errors", "forms", "table", "privacy"},
     "refine": {"compiling", "errors", "table", "privacy"},
     "trees": {"compiling", "errors", "table"},
     "prepare": {"errors", "policy", "table", "privacy"},

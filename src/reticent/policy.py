@@ -7,7 +7,6 @@ collects every problem before it raises.
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import re
@@ -32,7 +31,9 @@ from pydantic import (
     model_validator,
 )
 
+from reticent import forms
 from reticent.errors import InputError, Problem, did_you_mean, listed, quoted
+from reticent.forms import toml_key, toml_lines
 from reticent.privacy.promises import (
     Anonymity,
     Cell,
@@ -277,7 +278,7 @@ class Policy(Record):
         try:
             policy = cls.model_validate(data)
         except ValidationError as error:
-            formal = _problems(error, data, where)
+            formal = forms.problems(error, where, cls, _PARTS)
             rest = cls._well_formed_part(data, error, source)
             meant = rest._contradictions() if rest else ()
             found = [*formal, *(p for p in meant if p.what != _PROMISES_NOTHING)]
@@ -341,11 +342,11 @@ class Policy(Record):
         attributes, goal = plain.pop("attributes", {}), plain.pop("goal", {})
         previous = plain.pop("previous", {})
         lists = {k: plain.pop(k, ()) for k in ("inconsistent", "anonymity", "confidence")}
-        parts = [_toml_lines(plain)] if plain else []
-        parts += [f"[previous.{_toml_key(n)}]\n{_toml_lines(p)}" for n, p in previous.items()]
-        parts += [f"[attributes.{_toml_key(n)}]\n{_toml_lines(a)}" for n, a in attributes.items()]
-        parts += [f"[[{kind}]]\n{_toml_lines(one)}" for kind, all_ in lists.items() for one in all_]
-        parts += [f"[goal]\n{_toml_lines(goal)}"] if goal else []
+        parts = [toml_lines(plain)] if plain else []
+        parts += [f"[previous.{toml_key(n)}]\n{toml_lines(p)}" for n, p in previous.items()]
+        parts += [f"[attributes.{toml_key(n)}]\n{toml_lines(a)}" for n, a in attributes.items()]
+        parts += [f"[[{kind}]]\n{toml_lines(one)}" for kind, all_ in lists.items() for one in all_]
+        parts += [f"[goal]\n{toml_lines(goal)}"] if goal else []
         return "\n".join(parts)
 
     def with_previous(self, paths: Mapping[str, str | Path]) -> Policy:
@@ -410,7 +411,7 @@ class Policy(Record):
         try:
             return cls.model_validate(data)
         except ValidationError as error:
-            raise InputError(_problems(error, data, "policy")) from None
+            raise InputError(forms.problems(error, "policy", cls, _PARTS)) from None
 
     def files(self) -> list[Path]:
         """The policy file and the taxonomy files it names."""
@@ -662,35 +663,6 @@ class Roles:
     released: tuple[str, ...]  # in table order
 
 
-def _toml_lines(table: Mapping[str, Any]) -> str:
-    return "".join(f"{_toml_key(key)} = {_toml(value)}\n" for key, value in table.items())
-
-
-def _toml_key(key: str) -> str:
-    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else toml_text(key)
-
-
-def _toml(value: Any) -> str:
-    """A value as inline TOML."""
-    if isinstance(value, Mapping):
-        inside = ", ".join(f"{_toml_key(str(k))} = {_toml(v)}" for k, v in value.items())
-        return f"{{ {inside} }}" if inside else "{}"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(_toml, value)) + "]"
-    if isinstance(value, date):
-        return value.isoformat()
-    if isinstance(value, bool | int | float):
-        return json.dumps(value)
-    if isinstance(value, Decimal):  # a number in an inline taxonomy
-        return str(value).lower()
-    return toml_text(str(value))
-
-
-def toml_text(text: str) -> str:
-    """A text as a TOML string."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
 def schema() -> dict[str, Any]:
     """The JSON schema of a policy file, for editors.
 
@@ -720,69 +692,10 @@ def _prune(data: dict[str, Any], loc: Sequence[Any]) -> None:
         data.pop(head, None)
 
 
-def _problems(error: ValidationError, data: Mapping[str, Any], where: str) -> list[Problem]:
-    """Turn pydantic's findings into ours: one per place, in words, with a hint."""
-    found: dict[str, Problem] = {}
-    for finding in error.errors(include_url=False):
-        loc = [part for part in finding["loc"] if not _is_branch(part)]
-        place = _place(loc, data)
-        if finding["type"] == "extra_forbidden":
-            known = _known_keys(loc[:-1])
-            problem = Problem(
-                f'there is no key "{loc[-1]}" here',
-                where=f"{where}, {_place(loc[:-1], data)}".rstrip(", "),
-                do=did_you_mean(str(loc[-1]), known) or f"the keys are {listed(known, most=20)}.",
-            )
-        else:
-            what = _PLAINER.get(finding["type"], finding["msg"]).removeprefix("Value error, ")
-            problem = Problem(what[:1].lower() + what[1:], where=f"{where}, {place}")
-        # A union reports each of its branches; the first says enough.
-        found.setdefault(problem.where if finding["type"] != "extra_forbidden" else place, problem)
-    return list(found.values())
-
-
-_PLAINER = {
-    "tuple_type": 'write a list of column names, as ["Ward"]',
-    "int_type": "write a whole number, without quotes",
-    "bool_type": "write true or false, without quotes",
-    "string_type": "write a text in quotes",
-    "missing": "this key is needed here",
+_PARTS: dict[str, type[Record]] = {
+    "anonymity": Anonymity,
+    "confidence": Confidence,
+    "attributes": Attribute,
+    "goal": Goal,
+    "previous": Previous,
 }
-
-
-def _is_branch(part: object) -> bool:
-    """Whether a step of pydantic's path names a branch of a union and not a place in the file."""
-    return isinstance(part, str) and (
-        part in {"int", "float", "str", "date", "datetime", "callable", "[key]"}
-        or part.startswith(("literal[", "constrained-", "tuple[", "dict[", "lax-", "function-"))
-    )
-
-
-def _place(loc: Sequence[Any], data: Mapping[str, Any]) -> str:
-    """Name a place as a reader of the file would: ``[[anonymity]] 2, k``."""
-    if not loc:
-        return ""
-    head, *rest = loc
-    if head in ("anonymity", "confidence") and rest and isinstance(rest[0], int):
-        return ", ".join([f"[[{head}]] {rest[0] + 1}", *map(str, rest[1:])])
-    if head == "attributes" and rest:
-        return ", ".join([f'attribute "{rest[0]}"', *map(str, rest[1:])])
-    if head == "inconsistent" and rest and isinstance(rest[0], int):
-        return ", ".join([f"[[inconsistent]] {rest[0] + 1}", *map(str, rest[1:])])
-    if head == "previous" and rest:
-        return ", ".join([f"[previous.{rest[0]}]", *map(str, rest[1:])])
-    if head == "goal":
-        return ", ".join(["[goal]", *map(str, rest)])
-    return ", ".join(map(str, loc))
-
-
-def _known_keys(loc: Sequence[Any]) -> list[str]:
-    models: dict[str, type[Record]] = {
-        "anonymity": Anonymity,
-        "confidence": Confidence,
-        "attributes": Attribute,
-        "goal": Goal,
-        "previous": Previous,
-    }
-    model = models[loc[0]] if loc else Policy
-    return [field.alias or name for name, field in model.model_fields.items()]

@@ -1,0 +1,114 @@
+"""Files that people write: how they are written down, and what is wrong with them, in words."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from reticent.errors import Problem, did_you_mean, listed
+
+
+def toml_lines(table: Mapping[str, Any]) -> str:
+    """Keys and values, a line each."""
+    return "".join(f"{toml_key(key)} = {toml_value(value)}\n" for key, value in table.items())
+
+
+def toml_key(key: str) -> str:
+    """A key as TOML writes it."""
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else toml_text(key)
+
+
+def toml_value(value: Any) -> str:
+    """A value as inline TOML."""
+    if isinstance(value, Mapping):
+        inside = ", ".join(f"{toml_key(str(k))} = {toml_value(v)}" for k, v in value.items())
+        return f"{{ {inside} }}" if inside else "{}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(toml_value, value)) + "]"
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, bool | int | float):
+        return json.dumps(value)
+    if isinstance(value, Decimal):  # a number in an inline taxonomy
+        return str(value).lower()
+    return toml_text(str(value))
+
+
+def toml_text(text: str) -> str:
+    """A text as a TOML string."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def problems(
+    error: ValidationError,
+    where: str,
+    whole: type[BaseModel],
+    parts: Mapping[str, type[BaseModel]],
+) -> list[Problem]:
+    """Turn pydantic's findings into ours: one per place, in words, with a hint.
+
+    `parts`: the sections of a file that have keys of their own.
+    """
+    found: dict[str, Problem] = {}
+    for finding in error.errors(include_url=False):
+        loc = [part for part in finding["loc"] if not _is_branch(part)]
+        place = _place(loc)
+        if finding["type"] == "extra_forbidden":
+            known = known_keys(parts[str(loc[0])] if loc[:-1] else whole)
+            problem = Problem(
+                f'there is no key "{loc[-1]}" here',
+                where=f"{where}, {_place(loc[:-1])}".rstrip(", "),
+                do=did_you_mean(str(loc[-1]), known) or f"the keys are {listed(known, most=20)}.",
+            )
+        else:
+            what = _PLAINER.get(finding["type"], finding["msg"]).removeprefix("Value error, ")
+            problem = Problem(what[:1].lower() + what[1:], where=f"{where}, {place}")
+        # A union reports each of its branches; the first says enough.
+        found.setdefault(problem.where if finding["type"] != "extra_forbidden" else place, problem)
+    return list(found.values())
+
+
+_PLAINER = {
+    "tuple_type": 'write a list of column names, as ["Ward"]',
+    "int_type": "write a whole number, without quotes",
+    "bool_type": "write true or false, without quotes",
+    "string_type": "write a text in quotes",
+    "missing": "this key is needed here",
+}
+
+
+def _is_branch(part: object) -> bool:
+    """Whether a step of pydantic's path names a branch of a union and not a place in the file."""
+    return isinstance(part, str) and (
+        part in {"int", "float", "str", "date", "datetime", "callable", "[key]"}
+        or part.startswith(("literal[", "constrained-", "tuple[", "dict[", "lax-", "function-"))
+    )
+
+
+def _place(loc: Sequence[Any]) -> str:
+    """Name a place as a reader of the file would: ``[[anonymity]] 2, k``."""
+    if not loc:
+        return ""
+    head, *rest = loc
+    if head in ("anonymity", "confidence") and rest and isinstance(rest[0], int):
+        return ", ".join([f"[[{head}]] {rest[0] + 1}", *map(str, rest[1:])])
+    if head == "attributes" and rest:
+        return ", ".join([f'attribute "{rest[0]}"', *map(str, rest[1:])])
+    if head == "inconsistent" and rest and isinstance(rest[0], int):
+        return ", ".join([f"[[inconsistent]] {rest[0] + 1}", *map(str, rest[1:])])
+    if head == "previous" and rest:
+        return ", ".join([f"[previous.{rest[0]}]", *map(str, rest[1:])])
+    if head == "goal":
+        return ", ".join(["[goal]", *map(str, rest)])
+    return ", ".join(map(str, loc))
+
+
+def known_keys(model: type[BaseModel]) -> list[str]:
+    """The keys of a section, as files write them."""
+    return [field.alias or name for name, field in model.model_fields.items()]
