@@ -65,6 +65,7 @@ def evaluate(
     seed: int = 1,
     classifiers: Sequence[str] | None = None,
     population: Any = None,
+    previous: Mapping[str, str | Path] | None = None,
     reading: Reading | None = None,
     watch: Watch | None = None,
 ) -> Evaluation:
@@ -74,13 +75,14 @@ def evaluate(
     parts in turn; or on the records of `test`: once under the cuts of a release of both tables
     together, and once under those that `released` shows, which is learnt on training. `population`
     is a register that the journalist of the attack view looks into; without one, the original is.
+    `previous` tells where earlier releases stand.
     """
     watch = watch or Watch()
     classify.check_seed(seed)
     _refuse_odd(folds, test)
     used = classify.chosen(classifiers)
     watch.stage("read")
-    policy = arriving.policy_of(policy)
+    policy = arriving.policy_of(policy).with_previous(previous or {})
     rows = arriving.read(original, reading, policy.spare)[0]
     prepared = pipeline.prepared_beside(rows, policy, reading)
     place = Path(released) if isinstance(released, str | Path) else None

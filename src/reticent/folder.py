@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -185,16 +185,30 @@ def told(place: Path) -> Told:
     return Told(manifest.get("marker", ""), trees)
 
 
-def taxonomies_for(policy: Policy, place: Path | None) -> dict[str, Taxonomy]:
-    """The taxonomies of a policy; without its files, as far as a manifest shows them."""
-    try:
-        return policy.taxonomies()
-    except InputError:
-        shown = _read_manifest(place).get("taxonomies", {}) if place else {}
-        named = [c for c, a in policy.attributes.items() if a.taxonomy is not None]
-        if not set(named) <= set(shown):
-            raise
-        return {name: from_nested(shown[name], "manifest.json") for name in named}
+def taxonomies_for(
+    policy: Policy, place: Path | None, others: Iterable[Mapping[str, Taxonomy]] = ()
+) -> dict[str, Taxonomy]:
+    """The taxonomies of a policy; without their files, as far as a manifest shows them.
+
+    A manifest shows what was released and nothing below; what lies there may stand in `others`,
+    those of earlier releases.
+    """
+    shown = _read_manifest(place).get("taxonomies", {}) if place else {}
+    found: dict[str, Taxonomy] = {}
+    problems: list[Problem] = []
+    for name in (name for name, a in policy.attributes.items() if a.taxonomy is not None):
+        try:
+            found[name] = policy.taxonomy(name)
+        except InputError as error:
+            if name not in shown:
+                problems += error.problems
+                continue
+            found[name] = from_nested(shown[name], "manifest.json")
+            for other in (trees[name] for trees in others if name in trees):
+                found[name] = found[name].with_below(other)
+    if problems:
+        raise InputError(problems)
+    return found
 
 
 def altered(place: Path) -> Iterator[Problem]:

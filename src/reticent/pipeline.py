@@ -216,12 +216,16 @@ def prepared_beside(rows: Table, policy: Policy, reading: Reading | None) -> Pre
     """Fit a policy to a table, and to the earlier releases that it names."""
     from reticent.prepare import prepare
 
-    prepared = prepare(rows, policy, reading)
     if not policy.previous:
-        return prepared
+        return prepare(rows, policy, reading)
     from reticent import sequence
 
-    return sequence.beside(prepared, sequence.load(policy, reading))
+    earlier = sequence.load(policy, reading)
+    try:
+        prepared = prepare(rows, policy, reading)
+    except InputError as error:
+        raise InputError([*error.problems, *sequence.unknown_columns(policy, earlier)]) from None
+    return sequence.beside(prepared, earlier)
 
 
 def _refuse_many_files(rows: int, rows_per_file: int | None) -> None:
@@ -439,12 +443,13 @@ def verify(
 
     policy = policy_of(policy).with_previous(previous or {})
     place = Path(data) if isinstance(data, str | Path) and not is_url(data) else None
-    taxonomies = folder.taxonomies_for(policy, place)
     altered = list(folder.altered(place)) if place else []
     data = folder.published(place) if place else data
     means = means_of(engine, memory_limit, engine_options, table)
     with ExitStack() as ends:
         earlier = sequence.load(policy, reading, whole=False) if policy.previous else {}
+        shown = [one.taxonomies for one in earlier.values()]
+        taxonomies = folder.taxonomies_for(policy, place, shown)
         meets = partial(sequence.meeting, policy, taxonomies, earlier, reading=reading)
 
         def counting(source: Source) -> Table:
@@ -460,11 +465,16 @@ def verify(
             policy.refuse_lacking(rows.known, str(place))
         if policy.trim:
             rows = replace(rows, columns={n: trimmed(c) for n, c in rows.columns.items()})
+        met: tuple[str, ...] = ()
+        if earlier:
+            side = sequence.Side.published(policy, rows, taxonomies, reading or files.Reading())
+            _, met = sequence.check(side, earlier)
         elsewhere = [name for name in rows.known if name not in rows.columns]
         cells = verifier.from_table(as_text(rows), counts=rows.counts, unread=elsewhere)
         told = rules(policy, taxonomies, meets(rows.known))
         proof = verifier.verify(cells, told, memory_limit=means.for_engine)
         warnings = (
+            *met,
             *nearly_unique(rows, policy.roles_in(rows.known)),
             *(folder.warnings(place) if place else ()),
         )
@@ -590,8 +600,10 @@ def check(
             if policy.previous:
                 from reticent import sequence
 
-                sequence.load(policy, reading)
-            return Checked(policy)
+                earlier = sequence.load(policy, reading)
+                if unknown := list(sequence.unknown_columns(policy, earlier)):
+                    raise InputError(unknown)
+            return Checked(policy, tuple(policy.undeclared()))
         from reticent.searching import Search
 
         counting = partial(counted, policy=policy)

@@ -101,6 +101,8 @@ class Attribute(Record):
     @classmethod
     def _has_a_mask(cls, given: Any) -> Any:
         """Only what is about joining goes without; else the place of the key is to blame."""
+        if isinstance(given, Mapping) and "mask" not in given and "intervals" in given:
+            return {"mask": "discretize", **given}  # there is no other that has them
         if isinstance(given, Mapping) and not {"mask", "join"} & given.keys():
             return {"mask": "", **given}
         return given
@@ -131,14 +133,15 @@ def _rising(bounds: Sequence[Any]) -> bool:
 class Previous(Record):
     """An earlier release about the same people."""
 
-    path: Annotated[str, Field(min_length=1)] = Field(
-        description="A file, or a release folder; relative to the policy file."
+    path: Annotated[str, Field(min_length=1)] | None = Field(
+        default=None,
+        description="A file, or a release folder; relative to the policy file. Or --previous.",
     )
 
     @field_validator("path")
     @classmethod
-    def _is_no_database(cls, path: str) -> str:
-        if "://" in path:
+    def _is_no_database(cls, path: str | None) -> str | None:
+        if path and "://" in path:
             raise ValueError("name a file or a release folder, and no database")
         return path
 
@@ -355,6 +358,11 @@ class Policy(Record):
             return self
         known = {name: one.model_dump() for name, one in self.previous.items()}
         for name, path in paths.items():
+            guess = did_you_mean(name, list(known))
+            if guess and name not in known:
+                raise InputError(f'there is no release "{name}"', where="--previous", do=guess)
+            if not str(path):
+                raise InputError("an earlier release is NAME=PATH", where="--previous")
             where = str(path) if "://" in str(path) else str(Path(path).absolute())
             known.setdefault(name, {})["path"] = where
         plain = {name: getattr(self, name) for name in type(self).model_fields}
@@ -366,10 +374,12 @@ class Policy(Record):
 
     def as_in(self, place: Path) -> str:
         """The policy as a file in another folder would say it: with paths from there."""
-        if all(Path(one.path).is_absolute() for one in self.previous.values()):
+        if all(Path(one.path or "/").is_absolute() for one in self.previous.values()):
             return self.text
         paths = {
-            name: one.model_copy(update={"path": os.path.relpath(self.folder / one.path, place)})
+            name: one.model_copy(
+                update={"path": one.path and os.path.relpath(self.folder / one.path, place)}
+            )
             for name, one in self.previous.items()
         }
         return (
@@ -417,8 +427,12 @@ class Policy(Record):
         """The policy file and the taxonomy files it names."""
         named = [a.taxonomy for a in self.attributes.values() if isinstance(a.taxonomy, str)]
         own = [self._source] if self._source else []
-        earlier = [self.folder / one.path for one in self.previous.values()]
-        return [*own, *(self.folder / name for name in named), *earlier]
+        return [*own, *(self.folder / name for name in named), *self.earlier]
+
+    @property
+    def earlier(self) -> list[Path]:
+        """Where the earlier releases stand."""
+        return [self.folder / one.path for one in self.previous.values() if one.path]
 
     @property
     def folder(self) -> Path:
@@ -429,20 +443,20 @@ class Policy(Record):
         """Load the taxonomy of every generalized attribute; all problems at once."""
         loaded: dict[str, Taxonomy] = {}
         problems: list[Problem] = []
-        for column, attribute in self.attributes.items():
-            if attribute.taxonomy is None:
-                continue
+        for column in (name for name, a in self.attributes.items() if a.taxonomy is not None):
             try:
-                loaded[column] = self._taxonomy(column, attribute.taxonomy)
+                loaded[column] = self.taxonomy(column)
             except InputError as error:
                 problems.extend(error.problems)
         if problems:
             raise InputError(problems)
         return loaded
 
-    def _taxonomy(self, column: str, tree: str | dict[str, Any]) -> Taxonomy:
-        if isinstance(tree, dict):
-            return taxonomy.from_nested(tree, f'{self.name}, attribute "{column}"')
+    def taxonomy(self, column: str) -> Taxonomy:
+        """The taxonomy of one generalized attribute."""
+        tree = self.attributes[column].taxonomy
+        if not isinstance(tree, str):
+            return taxonomy.from_nested(tree or {}, f'{self.name}, attribute "{column}"')
         path = self.folder / tree
         if not path.exists():
             raise InputError(
@@ -516,16 +530,32 @@ class Policy(Record):
                 yield Problem(
                     f'there is no column "{name}"',
                     where=f"{self.name}, {listed(places, most=3)}",
-                    do=did_you_mean(name, columns)
+                    do=did_you_mean(name, [c for c in columns if "." in c or "." not in name])
                     or self._misnamed(name)
+                    or did_you_mean(name, columns)
                     or f"the table has {quoted(columns)}.",
                 )
 
     def _misnamed(self, name: str) -> str:
-        """A hint where the part before a dot is nearly the name of an earlier release."""
+        """A hint where the part before a dot is nearly the name of a release, or may be one."""
         prefix, dot, column = name.partition(".")
-        close = did_you_mean(prefix, list(self.previous)) if dot else ""
-        return close.replace('"?', f'.{column}"?') if close else ""
+        if not dot or not re.fullmatch(r"[\w-]+", prefix):
+            return ""
+        close = did_you_mean(prefix, list(self.previous))
+        return (
+            close.replace('"?', f'.{column}"?')
+            or f"if {prefix} is an earlier release: add  [previous.{prefix}],  or --previous."
+        )
+
+    def undeclared(self) -> Iterator[str]:
+        """Warnings about names that look as if they were of a release that nobody declared."""
+        names = [name for name in self._named() if self._misnamed(name)]
+        for prefix in dict.fromkeys(name.partition(".")[0] for name in names):
+            of = [name for name in names if name.partition(".")[0] == prefix]
+            yield (
+                f"{quoted(of)} are taken for columns of this table, as no release {prefix} is "
+                "named in [previous]."
+            )
 
     def _named(self) -> dict[str, list[str]]:
         """Every column name the policy uses, with the places that use it."""

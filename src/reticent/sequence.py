@@ -48,6 +48,29 @@ class Earlier:
         return f"[previous.{self.name}], {self.table.name}"
 
 
+@dataclass(frozen=True, slots=True)
+class Side:
+    """A table that is to be released, or was, as far as earlier releases meet it."""
+
+    policy: Policy
+    table: Table  # missing values are null
+    released: tuple[str, ...]
+    taxonomies: Mapping[str, Taxonomy]
+    reading: Reading
+    whole: bool = True  # columns that are counted and not published are at hand
+
+    @classmethod
+    def published(
+        cls, policy: Policy, table: Table, taxonomies: Mapping[str, Taxonomy], reading: Reading
+    ) -> Side:
+        """A table that is out."""
+        missing = [text for text in policy.missing_values if text != policy.marker]
+        columns = {n: without_missing(c, missing) for n, c in table.columns.items()}
+        released = tuple(name for name in table.known if name not in policy.drop)
+        cleaned = replace(table, columns=columns)
+        return cls(policy, cleaned, released, taxonomies, reading, whole=False)
+
+
 def load(
     policy: Policy, reading: Reading | None = None, *, whole: bool = True
 ) -> dict[str, Earlier]:
@@ -58,6 +81,8 @@ def load(
     found, problems = {}, []
     for name, previous in policy.previous.items():
         try:
+            if previous.path is None:
+                raise InputError("nobody says where it stands", where="path")
             path = policy.folder / previous.path
             found[name] = _read(name, path, previous.drop, policy, reading or Reading(), whole)
         except InputError as error:
@@ -74,6 +99,8 @@ def load(
 def _read(
     name: str, path: Path, dropped: tuple[str, ...], policy: Policy, reading: Reading, whole: bool
 ) -> Earlier:
+    if changed := list(folder.altered(path)):
+        raise InputError(changed)
     told = folder.told(path)
     # It has a delimiter and an encoding of its own.
     own = Reading(None, None, None, reading.decimal, reading.date_format)
@@ -144,31 +171,45 @@ def beside(prepared: Prepared, earlier: Mapping[str, Earlier]) -> Prepared:
     """Lay earlier releases beside a table, or say everything that keeps them apart."""
     if not earlier:
         return prepared
+    side = Side(
+        prepared.policy, prepared.cleaned, prepared.roles.released, prepared.taxonomies,
+        prepared.reading,
+    )  # fmt: skip
+    linked, warnings = check(side, earlier)
+    told = meeting(
+        prepared.policy, prepared.taxonomies, earlier, prepared.table.known, prepared.reading
+    )
+    warnings = (*prepared.warnings, *warnings)
+    return replace(prepared, earlier=linked, meeting=told, warnings=warnings)
+
+
+def check(side: Side, earlier: Mapping[str, Earlier]) -> tuple[dict[str, Linked], tuple[str, ...]]:
+    """See how a table meets earlier releases, or say everything that keeps them apart.
+
+    Also says what is declared and changes nothing.
+    """
     problems = [
-        *_unknown_columns(prepared, earlier),
-        *_unknown_attributes(prepared, earlier),
-        *_idle_pairs(prepared, earlier),
+        *unknown_columns(side.policy, earlier, whole=side.whole),
+        *_unknown_attributes(side, earlier),
+        *_idle_pairs(side, earlier),
     ]
     linked = {}
     for name, one in earlier.items():
         try:
-            linked[name] = Linked(name, one.table, list(_links(prepared, one)))
+            linked[name] = Linked(name, one.table, list(_links(side, one)))
         except InputError as error:
             problems += error.problems
         else:
             problems += _outside(linked[name], one)
     if problems:
         raise InputError(list(dict.fromkeys(problems)))
-    problems = [*_one_sided(prepared, linked), *_absent(prepared, earlier)]
+    problems = [*_one_sided(side, linked), *_absent(side, earlier)]
     for name in linked:
-        problems += _strangers(prepared, linked[name], earlier[name])
+        problems += _strangers(side, linked[name], earlier[name])
     if problems:
         raise InputError(problems)
-    told = meeting(
-        prepared.policy, prepared.taxonomies, earlier, prepared.table.known, prepared.reading
-    )
-    warnings = (*prepared.warnings, *_idle(prepared, earlier))
-    return replace(prepared, earlier=linked, meeting=told, warnings=warnings)
+    notes = (f"{one.where}: {note}" for one in earlier.values() for note in one.table.notes)
+    return linked, (*notes, *_idle(side, earlier))
 
 
 def neighbours(prepared: Prepared, output: Path) -> Prepared:
@@ -176,8 +217,7 @@ def neighbours(prepared: Prepared, output: Path) -> Prepared:
 
     Two releases of one kind are mostly about the same people, and somebody will have both.
     """
-    named = {(prepared.policy.folder / one.path).resolve()
-             for one in prepared.policy.previous.values()}  # fmt: skip
+    named = {path.resolve() for path in prepared.policy.earlier}
     released = set(prepared.roles.released)
     beside: dict[str, list[str]] = {}
     for place in sorted(output.absolute().parent.iterdir()):
@@ -188,37 +228,42 @@ def neighbours(prepared: Prepared, output: Path) -> Prepared:
     if not beside:
         return prepared
     shared = list(dict.fromkeys(name for names in beside.values() for name in names))
-    one = len(beside) == 1
+    one, *more = beside
     aside = (
-        f"the release{'' if one else 's'} {listed(list(beside))} {'stands' if one else 'stand'} "
-        f"beside this one and {'publishes' if one else 'publish'} {quoted(shared)}, too: whoever "
-        f"has both can join them. If {'it is' if one else 'they are'} about the same people, name "
-        f"{'it' if one else 'them'} in [previous], or with --previous."
+        f"the releases {listed(list(beside))} stand beside this one and publish some of "
+        f"{quoted(shared)}, too: whoever has them can join them. If they are about the same "
+        "people, name them in [previous], or with --previous."
     )
+    if not more:
+        aside = (
+            f"the release {one} stands beside this one and publishes {quoted(shared)}, too: "
+            "whoever has both can join them. If it is about the same people, name it in "
+            "[previous], or with --previous."
+        )
     return replace(prepared, asides=(aside,))
 
 
 # --- who may be whom -----------------------------------------------------------------------------
 
 
-def _links(prepared: Prepared, earlier: Earlier) -> Iterator[Link]:
+def _links(side: Side, earlier: Earlier) -> Iterator[Link]:
     """The columns of ours that tell which rows of an earlier release may be the same person's."""
-    policy = prepared.policy
+    policy = side.policy
     problems: list[Problem] = []
     pairs = [tuple(pair.items()) for pair in policy.inconsistent]
     pairs += [(second, first) for first, second in pairs]
-    for name in prepared.roles.released:
+    for name in side.released:
         values: Values | None = None
         joins = policy.attributes[name].join if name in policy.attributes else True
         if name in earlier.published and joins:
             try:
-                values = _values(prepared, earlier, name)
+                values = _values(side, earlier, name)
             except InputError as error:
                 problems += error.problems
                 continue
         apart = tuple(
-            (mine, _meaning(prepared, earlier, name), column,
-             _meaning(prepared, earlier, column), theirs_)
+            (mine, _meaning(side, earlier, name), column,
+             _meaning(side, earlier, column), theirs_)
             for (own, mine), (column, theirs_) in pairs
             if own == name and column in earlier.published and column != name
         )  # fmt: skip
@@ -228,12 +273,13 @@ def _links(prepared: Prepared, earlier: Earlier) -> Iterator[Link]:
         raise InputError(problems)
 
 
-def _values(prepared: Prepared, earlier: Earlier, name: str) -> Values:
+def _values(side: Side, earlier: Earlier, name: str) -> Values:
     """How the values of a common column meet."""
-    found = _meaning(prepared, earlier, name)
-    mine, other = prepared.cleaned.columns[name], earlier.table.columns[name]
+    found = _meaning(side, earlier, name)
+    mine, other = side.table.columns[name], earlier.table.columns[name]
     if isinstance(found, Branches):
-        odd = [text for text in mine.texts() if not found.knows(text)]
+        marker = side.policy.marker
+        odd = [text for text in mine.texts() if text != marker and not found.knows(text)]
         if odd:
             raise InputError(
                 Problem(
@@ -244,9 +290,10 @@ def _values(prepared: Prepared, earlier: Earlier, name: str) -> Values:
                     values=tuple(map(str, odd)),
                 )
             )
-    learnt = any(domain.scale for domain in prepared.domains if domain.name == name)
-    both = _continuous(prepared, mine) and _continuous(prepared, other)
-    if isinstance(found, Plain) and not _declared(prepared, name) and (learnt or both):
+    attribute = side.policy.attributes.get(name)
+    learnt = attribute is not None and attribute.mask == "discretize" and not attribute.intervals
+    both = _continuous(side, mine) and _continuous(side, other)
+    if isinstance(found, Plain) and not _declared(side, name) and (learnt or both):
         raise InputError(
             "both tables publish this column, and it is continuous",
             where=f'column "{name}"',
@@ -256,32 +303,32 @@ def _values(prepared: Prepared, earlier: Earlier, name: str) -> Values:
     return found
 
 
-def _declared(prepared: Prepared, name: str) -> bool:
+def _declared(side: Side, name: str) -> bool:
     """Whether the policy says that a column is not continuous."""
-    attribute = prepared.policy.attributes.get(name)
+    attribute = side.policy.attributes.get(name)
     return attribute is not None and attribute.mask in ("suppress", "generalize")
 
 
-def _continuous(prepared: Prepared, column: Column) -> bool:
+def _continuous(side: Side, column: Column) -> bool:
     """Whether a column holds numbers, times or intervals of them, as far as it shows anything."""
-    shown = [text for text in column.texts() if text is not None and text != prepared.policy.marker]
+    shown = [text for text in column.texts() if text is not None and text != side.policy.marker]
     intervals = shown and all(text.startswith("[") and "," in text for text in shown)
-    reading = prepared.reading
+    reading = side.reading
     kind = kind_of(column, decimal=reading.decimal, date_format=reading.date_format)
     return bool(intervals) or kind not in ("text", "boolean")
 
 
-def _meaning(prepared: Prepared, earlier: Earlier, name: str) -> Values:
+def _meaning(side: Side, earlier: Earlier, name: str) -> Values:
     """How printed values of a column are related, by the policy or the release itself."""
-    policy, hidden = prepared.policy, (prepared.policy.marker, earlier.marker)
+    policy, hidden = side.policy, (side.policy.marker, earlier.marker)
     attribute = policy.attributes.get(name)
-    taxonomy = prepared.taxonomies.get(name) or earlier.taxonomies.get(name)
+    taxonomy = side.taxonomies.get(name) or earlier.taxonomies.get(name)
     if taxonomy is not None:
         return Branches(taxonomy, hidden)
     if attribute is not None and attribute.intervals:
-        own = prepared.cleaned.columns.get(name)
-        reading = prepared.reading
-        kind = "number"
+        own = side.table.columns.get(name) if side.whole else None  # else it shows intervals
+        reading = side.reading
+        kind = "number" if isinstance(attribute.intervals[0], int | float) else "date"
         if own is not None:
             kind = scale_of(own, decimal=reading.decimal, date_format=reading.date_format).kind
         return Spans(hidden, point_reader(kind, reading.decimal, reading.date_format))
@@ -291,15 +338,20 @@ def _meaning(prepared: Prepared, earlier: Earlier, name: str) -> Values:
 # --- what can be wrong ---------------------------------------------------------------------------
 
 
-def _unknown_columns(prepared: Prepared, earlier: Mapping[str, Earlier]) -> Iterator[Problem]:
-    """Columns of theirs that promises name, and that are not there or were never published."""
-    for promise in prepared.policy.promises:
-        for release in promise.releases:
+def unknown_columns(
+    policy: Policy, earlier: Mapping[str, Earlier], *, whole: bool = True
+) -> Iterator[Problem]:
+    """Columns of theirs that promises name, and that are not there or were never published.
+
+    `whole`: those that are only counted must be there, too.
+    """
+    for promise in policy.promises:
+        for release in (name for name in promise.releases if name in earlier):
             one = earlier[release]
             shown = theirs(promise.over, release)
             counted: tuple[str, ...] = ()
             if isinstance(promise, Anonymity):
-                counted = theirs(promise.of, release)
+                counted = theirs(promise.of, release) if whole else ()
             else:
                 shown += theirs(promise.sensitive, release)
             for column in dict.fromkeys((*shown, *counted)):
@@ -316,38 +368,41 @@ def _unknown_columns(prepared: Prepared, earlier: Mapping[str, Earlier]) -> Iter
                     )  # fmt: skip
 
 
-def _unknown_attributes(prepared: Prepared, earlier: Mapping[str, Earlier]) -> Iterator[Problem]:
-    known = {*prepared.table.known, *(n for one in earlier.values() for n in one.table.columns)}
-    for name in prepared.policy.attributes:
+def _unknown_attributes(side: Side, earlier: Mapping[str, Earlier]) -> Iterator[Problem]:
+    known = {*side.table.known, *(n for one in earlier.values() for n in one.table.columns)}
+    for name in side.policy.attributes:
         if name not in known:
             yield Problem(
-                f'there is no column "{name}"', where=f"{prepared.policy.name}, attributes",
+                f'there is no column "{name}"', where=f"{side.policy.name}, attributes",
                 do=did_you_mean(name, sorted(known)) or f"the table has {quoted(sorted(known))}.",
             )  # fmt: skip
 
 
-def _idle_pairs(prepared: Prepared, earlier: Mapping[str, Earlier]) -> Iterator[Problem]:
+def _idle_pairs(side: Side, earlier: Mapping[str, Earlier]) -> Iterator[Problem]:
     """Pairs of values that rule nothing out, as one of the columns stands nowhere."""
-    own = prepared.roles.released
-    for i, pair in enumerate(prepared.policy.inconsistent, 1):
+    own = side.released
+    for i, pair in enumerate(side.policy.inconsistent, 1):
         first, second = pair
         if not any(
             (first in own and second in one.published) or (second in own and first in one.published)
             for one in earlier.values()
         ):
+            known = {*own, *(name for one in earlier.values() for name in one.published)}
+            guesses = [did_you_mean(name, sorted(known)) for name in pair if name not in known]
             yield Problem(
                 f"no release has one of {quoted(list(pair))} where this table has the other",
-                where=f"{prepared.policy.name}, [[inconsistent]] {i}",
-                do="name published columns, one of this table and one of an earlier release.",
+                where=f"{side.policy.name}, [[inconsistent]] {i}",
+                do=next(filter(None, guesses), "")
+                or "name published columns, one of this table and one of an earlier release.",
             )
 
 
-def _occurs(prepared: Prepared, earlier: Mapping[str, Earlier], name: str, value: str) -> bool:
+def _occurs(side: Side, earlier: Mapping[str, Earlier], name: str, value: str) -> bool:
     """Whether a value stands in some table, in a taxonomy, or is an interval."""
-    tables = [prepared.cleaned, *(one.table for one in earlier.values())]
+    tables = [side.table, *(one.table for one in earlier.values())]
     columns = [table.columns[name] for table in tables if name in table.columns]
-    trees = [prepared.taxonomies, *(one.taxonomies for one in earlier.values())]
-    attribute = prepared.policy.attributes.get(name)
+    trees = [side.taxonomies, *(one.taxonomies for one in earlier.values())]
+    attribute = side.policy.attributes.get(name)
     return (
         any(value in column.texts() for column in columns)
         or any(value in tree[name].labels for tree in trees if name in tree)
@@ -355,17 +410,17 @@ def _occurs(prepared: Prepared, earlier: Mapping[str, Earlier], name: str, value
     )
 
 
-def _idle(prepared: Prepared, earlier: Mapping[str, Earlier]) -> Iterator[str]:
+def _idle(side: Side, earlier: Mapping[str, Earlier]) -> Iterator[str]:
     """What is said of earlier releases, and changes nothing."""
-    for i, pair in enumerate(prepared.policy.inconsistent, 1):
+    for i, pair in enumerate(side.policy.inconsistent, 1):
         for name, value in pair.items():
-            if not _occurs(prepared, earlier, name, value):
+            if not _occurs(side, earlier, name, value):
                 yield (
                     f'[[inconsistent]] {i} rules nothing out: column "{name}" has no value '
                     f'"{value}".'
                 )
     for name in earlier:
-        if name not in prepared.policy.joined:
+        if name not in side.policy.joined:
             yield (
                 f"release {name} is declared, but no template names a column of it: nothing is "
                 "promised about joining the two."
@@ -384,9 +439,9 @@ def _outside(linked: Linked, earlier: Earlier) -> Iterator[Problem]:
         )
 
 
-def _one_sided(prepared: Prepared, linked: Mapping[str, Linked]) -> Iterator[Problem]:
+def _one_sided(side: Side, linked: Mapping[str, Linked]) -> Iterator[Problem]:
     """A common column stands in an `over` from both sides, or from neither."""
-    for place, promise in prepared.policy.places():
+    for place, promise in side.policy.places():
         for release in promise.releases:
             common = [link.column for link in linked[release].links if link.values]
             mine, other = ours(promise.over), theirs(promise.over, release)
@@ -395,15 +450,15 @@ def _one_sided(prepared: Prepared, linked: Mapping[str, Linked]) -> Iterator[Pro
                 sides = [f"{release}.{n}" if n in other else n for n in odd]
                 yield Problem(
                     f"{listed(sides)} joins the tables, and only one side of it stands here",
-                    where=f"{prepared.policy.name}, {place}, over",
+                    where=f"{side.policy.name}, {place}, over",
                     why="the more specific of the two decides what is known.",
                     do="list it from both sides, or from neither.",
                 )
 
 
-def _absent(prepared: Prepared, earlier: Mapping[str, Earlier]) -> Iterator[Problem]:
+def _absent(side: Side, earlier: Mapping[str, Earlier]) -> Iterator[Problem]:
     """Sensitive values of theirs that do not occur."""
-    for promise in prepared.policy.confidence:
+    for promise in side.policy.confidence:
         for release in promise.releases:
             for name, wanted in promise.sensitive.items():
                 if wanted == "*" or promise.allow_absent or not theirs([name], release):
@@ -413,15 +468,15 @@ def _absent(prepared: Prepared, earlier: Mapping[str, Earlier]) -> Iterator[Prob
                     yield absent_values(name, absent)
 
 
-def _strangers(prepared: Prepared, linked: Linked, earlier: Earlier) -> Iterator[Problem]:
+def _strangers(side: Side, linked: Linked, earlier: Earlier) -> Iterator[Problem]:
     """Records that match nothing on the other side, even before anything is masked."""
     from reticent.refine.joins import matched
 
     if not linked.links:
         return
-    columns = [prepared.cleaned.columns[link.column] for link in linked.links]
+    columns = [side.table.columns[link.column] for link in linked.links]
     found = distinct(
-        [c.codes for c in columns], [max(len(c.values), 1) for c in columns], prepared.table.counts
+        [c.codes for c in columns], [max(len(c.values), 1) for c in columns], side.table.counts
     )
     tuples, sets = linked.sets([column.texts() for column in columns], found.columns)
     mine = np.zeros(len(found.counts), dtype=bool)
@@ -430,10 +485,13 @@ def _strangers(prepared: Prepared, linked: Linked, earlier: Earlier) -> Iterator
     bits = np.unpackbits(other.view(np.uint8), bitorder="little")[: len(linked.counts)]
     alone = int(found.counts[~mine].sum()), int(linked.counts[bits == 0].sum())
     if any(alone):
+        only = "leave those out who are not in the earlier release"
+        if not alone[0]:
+            only = "take those in who are only in the earlier release, which is out"
         yield Problem(
             f"{alone[0]:,} records of this table match nothing in release {earlier.name}, and "
             f"{alone[1]:,} of its records match nothing here",
             where=earlier.where,
             why="the two are not about the same people, or do not say the same of them.",
-            do="release only people who are in both, or correct taxonomies and [[inconsistent]].",
+            do=f"{only}, or correct taxonomies and [[inconsistent]].",
         )

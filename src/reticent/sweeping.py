@@ -108,6 +108,7 @@ def sweep(
     at_most: Iterable[Any] | Any = None,
     seed: int = 1,
     classifiers: Sequence[str] | None = None,
+    previous: Mapping[str, str | Path] | None = None,
     reading: Reading | None = None,
     force: bool = False,
     watch: Watch | None = None,
@@ -116,10 +117,11 @@ def sweep(
 
     `k` replaces the k of every anonymity template, `at_most` that of every confidence template.
     One greedy search serves all thresholds for as long as they go the same way. The same call
-    goes on where an earlier one was interrupted; `force` begins anew.
+    goes on where an earlier one was interrupted; `force` begins anew. `previous` tells where
+    earlier releases stand.
     """
     watch = watch or Watch()
-    policy = arriving.policy_of(policy)
+    policy = arriving.policy_of(policy).with_previous(previous or {})
     points = _points(policy, k, at_most)
     used = classify.chosen(classifiers or ("tree",))
     classify.check_seed(seed)
@@ -222,7 +224,7 @@ def _fingerprint(
     if callable(policy.utility):  # nobody can tell two functions apart: never taken over
         told.append(secrets.token_hex(16))
     digest = hashlib.sha256("\0".join(told).encode("utf-8", "surrogatepass"))
-    earlier = [folder.published(policy.folder / one.path) for one in policy.previous.values()]
+    earlier = [folder.published(path) for path in policy.earlier]
     for path in (*arriving.inputs(data), *earlier):
         for file in sorted(path.iterdir()) if path.is_dir() else [path]:
             digest.update(folder.digest(file).encode())

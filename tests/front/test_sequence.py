@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 from pathlib import Path
 
 import pytest
@@ -278,3 +279,135 @@ def test_what_is_said_and_changes_nothing() -> None:
 def test_a_misspelt_release_is_guessed() -> None:
     Path("policy.toml").write_text(POLICY.replace('"clinic.Zip"]\nof', '"clinc.Zip"]\nof'))
     assert 'Did you mean "clinic.Zip"?' in release("-o", "a.csv", code=2)
+
+
+# --- verify, as careful as release ----------------------------------------------------------------
+
+
+def elsewhere(policy: str) -> None:
+    """Two releases as somebody else gets them: their public sides, and no taxonomy file."""
+    Path("place.csv").write_text("UK,Europe,ANY\nFR,Europe,ANY\nUS,America,ANY\nCA,America,ANY\n")
+    Path("old.toml").write_text(OLD.replace("k = 150", "k = 2"))
+    run("release", "old.csv", "-p", "old.toml", "-o", "first")
+    Path("alone.toml").write_text(
+        'class = "Class"\ndrop = ["Id"]\nkeep = ["Sex", "Test"]\n'
+        '[attributes.Place]\nmask = "generalize"\ntaxonomy = "place.csv"\n'
+        '[[anonymity]]\nover = ["Job", "Place"]\nk = 40\n'
+    )
+    run("release", "new.csv", "-p", "alone.toml", "-o", "second")
+    with_file = policy.replace(PLACES, 'taxonomy = "place.csv"')
+    Path("joined.toml").write_text(
+        with_file.replace('path = "old.csv"\ndrop = ["Id"]', 'path = "first"')
+    )
+    Path("there").mkdir()
+    shutil.copytree("second/public", "there/public")
+    shutil.copytree("first/public", "there/first")
+    shutil.copy("joined.toml", "there/policy.toml")
+
+
+def test_a_broken_promise_is_found_without_the_taxonomy_files() -> None:
+    elsewhere(POLICY.replace("at_most = 0.3", "at_most = 0.2"))
+    assert not Path("there/place.csv").exists()
+    at_home = run("verify", "second", "-p", "joined.toml", "--skip-uncheckable", code=1).output
+    there = ["verify", "there/public", "-p", "there/policy.toml", "--skip-uncheckable"]
+    abroad = run(*there, code=1).output
+    assert "BROKEN" in at_home
+    assert at_home.splitlines()[:4] == abroad.splitlines()[:4]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("clinic.Zip", "clinic.Zap", 'there is no column "Zap"'),
+        ('"clinic.Place", "clinic.Zip"]\nsens', '"clinic.Zip"]\nsens', "only one side of it"),
+        ("[[anonymity]]", '[[inconsistent]]\nSax = "M"\nZip = "Z1"\n[[anonymity]]', '"Sex"?'),
+        ('path = "old.csv"', 'path = "few.csv"', "match nothing"),
+        ('path = "old.csv"', 'path = "odd.csv"', "neither in its taxonomy"),
+    ],
+)
+def test_verify_refuses_what_release_refuses(old: str, new: str, said: str) -> None:
+    release("-o", "out")
+    lines = Path("old.csv").read_text().splitlines()
+    Path("few.csv").write_text("\n".join(lines[:2]) + "\n")
+    Path("odd.csv").write_text("\n".join(lines).replace(",UK,", ",Mars,") + "\n")
+    Path("policy.toml").write_text(POLICY.replace(old, new))
+    assert said in run("verify", "out", "-p", "policy.toml", "--skip-uncheckable", code=2).output
+
+
+def test_verify_says_what_changes_nothing() -> None:
+    release("-o", "out")
+    idle = POLICY + '[[inconsistent]]\nSex = "X"\nZip = "Z1"\n'
+    Path("policy.toml").write_text(idle)
+    said = run("verify", "out", "-p", "policy.toml", "--skip-uncheckable").output
+    assert 'column "Sex" has no value "X"' in said
+
+
+def test_an_earlier_release_that_was_changed_is_refused() -> None:
+    Path("old.toml").write_text(OLD)
+    run("release", "old.csv", "-p", "old.toml", "-o", "first")
+    Path("policy.toml").write_text(POLICY.replace('"old.csv"\ndrop = ["Id"]', '"first"'))
+    release("-o", "out")
+    data = Path("first/public/data.csv")
+    data.write_text(data.read_text().replace("Z1", "Z2"))
+    for command in (["release", "new.csv", "-o", "again"], ["risk", "new.csv"], ["verify", "out"]):
+        said = run(*command, "-p", "policy.toml", code=2).output
+        assert "not the file that manifest.json describes" in said
+
+
+def test_an_earlier_release_is_never_written_into() -> None:
+    Path("old.toml").write_text(OLD)
+    run("release", "old.csv", "-p", "old.toml", "-o", "first")
+    Path("policy.toml").write_text(POLICY.replace('"old.csv"\ndrop = ["Id"]', '"first"'))
+    before = Path("first/public/data.csv").read_bytes()
+    assert "part of an input" in release("-o", "first/public/data.csv", "--force", code=2)
+    assert Path("first/public/data.csv").read_bytes() == before
+
+
+def test_where_earlier_releases_stand_can_be_told_to_every_command() -> None:
+    Path("policy.toml").write_text(POLICY.replace('path = "old.csv"\n', ""))
+    assert "nobody says where it stands" in release("-o", "out", code=2)
+    told = ["-p", "policy.toml", "--previous", "clinic=old.csv"]
+    release("-o", "out", "--previous", "clinic=old.csv")
+    run("evaluate", "new.csv", "out", *told, "--classifiers", "tree")
+    run("sweep", "new.csv", *told, "--k", "10", "-o", "sweep")
+    run("verify", "out", *told, "--skip-uncheckable")
+    assert 'Did you mean "clinic"' in release("-o", "o", "--previous", "clinik=old.csv", code=2)
+    assert "two paths" in run("risk", "new.csv", *told, "--previous", "clinic=x.csv", code=2).output
+    assert "NAME=PATH" in release("-o", "o", "--previous", "clinic=", code=2)
+
+
+def test_names_of_releases_that_nobody_declared() -> None:
+    bare = POLICY.replace('[previous.clinic]\npath = "old.csv"\ndrop = ["Id"]\n', "")
+    Path("bare.toml").write_text(bare)
+    said = run("policy", "check", "bare.toml").output
+    assert "no release clinic is named in [previous]" in said
+    said = release("-o", "out", policy="bare.toml", code=2)
+    assert "if clinic is an earlier release: add  [previous.clinic]" in said
+
+
+def test_columns_of_earlier_releases_are_checked_without_our_table() -> None:
+    Path("policy.toml").write_text(POLICY.replace("clinic.Zip", "clinic.Zap"))
+    assert 'no column "Zap"' in run("policy", "check", "policy.toml", code=2).output
+    both = POLICY.replace("clinic.Zip", "clinic.Zap").replace('of = ["Id"]', 'of = ["Idd"]')
+    Path("policy.toml").write_text(both)
+    said = run("policy", "check", "policy.toml", "new.csv", code=2).output
+    assert 'no column "Zap"' in said
+    assert 'no column "Idd"' in said
+
+
+def test_a_kept_column_takes_intervals_without_a_mask() -> None:
+    for name in ("new.csv", "old.csv"):
+        head, *rows = Path(name).read_text().splitlines()
+        aged = [f"{row},{20 + 10 * (i % 3)}" for i, row in enumerate(rows)]
+        Path(name).write_text("\n".join([f"{head},Age", *aged]) + "\n")
+    kept = POLICY.replace('["Sex"]', '["Sex", "Age"]')
+    Path("policy.toml").write_text(kept)
+    assert "give it fixed  intervals" in release("-o", "out", code=2)
+    Path("policy.toml").write_text(f"{kept}[attributes.Age]\nintervals = [0, 30, 100]\n")
+    release("-o", "out")
+
+
+def test_the_page_says_how_to_count_again() -> None:
+    release("-o", "out")
+    page = Path("out/public/report.html").read_text(encoding="utf-8")
+    assert "verify public/ --policy policy.toml --previous clinic=PATH --skip-uncheckable" in page

@@ -346,8 +346,10 @@ Earlier = Annotated[
 def _previous(given: Sequence[str] | None) -> dict[str, str]:
     """Earlier releases by name."""
     named = dict(one.partition("=")[::2] for one in given or ())
-    if "" in named or any("=" not in one for one in given or ()):
+    if "" in {*named, *named.values()} or any("=" not in one for one in given or ()):
         raise InputError("an earlier release is NAME=PATH", where="--previous")
+    if len(named) < len(given or ()):
+        raise InputError("one release has two paths", where="--previous")
     return named
 
 
@@ -497,6 +499,7 @@ def evaluate(
     population: Annotated[
         str | None, typer.Option(metavar="FILE", help="A register for the journalist's view.")
     ] = None,
+    previous: Earlier = None,
 ) -> None:
     """Measure what a release costs and what it stops."""
     _NotNeeded.let_in()
@@ -507,7 +510,7 @@ def evaluate(
         found = evaluating.evaluate(
             original, released, policy, test=test, folds=folds, seed=seed,
             classifiers=_listed(classifiers),
-            population=population, reading=reading, watch=watch,
+            population=population, previous=_previous(previous), reading=reading, watch=watch,
         )  # fmt: skip
     say.note(*found.notes, *(f"Warning: {warning}" for warning in found.warnings))
     say.result(render.evaluation(found), found.summary())
@@ -535,6 +538,7 @@ def sweep(
         str | None,
         typer.Option(metavar="tree,…", help="Of tree, bayes, boosting, regression; tree alone."),
     ] = None,
+    previous: Earlier = None,
 ) -> None:
     """Release a table under a range of thresholds, and measure each; goes on if interrupted.
 
@@ -547,7 +551,8 @@ def sweep(
     with _watching(say, stopping="releases that are done are kept.") as watch:
         found = sweeping.sweep(
             data, policy, output=output, k=_whole_numbers(k), at_most=_listed(at_most), seed=seed,
-            classifiers=_listed(classifiers), reading=reading, force=say.force, watch=watch,
+            classifiers=_listed(classifiers), previous=_previous(previous), reading=reading,
+            force=say.force, watch=watch,
         )  # fmt: skip
     say.note(*found.notes, *(f"Warning: {warning}" for warning in found.warnings))
     say.result(render.sweep(found), found.summary())

@@ -91,6 +91,8 @@ def _shared(release: Release) -> dict[str, Any]:
         "stopped_early": release.stopped_early,
         "version": __version__,
         "command": _command(release),
+        "check": _check(release),
+        "all_columns": not _uncheckable(release),
         "meets": release.meets,
         "warnings": release.warnings,
         "promises": [
@@ -125,6 +127,24 @@ def _command(release: Release) -> str:
     given = [f" {name} {shlex.quote(value)}" for name, value in options.items() if value]
     given += [f" --previous {one.release}=PATH" for one in release.meets]
     return "reticent release DATA --policy policy.toml -o OUT/" + "".join(given)
+
+
+def _check(release: Release) -> str:
+    """What counts the promises again."""
+    given = [f" --previous {one.release}=PATH" for one in release.meets]
+    given += [" --skip-uncheckable"] if _uncheckable(release) else []
+    return "reticent verify public/ --policy policy.toml" + "".join(given)
+
+
+def _uncheckable(release: Release) -> bool:
+    """Whether some promise counts a column that nobody publishes."""
+    prepared = release.prepared
+    shown = set(prepared.roles.released)
+    for name, one in prepared.policy.previous.items():
+        if name in prepared.earlier:
+            columns = prepared.earlier[name].table.columns
+            shown |= {f"{name}.{column}" for column in columns if column not in one.drop}
+    return any(not set(promise.of) <= shown for promise in prepared.policy.anonymity)
 
 
 # --- what everybody may see ----------------------------------------------------------------------

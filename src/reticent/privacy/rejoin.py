@@ -15,6 +15,7 @@ from datetime import UTC, date, datetime
 from fractions import Fraction
 from typing import Any
 
+from reticent.errors import InputError
 from reticent.privacy.promises import Anonymity, Confidence, Promise, ours, theirs
 
 MOST_ROWS = 2_000_000  # of a join that is really made
@@ -362,6 +363,12 @@ class Rejoined:
                 "GROUP BY ALL",
             )
         size = self._size(list(numbers.values()))
+        if not size:
+            raise InputError(
+                "nobody in this table can be anybody in the earlier releases",
+                where=", ".join(f"[previous.{name}]" for name in promise.releases),
+                do="check that these are the releases it was made beside.",
+            )
         self.number = "BIGINT" if size < 2**62 else "HUGEINT"
         if not once and size <= MOST_ROWS:
             self._really(list(numbers.values()))

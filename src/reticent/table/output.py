@@ -60,13 +60,14 @@ def check_free(path: Path, *, force: bool, holds: Collection[str] = ()) -> None:
 
 
 def refuse_inputs(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
-    """Refuse to write over what the same run reads, whatever --force says."""
+    """Refuse to write over what the same run reads, or into it, whatever --force says."""
     read = {path.resolve() for path in inputs}
     for output in outputs:
         place = output.resolve()
-        if any(path == place or place in path.parents for path in read):
+        inside = any(path in place.parents and path.is_dir() for path in read)
+        if inside or any(path == place or place in path.parents for path in read):
             raise InputError(
-                "this is, or holds, an input of the same run",
+                "this is, holds, or is part of an input of the same run",
                 where=str(output),
                 why="it would be lost.",
                 do="choose another name.",

@@ -102,6 +102,30 @@ class Taxonomy:
             tables[parent][self.labels[node]] = tables[node]
         return {self.labels[0]: tables[0]}
 
+    def with_below(self, other: Taxonomy) -> Taxonomy:
+        """The tree, and below its leaves what another one has there.
+
+        >>> here = from_nested({"*": {"old": {}, "young": {}}}, "here")
+        >>> there = from_nested({"*": {"old": {"70": {}}, "odd": {}}}, "there")
+        >>> here.with_below(there).nested()
+        {'*': {'old': {'70': {}}, 'young': {}}}
+        """
+        labels: list[str] = []
+        parents: list[int] = []
+
+        def add(tree: Taxonomy, node: int, parent: int) -> None:
+            here, label, below = len(labels), tree.labels[node], tree.children(node)
+            labels.append(label)
+            parents.append(parent)
+            if tree is self and not below and label in other.node_of:
+                tree, below = other, other.children(other.node_of[label])
+            for child in below:
+                if tree is self or tree.labels[child] not in self.node_of:
+                    add(tree, child, here)
+
+        add(self, 0, -1)
+        return Taxonomy(tuple(labels), tuple(parents))
+
     def rows(self) -> list[tuple[str, ...]]:
         """Give one row a leaf, in pre-order, each from leaf to root."""
         rows = []
