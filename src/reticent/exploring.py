@@ -94,6 +94,7 @@ class _Plan:
     ahead: tuple[int, ...] = ()
     last: int = -1
     weights: Any = None
+    first: int = -1  # the column before all others, if that is all there is to it
     score: Score | None = None
 
 
@@ -139,9 +140,6 @@ class _Exploring:
     ) -> None:
         self.origin = origin
         self.columns = len(origin.cuts.domains)
-        # Whoever lists the same columns in another order finds the same, but for ties.
-        names = [domain.name for domain in origin.cuts.domains]
-        self.by_name = sorted(range(self.columns), key=names.__getitem__)
         self.watch = watch
         now = time.monotonic()
         timed = None if search_time is None else now + search_time
@@ -150,6 +148,7 @@ class _Exploring:
         self.timed = timed is not None
         self.made = 1
         self.longest: int | None = None  # steps of a round
+        self.first_of_all: dict[int, _Trip | None] = {}
         self.defended: Score | None = None  # whose greedy cut stays if none is clearly better
 
     def best(self, first: _Trip) -> Found:
@@ -186,42 +185,39 @@ class _Exploring:
     def _plans(self, trips: list[_Trip]) -> Iterator[_Plan]:
         """What to try next; knows what came out so far from `trips`."""
         yield _Plan(score=_THE_OTHER[self.origin.goal.score])
-        first_of_all: set[int] = set()
         again = 0
         while True:
             best = max(trips, key=lambda trip: trip.worth)
             for column in self._dearest(best):
-                if column in best.telling:
-                    yield self._give_back(best, column)
-                elif column not in first_of_all:  # which leads to the same whatever is best
-                    first_of_all.add(column)
-                    yield self._ahead_of_all(column)
+                yield self._give_back(best, column)
             if max(trip.worth for trip in trips) > best.worth:
                 continue
             again += 1
-            weights = np.empty(self.columns)
-            drawn = np.random.default_rng([7, again]).normal(size=self.columns)
-            weights[self.by_name] = np.exp(drawn)
+            weights = np.exp(np.random.default_rng([7, again]).normal(size=self.columns))
             yield _Plan(weights=weights)
 
     def _dearest(self, trip: _Trip) -> list[int]:
         """The columns, those first whose steps lost most."""
-        lost = dict.fromkeys(self.by_name, 0.0)
+        lost = dict.fromkeys(range(self.columns), 0.0)
         for column, loss in trip.lost:
             lost[column] += loss
         return sorted(lost, key=lambda column: (column not in trip.telling, -lost[column]))
 
-    def _ahead_of_all(self, column: int) -> _Plan:
-        weights = np.ones(self.columns)
-        weights[column] = _FIRST_OF_ALL
-        return _Plan(weights=weights)
-
     def _give_back(self, trip: _Trip, column: int) -> _Plan:
+        if column not in trip.telling:
+            weights = np.ones(self.columns)
+            weights[column] = _FIRST_OF_ALL
+            return _Plan(weights=weights, first=column)
         pairs = zip(trip.slots, trip.lost, strict=True)
         return _Plan(ahead=tuple(slot for slot, (c, _) in pairs if c != column), last=column)
 
     def _travel(self, plan: _Plan) -> _Trip | None:
         """One search to its end; None if there was no time for it, or it took too many steps."""
+        if plan.first not in self.first_of_all:
+            return self._travelled(plan)
+        return self.first_of_all[plan.first]  # which leads to the same whatever is best
+
+    def _travelled(self, plan: _Plan) -> _Trip | None:
         if plan.score:
             lose = self.origin.may_lose
             search = Search(self.origin.prepared, score=plan.score, measured=True, may_lose=lose)
@@ -232,9 +228,10 @@ class _Exploring:
         stopped = search.run(
             Watch(stop=self.watch.stop), max_steps=self.longest, deadline=self.end, choose=guide
         )
-        if stopped:
-            return None
-        return _trip(search, plan.score)
+        trip = None if stopped else _trip(search, plan.score)
+        if plan.first >= 0:
+            self.first_of_all[plan.first] = trip
+        return trip
 
     def _chosen(self, first: _Trip, others: list[_Trip]) -> Found:
         """The cut to release, with the clearly different ones beside it."""

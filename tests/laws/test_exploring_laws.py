@@ -395,20 +395,6 @@ def test_rows_in_another_order_give_the_same() -> None:
     assert told(again) == told(surveyed())
 
 
-@pytest.mark.parametrize("k", [5, 10, 25])
-def test_columns_listed_in_another_order_give_the_same(k: int) -> None:
-    wanted = surveyed(k).found
-    age = {"Age": {"mask": "discretize", "range": [0, 100]}}
-    suppress = {"mask": "suppress"}
-    for names in (["Town", "Rank", "Age", "Job"], ["Job", "Town", "Age", "Rank"]):
-        listed = {name: age.get(name, suppress) for name in names}
-        promise = [{"over": names, "k": k}]
-        found = reticent.release(survey(), rules(k, attributes=listed, anonymity=promise))
-        assert found.cuts == surveyed(k).cuts
-        assert found.found.error == wanted.error
-        assert found.found.worth == pytest.approx(wanted.worth)
-
-
 def test_a_round_of_too_many_steps_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     first = len(surveyed().found.steps)
     monkeypatch.setattr("reticent.exploring._LONGEST", (0, 1))

@@ -72,8 +72,7 @@ def seen_by(judge: Judge, shown: tuple[Any, ...]) -> tuple[list[Row], Columns]:
     """The judge's records as a tree may see them, as far as the judge's codes say."""
     columns: Columns = {}
     cells: dict[str, list[Any]] = {}
-    ordered = [shown[i] for i in judge.by_name]
-    for domain, leaves, labels in zip(judge.domains, judge.leaves, ordered, strict=True):
+    for domain, leaves, labels in zip(judge.domains, judge.leaves, shown, strict=True):
         number = domain.scale is not None
         columns[domain.name] = "number" if number else "category"
         codes = labels[leaves].tolist()
@@ -112,8 +111,8 @@ def many_only_in_all(judge: Judge, shown: tuple[Any, ...]) -> bool:
         for name in (name for name, kind in columns.items() if kind == "category"):
             there = len({row[name] for row in known} - {None})
             feature = next((f for f in judge.others if f.name == name), None)
-            at = {d.name: i for d, i in zip(judge.domains, judge.by_name, strict=True)}
-            every = len(feature.values) if feature else int(shown[at[name]].max()) + 1
+            at = [domain.name for domain in judge.domains]
+            every = len(feature.values) if feature else int(shown[at.index(name)].max()) + 1
             if there < 0.3 * len(known) <= every:
                 return True
     return False

@@ -33,14 +33,12 @@ class Judge:
 
     def __init__(self, prepared: Prepared) -> None:
         assert prepared.classes is not None
-        # In the order of their names: how a policy lists them is nothing to judge by.
-        self.by_name = np.argsort([domain.name for domain in prepared.domains])
-        self.domains = [prepared.domains[i] for i in self.by_name]
+        self.domains = prepared.domains
         classes, self.class_count = prepared.classes
         others = list(_others(prepared))
-        columns = [domain.codes for domain in self.domains]
+        columns = [domain.codes for domain in prepared.domains]
         columns += [feature.codes + 1 for feature in others]  # -1 is missing
-        sizes = [domain.size for domain in self.domains]
+        sizes = [domain.size for domain in prepared.domains]
         sizes += [len(feature.values) + 1 for feature in others]
         rng = np.random.default_rng(1)
         most = min(_RECORDS, _CELLS // max(len(columns), 1))
@@ -49,7 +47,7 @@ class Judge:
         found = distinct([*columns, classes], [*sizes, self.class_count], counts, which=True)
         self.taken = taken = _drawn(found, most, rng)
         self.part = rng.permutation(len(taken)) % _PARTS
-        self.leaves = [domain.codes[taken].astype(np.int64) for domain in self.domains]
+        self.leaves = [domain.codes[taken].astype(np.int64) for domain in prepared.domains]
         self.others = [Feature(f.name, f.codes[taken], f.values, f.number) for f in others]
         self.classes: Codes = np.asarray(classes)[taken].astype(np.int64)
 
@@ -61,9 +59,7 @@ class Judge:
         learnt = np.ones(len(self.classes), dtype=bool) if out is None else ~out[self.taken]
         features = [
             _masked(domain, shown[leaves])
-            for domain, leaves, shown in zip(
-                self.domains, self.leaves, (masked[i] for i in self.by_name), strict=True
-            )
+            for domain, leaves, shown in zip(self.domains, self.leaves, masked, strict=True)
             if shown.max(initial=0) > 0
         ]
         features += self.others
