@@ -157,8 +157,11 @@ def digest(path: Path) -> str:
 
 
 def is_release(place: Path) -> bool:
-    """Whether a folder is one that a release made."""
-    return (place / "public" / "manifest.json").is_file()
+    """Whether a folder is one that a release made; not, if nobody may look."""
+    try:
+        return (place / "public" / "manifest.json").is_file()
+    except OSError:
+        return False
 
 
 def columns_in(place: Path) -> list[str]:

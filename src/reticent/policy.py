@@ -374,7 +374,15 @@ class Policy(Record):
 
     def as_in(self, place: Path) -> str:
         """The policy as a file in another folder would say it: with paths from there."""
-        if all(Path(one.path or "/").is_absolute() for one in self.previous.values()):
+        outside = {
+            name: attribute.model_copy(
+                update={"taxonomy": os.path.relpath(self.folder / attribute.taxonomy, place)}
+            )
+            for name, attribute in self.attributes.items()
+            if isinstance(attribute.taxonomy, str) and ".." in Path(attribute.taxonomy).parts
+        }
+        earlier = [one.path for one in self.previous.values() if one.path]
+        if not outside and all(Path(path).is_absolute() for path in earlier):
             return self.text
         paths = {
             name: one.model_copy(
@@ -384,7 +392,9 @@ class Policy(Record):
         }
         return (
             "# The policy of this release without its comments; paths lead from here.\n"
-            + self.model_copy(update={"previous": paths}).canonical()
+            + self.model_copy(
+                update={"previous": paths, "attributes": {**self.attributes, **outside}}
+            ).canonical()
         )
 
     @property
@@ -568,7 +578,7 @@ class Policy(Record):
         note(filter(None, [self.class_]), "class")
         note(self.drop, "drop")
         note((name for name in self.keep if name != "*"), "keep")
-        if not self.joined:  # else it may be a column of theirs, which is looked up there
+        if not self.previous:  # else it may be a column of theirs, which is looked up there
             note(self.attributes, "attributes")
         for i, anonymity in enumerate(self.anonymity, 1):
             note(anonymity.over, f"[[anonymity]] {i}, over")

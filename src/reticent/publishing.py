@@ -66,7 +66,7 @@ def mask(
 
     _, _, of = columns_of(prepared.policy.promises)
     unpublished = sorted(of - set(prepared.roles.released))
-    people = {} if beyond else _people(prepared.table, unpublished)
+    people = {} if beyond else _people(prepared, unpublished)
     unpublished = [name for name in unpublished if name not in people]
     released = [n for n in prepared.roles.released if n in prepared.table.columns]
     order = prepared.policy.order
@@ -101,7 +101,7 @@ def mask(
     )
 
 
-def _people(table: Table, columns: Sequence[str]) -> dict[str, Any]:
+def _people(prepared: Prepared, columns: Sequence[str]) -> dict[str, Any]:
     """Those columns of a long table that name another person in every row.
 
     Then each row is a person, and nobody needs to stand beside his own: ordering a million rows and
@@ -109,11 +109,12 @@ def _people(table: Table, columns: Sequence[str]) -> dict[str, Any]:
     """
     import pyarrow as pa
 
-    found = {}
-    for column in (table.columns[name] for name in columns):
-        differ = len(column.values) == table.rows == table.records
-        if table.rows > MANY and differ and not column.values.null_count:
-            found[column.name] = column.values.take(pa.array(column.codes))
+    table, found = prepared.table, {}
+    for name in columns if table.rows > MANY else ():
+        column = table.columns[name]
+        all_there = prepared.cleaned.columns[name].missing is None
+        if all_there and len(column.values) == table.rows == table.records:
+            found[name] = column.values.take(pa.array(column.codes))
     return found
 
 

@@ -6,11 +6,12 @@ wrong between the two is found here, all of it at once, before any search.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,13 +20,13 @@ from reticent import folder
 from reticent.arriving import read
 from reticent.errors import InputError, Problem, did_you_mean, listed, quoted
 from reticent.prepare import Prepared
-from reticent.privacy.promises import Anonymity, ours, theirs
+from reticent.privacy.promises import Anonymity, columns_of, ours, theirs
 from reticent.privacy.rejoin import Meeting, Published
 from reticent.privacy.verify import absent_values
 from reticent.table.collapse import distinct
 from reticent.table.files import Reading
 from reticent.table.linking import Branches, Link, Linked, Plain, Spans, Values, point_reader
-from reticent.table.schema import Column, Table, kind_of, scale_of, trimmed, without_missing
+from reticent.table.schema import Column, Table, kind_of, trimmed, without_missing
 from reticent.table.taxonomy import Taxonomy
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ class Side:
     released: tuple[str, ...]
     taxonomies: Mapping[str, Taxonomy]
     reading: Reading
+    learnt: frozenset[str]  # columns whose intervals the search finds
     whole: bool = True  # columns that are counted and not published are at hand
 
     @classmethod
@@ -68,7 +70,13 @@ class Side:
         columns = {n: without_missing(c, missing) for n, c in table.columns.items()}
         released = tuple(name for name in table.known if name not in policy.drop)
         cleaned = replace(table, columns=columns)
-        return cls(policy, cleaned, released, taxonomies, reading, whole=False)
+        learnt = frozenset(
+            name
+            for name in columns_of(policy.promises)[0] & columns.keys()
+            if any((text or "").startswith("[") for text in columns[name].texts())
+            and not (name in policy.attributes and policy.attributes[name].intervals)
+        )
+        return cls(policy, cleaned, released, taxonomies, reading, learnt, whole=False)
 
 
 def load(
@@ -132,7 +140,11 @@ def meeting(
     reading: Reading | None = None,
 ) -> Meeting:
     """What the verifier is told of earlier releases; `columns`: those of the new table."""
-    fixed = {name for name, attribute in policy.attributes.items() if attribute.intervals}
+    fixed = {
+        name: are_times(attribute.intervals)
+        for name, attribute in policy.attributes.items()
+        if attribute.intervals
+    }
     return Meeting(
         {
             name: Published(
@@ -143,7 +155,7 @@ def meeting(
         },
         tuple(column for column in columns if column not in policy.drop),
         {name: _above(taxonomy) for name, taxonomy in taxonomies.items()},
-        frozenset(fixed),
+        fixed,
         frozenset(name for name, attribute in policy.attributes.items() if not attribute.join),
         policy.inconsistent,
         reading.date_format if reading else None,
@@ -174,6 +186,7 @@ def beside(prepared: Prepared, earlier: Mapping[str, Earlier]) -> Prepared:
     side = Side(
         prepared.policy, prepared.cleaned, prepared.roles.released, prepared.taxonomies,
         prepared.reading,
+        frozenset(d.name for d in prepared.domains if d.mask == "discretize" and not d.bins),
     )  # fmt: skip
     linked, warnings = check(side, earlier)
     told = meeting(
@@ -192,6 +205,7 @@ def check(side: Side, earlier: Mapping[str, Earlier]) -> tuple[dict[str, Linked]
         *unknown_columns(side.policy, earlier, whole=side.whole),
         *_unknown_attributes(side, earlier),
         *_idle_pairs(side, earlier),
+        *_vague_pairs(side),
     ]
     linked = {}
     for name, one in earlier.items():
@@ -220,8 +234,11 @@ def neighbours(prepared: Prepared, output: Path) -> Prepared:
     named = {path.resolve() for path in prepared.policy.earlier}
     released = set(prepared.roles.released)
     beside: dict[str, list[str]] = {}
-    for place in sorted(output.absolute().parent.iterdir()):
-        if place.resolve() in {*named, output.resolve()} or not folder.is_release(place):
+    for place in sorted(_beside(output)):
+        here = place.resolve()
+        if here == output.resolve() or not folder.is_release(place):
+            continue
+        if any(here == path or here in path.parents for path in named):
             continue
         if shared := [name for name in folder.columns_in(place) if name in released]:
             beside[place.name] = shared
@@ -241,6 +258,13 @@ def neighbours(prepared: Prepared, output: Path) -> Prepared:
             "[previous], or with --previous."
         )
     return replace(prepared, asides=(aside,))
+
+
+def _beside(output: Path) -> list[Path]:
+    try:
+        return list(output.absolute().parent.iterdir())
+    except OSError:  # a folder that may be written to, and not looked into
+        return []
 
 
 # --- who may be whom -----------------------------------------------------------------------------
@@ -277,22 +301,26 @@ def _values(side: Side, earlier: Earlier, name: str) -> Values:
     """How the values of a common column meet."""
     found = _meaning(side, earlier, name)
     mine, other = side.table.columns[name], earlier.table.columns[name]
-    if isinstance(found, Branches):
+    if not isinstance(found, Plain):
         marker = side.policy.marker
         odd = [text for text in mine.texts() if text != marker and not found.knows(text)]
         if odd:
+            tree = isinstance(found, Branches)
             raise InputError(
                 Problem(
-                    f"its taxonomy does not know {len(odd)} values of this column",
+                    f"{len(odd)} values of this column are "
+                    + ("not in its taxonomy" if tree else "neither points nor intervals"),
                     where=f'column "{name}"',
                     why=f"nobody could say whom they match in release {earlier.name}.",
-                    do="give the whole taxonomy in  [attributes],  with all leaves.",
+                    do="give the whole taxonomy in  [attributes],  with all leaves."
+                    if tree
+                    else "tell --date-format and --decimal, or name missing_values.",
                     values=tuple(map(str, odd)),
                 )
             )
-    attribute = side.policy.attributes.get(name)
-    learnt = attribute is not None and attribute.mask == "discretize" and not attribute.intervals
-    both = _continuous(side, mine) and _continuous(side, other)
+    learnt = name in side.learnt
+    markers = {side.policy.marker, earlier.marker}
+    both = all(_continuous(side, column, markers) for column in (mine, other))
     if isinstance(found, Plain) and not _declared(side, name) and (learnt or both):
         raise InputError(
             "both tables publish this column, and it is continuous",
@@ -303,15 +331,26 @@ def _values(side: Side, earlier: Earlier, name: str) -> Values:
     return found
 
 
+def are_times(bounds: Sequence[Any]) -> bool:
+    """Whether the ends of intervals are times, and not numbers.
+
+    >>> are_times([0, 50.5]), are_times(["2019-01-01", "2020-01-01"])
+    (False, True)
+    """
+    if not isinstance(bounds[0], str):
+        return not isinstance(bounds[0], int | float)
+    return kind_of(Column("", np.zeros(1, np.uint8), pa.array(bounds[:1]))) != "number"
+
+
 def _declared(side: Side, name: str) -> bool:
     """Whether the policy says that a column is not continuous."""
     attribute = side.policy.attributes.get(name)
     return attribute is not None and attribute.mask in ("suppress", "generalize")
 
 
-def _continuous(side: Side, column: Column) -> bool:
+def _continuous(side: Side, column: Column, markers: Collection[str]) -> bool:
     """Whether a column holds numbers, times or intervals of them, as far as it shows anything."""
-    shown = [text for text in column.texts() if text is not None and text != side.policy.marker]
+    shown = [text for text in column.texts() if text is not None and text not in markers]
     intervals = shown and all(text.startswith("[") and "," in text for text in shown)
     reading = side.reading
     kind = kind_of(column, decimal=reading.decimal, date_format=reading.date_format)
@@ -326,11 +365,8 @@ def _meaning(side: Side, earlier: Earlier, name: str) -> Values:
     if taxonomy is not None:
         return Branches(taxonomy, hidden)
     if attribute is not None and attribute.intervals:
-        own = side.table.columns.get(name) if side.whole else None  # else it shows intervals
         reading = side.reading
-        kind = "number" if isinstance(attribute.intervals[0], int | float) else "date"
-        if own is not None:
-            kind = scale_of(own, decimal=reading.decimal, date_format=reading.date_format).kind
+        kind = "date" if are_times(attribute.intervals) else "number"
         return Spans(hidden, point_reader(kind, reading.decimal, reading.date_format))
     return Plain(hidden)
 
@@ -395,6 +431,20 @@ def _idle_pairs(side: Side, earlier: Mapping[str, Earlier]) -> Iterator[Problem]
                 do=next(filter(None, guesses), "")
                 or "name published columns, one of this table and one of an earlier release.",
             )
+
+
+def _vague_pairs(side: Side) -> Iterator[Problem]:
+    """Pairs of which nobody can say what they rule out, as intervals are not told."""
+    for i, pair in enumerate(side.policy.inconsistent, 1):
+        for name, value in pair.items():
+            attribute = side.policy.attributes.get(name)
+            fixed = attribute is not None and attribute.intervals
+            if not fixed and (name in side.learnt or re.fullmatch(r"\[.+,.+[\])]", value)):
+                yield Problem(
+                    f'nobody can say which intervals of column "{name}" this rules out',
+                    where=f"{side.policy.name}, [[inconsistent]] {i}",
+                    do=f'give it fixed  intervals  in  [attributes."{name}"].',
+                )
 
 
 def _occurs(side: Side, earlier: Mapping[str, Earlier], name: str, value: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -115,3 +116,161 @@ def test_dates_in_the_words_of_the_files(tmp_path: Path) -> None:
         found = reticent.release(tmp_path / "new.csv", policy, reading=reading)
         assert found.proof.holds
         assert found.meets[0].columns == ("Day",)
+
+
+DAYS = {"mask": "discretize", "intervals": ["2019-01-01", "2020-01-01", "2021-01-01"]}
+
+
+@pytest.mark.parametrize("form", [None, "%d.%m.%Y", "%m/%Y", "%Y%m%d"])
+def test_a_pair_rules_out_times_however_they_are_written(form: str | None, tmp_path: Path) -> None:
+    """Of those who may live at 1, all have HIV, as Flu is ruled out for whoever was there in 2019."""
+    written = {"2019": "2019-05-01", "2020": "2020-06-01"}
+    if form:
+        written = {y: datetime.fromisoformat(day).strftime(form) for y, day in written.items()}
+    old = f"D,Zip\n{written['2019']},1\n{written['2020']},2\n{written['2020']},2\n"
+    (tmp_path / "old.csv").write_text(old)
+    (tmp_path / "new.csv").write_text("T,K,Q\nHIV,k,a\nFlu,k,a\nFlu,k,a\n")
+    policy: dict[str, Any] = {
+        "previous": {"old": {"path": str(tmp_path / "old.csv")}}, "keep": ["K"],
+        "attributes": {"D": DAYS}, "inconsistent": [{"T": "Flu", "D": "[2019-01-01,2020-01-01)"}],
+        "confidence": [{"over": ["Q", "old.Zip"], "sensitive": {"T": ["HIV"]}, "at_most": "1/2"}],
+    }  # fmt: skip
+    reading = Reading(date_format=form)
+    with pytest.raises(Unsatisfiable):
+        reticent.release(tmp_path / "new.csv", policy, reading=reading)
+    proof = reticent.verify(tmp_path / "new.csv", policy, reading=reading)
+    assert proof.findings[0].value == 1
+    assert not proof.holds
+
+
+@pytest.mark.parametrize("form", ["%d.%m.%Y", "%m/%Y"])
+def test_times_of_both_sides_meet_however_they_are_written(form: str, tmp_path: Path) -> None:
+    days = [datetime(2019, 5, 1), datetime(2020, 6, 1), datetime(2019, 7, 1), datetime(2020, 8, 1)]
+    lines = [day.strftime(form) for day in days]
+    (tmp_path / "new.csv").write_text("D,Q\n" + "".join(f"{day},a\n" for day in lines))
+    (tmp_path / "old.csv").write_text("D,Zip\n" + "".join(f"{day},1\n" for day in lines))
+    policy: dict[str, Any] = {
+        "previous": {"old": {"path": str(tmp_path / "old.csv")}}, "attributes": {"D": DAYS},
+        "anonymity": [{"over": ["D", "Q", "old.D", "old.Zip"], "k": 2}],
+    }  # fmt: skip
+    reading = Reading(date_format=form)
+    found = reticent.release(tmp_path / "new.csv", policy, reading=reading)
+    assert found.proof.findings[0].value == 2
+
+
+@pytest.mark.parametrize(("age", "listed"), [({"range": [0, 100]}, "[0,50)"), ({}, "5")])
+def test_a_pair_about_learnt_intervals_is_refused(
+    age: dict[str, Any], listed: str, tmp_path: Path
+) -> None:
+    old = saved(tmp_path / "old.parquet", St=["married", "single"], Zip=["1", "2"])
+    new = table(Age=[5, 20, 60, 80], Q=["a", "b", "a", "b"], C=["x", "y", "x", "y"])
+    policy: dict[str, Any] = {
+        "previous": {"old": old}, "class": "C", "inconsistent": [{"Age": listed, "St": "married"}],
+        "attributes": {"Age": {"mask": "discretize", **age}},
+        "anonymity": [{"over": ["Age", "Q", "old.Zip"], "k": 1}],
+    }  # fmt: skip
+    with pytest.raises(InputError, match="which intervals of column"):
+        reticent.release(new, policy)
+
+
+def test_printed_intervals_of_ours_meet_those_of_theirs(tmp_path: Path) -> None:
+    old = saved(tmp_path / "old.parquet", Age=["[0,5)", "[5,20]"], Zip=["1", "1"])
+    new = table(Age=["[0,10)", "[10,20]"], Q=["a", "a"])
+    policy: dict[str, Any] = {
+        "previous": {"old": old}, "keep": ["Age"], "attributes": {"Age": {"intervals": [0, 10, 20]}},
+        "anonymity": [{"over": ["Q", "old.Zip"], "k": 3}],
+    }  # fmt: skip
+    assert reticent.release(new, policy).proof.findings[0].value == 3
+    odd = table(Age=["[0,10)", "old"], Q=["a", "a"])
+    with pytest.raises(InputError, match="neither points nor intervals"):
+        reticent.release(odd, policy)
+
+
+@pytest.mark.parametrize("most", [2_000_000, 0], ids=["real join", "products"])
+def test_groups_that_break_a_promise_are_counted_one_by_one(
+    most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reticent.privacy.rejoin.MOST_ROWS", most)
+    old = saved(tmp_path / "old.parquet", J=["u"] * 11, Zip=["1"] + ["2"] * 10)
+    policy: dict[str, Any] = {
+        "previous": {"old": old}, "anonymity": [{"over": ["Q", "J", "old.J", "old.Zip"], "k": 20}],
+    }  # fmt: skip
+    [found] = reticent.verify(table(J=["u"] * 4, Q=["a"] * 4), policy).findings
+    assert (found.value, found.groups, found.rows) == (4, 2, 1)
+
+
+def test_people_one_of_whom_has_no_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reticent.publishing.MANY", 0)
+    new = table(Id=["?", *map(str, range(29))], Q=["a", "b", "c"] * 10)
+    policy: dict[str, Any] = {
+        "drop": ["Id"], "missing_values": ["?"],
+        "anonymity": [{"over": ["Q"], "of": ["Id"], "k": 2}],
+    }  # fmt: skip
+    assert reticent.release(new, policy, output=tmp_path / "out.csv").proof.findings[0].value == 9
+
+
+def test_a_folder_that_nobody_may_look_into_is_no_neighbour(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "closed").mkdir()
+    looks = Path.is_file
+
+    def is_file(path: Path) -> bool:
+        if "closed" in path.parts:
+            raise PermissionError
+        return looks(path)
+
+    monkeypatch.setattr(Path, "is_file", is_file)
+    policy = {"anonymity": [{"over": ["Q"], "k": 1}]}
+    assert reticent.release(table(Q=["a"]), policy, output=tmp_path / "out").proof.holds
+
+
+def test_what_a_kept_policy_names_is_found_from_where_it_lies(tmp_path: Path) -> None:
+    for name in ("policies", "trees"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "trees" / "q.csv").write_text("a,ANY\nb,ANY\n")
+    policy = (
+        '[attributes.Q]\nmask = "generalize"\ntaxonomy = "../trees/q.csv"\n'
+        '[[anonymity]]\nover = ["Q"]\nk = 1\n'
+    )
+    (tmp_path / "policies" / "p.toml").write_text(policy)
+    new = table(Q=["a", "b"])
+    reticent.release(new, tmp_path / "policies" / "p.toml", output=tmp_path / "out")
+    again = reticent.release(new, tmp_path / "out" / "private" / "policy.toml")
+    assert again.proof.holds
+
+
+def test_many_people_in_three_releases_are_counted_by_whom_they_may_be(tmp_path: Path) -> None:
+    """50,000 to the fourth is more than can be counted; the join has far fewer pairs."""
+    keys = [f"k{i % 5000}" for i in range(50_000)]
+    old = saved(tmp_path / "old.parquet", K=keys, R=["r", "s"] * 25_000)
+    new = table(K=keys, Q=["x", "y"] * 25_000)
+    policy: dict[str, Any] = {
+        "keep": ["K"], "previous": dict.fromkeys(("a", "b", "c"), old),
+        "anonymity": [{"over": ["Q", "a.R", "b.R", "c.R"], "k": 1000}],
+    }  # fmt: skip
+    found = reticent.release(new, policy).proof.findings[0]
+    assert found.value == 2500 * 10**4  # who is x has an even key, and with it r, ten times
+
+
+def test_columns_of_theirs_may_have_a_taxonomy_though_no_template_names_them(
+    tmp_path: Path,
+) -> None:
+    old = saved(tmp_path / "old.parquet", Zip=["1", "2"])
+    policy: dict[str, Any] = {
+        "previous": {"old": old}, "anonymity": [{"over": ["Q"], "k": 1}],
+        "attributes": {"Zip": {"mask": "generalize", "taxonomy": {"Z": ["1", "2"]}}},
+    }  # fmt: skip
+    found = reticent.release(table(Q=["a", "b"]), policy)
+    assert "no template names a column of it" in found.prepared.warnings[0]
+
+
+def test_a_release_named_by_its_data_is_no_stranger(tmp_path: Path) -> None:
+    plain: dict[str, Any] = {"keep": ["R"], "anonymity": [{"over": ["J"], "k": 1}]}
+    reticent.release(table(J=["u", "v"], R=["r", "r"]), plain, output=tmp_path / "old")
+    policy: dict[str, Any] = {
+        "previous": {"a": {"path": str(tmp_path / "old" / "public" / "data.parquet")}},
+        "anonymity": [{"over": ["J", "a.J", "a.R"], "k": 1}],
+    }  # fmt: skip
+    found = reticent.release(table(J=["u", "v"]), policy, output=tmp_path / "new")
+    assert not found.prepared.asides

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
+from decimal import Decimal, InvalidOperation
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from reticent.errors import InputError
@@ -40,10 +42,17 @@ class Meeting:
     earlier: Mapping[str, Published] = field(default_factory=dict)
     published: tuple[str, ...] = ()  # columns of the new table
     parents: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # label → label above
-    continuous: frozenset[str] = frozenset()  # columns that are compared as intervals
+    continuous: Mapping[str, bool] = field(default_factory=dict)
+    """Columns that are compared as intervals, and whether they hold times."""
     apart: frozenset[str] = frozenset()  # columns that nobody can join by
     inconsistent: tuple[Mapping[str, str], ...] = ()
     date_format: str | None = None  # of texts that are no ISO dates
+
+    def reader(self, name: str) -> Read | None:
+        """How points of a continuous column are read."""
+        if name not in self.continuous:
+            return None
+        return partial(_moment, form=self.date_format) if self.continuous[name] else _number
 
     def common(self, release: str) -> list[str]:
         """Columns that both tables publish and somebody may join by."""
@@ -75,9 +84,9 @@ class Meeting:
 
 def _label(value: str, parents: Mapping[str, str]) -> str:
     """The label that a value is; a number may be written in another way."""
-    if value in parents or (number := _point(value)) is None:
+    if value in parents or (number := _number(value)) is None:
         return value
-    return next((label for label in parents if _point(label) == number), value)
+    return next((label for label in parents if _number(label) == number), value)
 
 
 def _line(value: str, parents: Mapping[str, str]) -> list[str]:
@@ -88,49 +97,55 @@ def _line(value: str, parents: Mapping[str, str]) -> list[str]:
     return line
 
 
-def _span(value: str, form: str | None = None) -> tuple[Any, Any, bool] | None:
+def _number(text: str) -> Any:
+    try:
+        found = Decimal(text.replace(",", "."))
+    except InvalidOperation:
+        return None
+    return found if found.is_finite() else None
+
+
+def _moment(text: str, form: str | None) -> Any:
+    for read in (datetime.fromisoformat, lambda text: datetime.strptime(text, form or "")):
+        try:
+            found = read(text)
+        except ValueError:
+            continue
+        return found.astimezone(UTC).replace(tzinfo=None) if found.tzinfo else found
+    return None
+
+
+Read = Callable[[str], Any]  # a point of a continuous column; None if it is none
+
+
+def _span(value: str, read: Read) -> tuple[Any, Any, bool] | None:
     """From where to where a printed interval or point reaches, and whether it holds its end."""
     ends = value[1:-1].split(",") if value[:1] == "[" and value[-1:] in "])" else [value, value]
-    points = [_point(end, form) for end in ends]
+    points = [read(end) for end in ends]
     if len(points) != 2 or None in points:
         return None
     return points[0], points[1], value[-1:] != ")"
 
 
-def _point(text: str, form: str | None = None) -> Any:
-    try:
-        return Fraction(text.replace(",", "."))
-    except (ValueError, ZeroDivisionError):
-        pass
-    try:
-        found = datetime.fromisoformat(text)
-    except ValueError:
-        try:
-            found = datetime.strptime(text, form or "")
-        except ValueError:
-            return None
-    if found.tzinfo:
-        found = found.astimezone(UTC).replace(tzinfo=None)
-    return Fraction((found - datetime.combine(date.min, datetime.min.time())).total_seconds())
-
-
 def may_be_one(
-    mine: str, theirs_: str, parents: Mapping[str, str] | None, continuous: bool,
-    hidden: tuple[str, str], form: str | None = None,
+    mine: str, theirs_: str, parents: Mapping[str, str] | None, read: Read | None,
+    hidden: tuple[str, str],
 ) -> bool:  # fmt: skip
-    """Whether two printed values can be shown for one person; "" is a missing one."""
+    """Whether two printed values can be shown for one person; "" is a missing one.
+
+    `read`: how points of a continuous column are read.
+    """
     known = parents or {}
     if (mine == hidden[0] and mine not in known) or (theirs_ == hidden[1] and theirs_ not in known):
         return True
     if parents is not None:
-        root = next(label for label, above in parents.items() if above == label)
         if mine == "" or theirs_ == "":
-            return mine == theirs_ or root in (mine, theirs_)
+            return mine == theirs_ or any(parents.get(text) == text for text in (mine, theirs_))
         one, two = _line(mine, parents), _line(theirs_, parents)
         return one[0] in two or two[0] in one
-    if not continuous or "" in (mine, theirs_):
+    if read is None or "" in (mine, theirs_):
         return mine == theirs_
-    first, second = _span(mine, form), _span(theirs_, form)
+    first, second = _span(mine, read), _span(theirs_, read)
     if first is None or second is None:
         return mine == theirs_
     if first[0] > second[0]:
@@ -138,20 +153,42 @@ def may_be_one(
     return bool(second[0] < first[1] or (second[0] == first[1] and first[2]))
 
 
-def is_within(value: str, listed: str, parents: Mapping[str, str] | None, continuous: bool) -> bool:
+def is_within(
+    value: str, listed: str, parents: Mapping[str, str] | None, read: Read | None
+) -> bool:
     """Whether a printed value is the listed one, or more specific."""
     if parents is not None:
         if value == "":
             return parents.get(listed) == listed
         return _label(listed, parents) in _line(value, parents)
-    if not continuous:
+    if read is None:
         return value == listed
-    one, two = _span(value), _span(listed)
+    one, two = _span(value, read), _span(listed, read)
     if one is None or two is None:
         return value == listed
     return bool(
         two[0] <= one[0] and (one[1] < two[1] or (one[1] == two[1] and (two[2] or not one[2])))
     )
+
+
+class _Texts:
+    """Texts of theirs, so that in a large tree not all of them are compared with each of ours."""
+
+    def __init__(self, texts: Sequence[str], parents: Mapping[str, str] | None) -> None:
+        self.texts, self.parents = texts, parents or {}
+        self.odd = [text for text in texts if text not in self.parents]  # hidden, missing, numbers
+        self.under: dict[str, list[str]] = {}
+        for text in texts:
+            for label in _line(text, self.parents) if text in self.parents else ():
+                self.under.setdefault(label, []).append(text)
+        self.known = set(texts)
+
+    def near(self, ours_: str) -> Iterable[str]:
+        """Those that may match a text of ours, and some more."""
+        if ours_ not in self.parents:
+            return self.texts
+        above = [label for label in _line(ours_, self.parents)[1:] if label in self.known]
+        return [*self.under.get(ours_, ()), *above, *self.odd]
 
 
 # --- the join ------------------------------------------------------------------------------------
@@ -261,9 +298,9 @@ class Rejoined:
         self, release: str, name: str, mine: tuple[str, str], yours: tuple[str, str], table: str
     ) -> None:
         """Every pair of values of a common column that can be shown for one person."""
-        parents, continuous = self._known(name, release), name in self.meeting.continuous
+        parents, read = self._known(name, release), self.meeting.reader(name)
         hidden = self.marker, self.meeting.earlier[release].marker
-        if parents is None and not continuous:  # thousands of values, perhaps
+        if parents is None and read is None:  # thousands of values, perhaps
             either = f"x = {_text(hidden[0])} OR y = {_text(hidden[1])}"
             self._make(
                 table,
@@ -271,11 +308,12 @@ class Rejoined:
                 f"(SELECT DISTINCT {yours[1]} AS y FROM {yours[0]}) WHERE x = y OR {either}",
             )
             return
+        others = _Texts(self._distinct(*yours), parents)
         pairs = [
             (x, y)
             for x in self._distinct(*mine)
-            for y in self._distinct(*yours)
-            if may_be_one(x, y, parents, continuous, hidden, self.meeting.date_format)
+            for y in others.near(x)
+            if may_be_one(x, y, parents, read, hidden)
         ]
         self._fill(table, pairs)
 
@@ -291,11 +329,11 @@ class Rejoined:
         self.database.unregister("given")
 
     def _within(self, table: str, column: str, name: str, listed: str, release: str) -> str:
-        parents, continuous = self._known(name, release), name in self.meeting.continuous
+        parents, read = self._known(name, release), self.meeting.reader(name)
         found = [
             value
             for value in self._distinct(table, column)
-            if is_within(value, listed, parents, continuous)
+            if is_within(value, listed, parents, read)
         ]
         return ", ".join(map(_text, found))
 
@@ -313,14 +351,18 @@ class Rejoined:
         )
 
     def _join(
-        self, promise: Promise, marked: Sequence[str], wanted: Sequence[str] | None = None
+        self,
+        promise: Promise,
+        marked: Sequence[str],
+        wanted: Sequence[str] | None = None,
+        smallest: str = "least",
     ) -> bool:
         """Say what ``joined`` is; says whether those who are counted are added up already.
 
         `wanted`: the values that count, others being all alike. The table has the columns x1 (our
         group), x0_, x1_, … (theirs), y (who or what is counted; NULL if a part of it is missing), n
         (how many pairs of records it stands for) and f (how many groups of theirs look like this
-        one).
+        one). `smallest`: how groups are merged of which only the sizes matter, see `_merge`.
         """
         numbers = {name: list(self.releases).index(name) for name in promise.releases}
         own_y = ours(marked)
@@ -373,7 +415,7 @@ class Rejoined:
         if not once and size <= MOST_ROWS:
             self._really(list(numbers.values()))
             return False
-        how = "alike" if isinstance(promise, Confidence) else "support" if own_y else "least"
+        how = "alike" if isinstance(promise, Confidence) else "support" if own_y else smallest
         self._products(list(numbers.values()), once=once, merged=None if alone else how)
         return once
 
@@ -429,9 +471,10 @@ class Rejoined:
     def _merge(self, table: str, key: str, how: str) -> None:
         """Take groups of theirs for one whose keys are the same, in the same proportions ("alike").
 
-        Of those, the smallest ("least"), or whatever the proportions ("support").
+        Of those, the smallest ("least"), or only equal ones ("same"), or whatever the proportions
+        ("support").
         """
-        shape = "1" if how == "support" else "a // g"
+        shape = {"support": "1", "same": "a"}.get(how, "a // g")
         self._make(
             "profiles",
             f"""
@@ -469,7 +512,13 @@ class Rejoined:
         return ", ".join(n for n in names if n == "x1" or (n.startswith("x") and n.endswith("_")))
 
     def _smallest(self, promise: Anonymity) -> tuple[int, int, int]:
-        added_up = self._join(promise, promise.of)
+        smallest, groups, below = self._sizes(promise, "least")
+        if below:  # larger groups were counted with the least that is like them
+            smallest, groups, below = self._sizes(promise, "same")
+        return smallest, groups, below
+
+    def _sizes(self, promise: Anonymity, merged: str) -> tuple[int, int, int]:
+        added_up = self._join(promise, promise.of, smallest=merged)
         size = "count(DISTINCT y)" if promise.of and not added_up else "sum(n)"
         [(smallest, groups, below)] = self.ask(
             f"""

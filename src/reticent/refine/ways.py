@@ -57,6 +57,25 @@ class Outlook:
 _NOTHING = Outlook(*(np.zeros(0, dtype=np.int64) for _ in range(4)))
 
 
+def _pairs(ours: Ours, besides: Sequence[Beside]) -> float:
+    """How many pairs of records the join has; to refine takes pairs away, and adds none."""
+    rows = np.arange(len(ours.counts))
+    found = ours.counts.astype(np.float64)
+    for beside in besides:
+        linked, behind = beside.linked, np.zeros(len(rows), dtype=np.int64)
+        if beside.columns:
+            texts, shown = [], []
+            for column in beside.columns:  # most of what it can show it does not show now
+                now, codes = np.unique(ours.shown(column, rows), return_inverse=True)
+                texts.append([ours.texts[column][i] for i in now.tolist()])
+                shown.append(codes)
+            joins.candidates(*linked.sets(texts, shown), linked.counts.astype(np.int64), behind)
+        else:
+            behind += linked.counts.sum()
+        found *= behind
+    return float(found.sum())
+
+
 class Way:
     """One way to count a promise: our rows with their marks, beside the earlier releases."""
 
@@ -75,12 +94,12 @@ class Way:
             merged = "support" if once or marked else "least"
         if self.theirs:
             merged = ""
-        pairs = math.prod([int(ours.counts.sum()), *(b.linked.table.records for b in besides)])
-        if self.by_products and not once and pairs >= 2**62:
+        if self.by_products and not once and _pairs(ours, besides) >= 2**62:
             raise InputError(
                 "the join has more pairs of records than can be counted",
                 where=", ".join(beside.linked.name for beside in besides),
-                do="name fewer releases in one template, or count people with  of.",
+                do="name fewer releases in one template"
+                + (", or count people with  of." if anonymity else "."),
             )
         self.sides = [Vectors(beside, merged=merged) for beside in besides]
         self.vectors: dict[tuple[int, ...], Vector] = {}
