@@ -183,7 +183,7 @@ def _counted(
         table, sums = np.full(room, -1, dtype=np.int64), np.zeros(room, dtype=np.int64)
         if joins.gather(keys, weights, table, sums) >= 0:
             break
-        room *= 8
+        room = max(8 * room, 1 << len(keys).bit_length() + 1)  # most are not equal, then
     held = np.flatnonzero(table >= 0)
     held = held[np.argsort(table[held])]
     unpacked, rest = [], table[held]

@@ -67,8 +67,16 @@ class Joined:
 
     @property
     def cells(self) -> int:
-        """How much there is to count at most."""
-        return sum(len(w.ours.counts) * max(len(w.ours.attributes), 1) for w in self.ways)
+        """How much there is to count at most.
+
+        Each value of a suppressed column is a candidate, which leaves the others as they are.
+        """
+        domains = self.cuts.domains
+        return sum(
+            len(way.ours.counts)
+            * max(sum(len(domains[a].leaves) or 1 for a in way.ours.attributes), 1)
+            for way in self.ways
+        )
 
     def holds(self, promise: Promise | None = None) -> bool:
         """Whether the join keeps it now."""

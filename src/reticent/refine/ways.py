@@ -23,10 +23,8 @@ from reticent.refine.vectors import (
     ranges,
     side_by_side,
 )
-from reticent.table.collapse import distinct
 from reticent.table.linking import number_rows
 
-_UNSEEN = np.iinfo(np.int64).max
 _AT_ONCE = 1 << 22  # cells that are laid out at a time
 
 
@@ -237,36 +235,18 @@ class Way:
     def _one_by_one(
         self, cells: Cells, starts: Ints, tuples: Ints, begins: Ints, places: Ints, marks: Ints
     ) -> tuple[Ints, Ints]:
-        """The fewest different people in the joined groups of each group of cells.
-
-        They are laid out place by place of the other side, some places at a time.
-        """
-        count = len(starts) - 1
-        fewest = np.full(count, _UNSEEN, dtype=np.int64)
-        inside = np.repeat(np.arange(count), np.diff(starts))
-        of_entry = np.repeat(np.arange(len(begins) - 1), np.diff(begins))
-        often = np.bincount(tuples, minlength=len(begins) - 1)[of_entry]
-        there, place_of = np.unique(places, return_inverse=True)
-        total = np.bincount(place_of, often, minlength=len(there)).astype(np.int64)
-        for some in _shares(total):
-            kept = np.flatnonzero((place_of >= some[0]) & (place_of <= some[-1]))
-            firsts = np.searchsorted(of_entry[kept], np.arange(len(begins)))
-            entry = kept[ranges(firsts[tuples], firsts[tuples + 1])]
-            cell = np.repeat(np.arange(len(tuples)), np.diff(firsts)[tuples])
-            mine, yours = cells.marks[cell], marks[entry]
-            whole = np.ones(len(cell), dtype=bool)
-            whole &= mine > 0 if self.ours.mark_count else True
-            whole &= yours > 0 if self.theirs else True
-            columns = [inside[cell], places[entry], np.where(whole, mine + 1, 0),
-                       np.where(whole, yours + 1, 0)]  # fmt: skip
-            people = distinct(columns, list(map(width_of, columns)))
-            group, place, who = (column.astype(np.int64) for column in people.columns[:3])
-            joined, number = number_rows([group, place], [width_of(group), width_of(place)])
-            counted = np.bincount(joined, who > 0, minlength=number).astype(np.int64)
-            owner = np.zeros(number, dtype=np.int64)
-            owner[joined] = group
-            np.minimum.at(fewest, owner, counted)
-        return fewest, np.ones(count, dtype=np.int64)
+        """The fewest different people in the joined groups of each group of cells."""
+        mine = cells.marks if self.ours.mark_count else np.ones_like(cells.group)
+        yours = marks if self.theirs else np.ones_like(places)
+        people, room = _renumbered(places * width_of(yours) + yours, self.places * width_of(yours))
+        places, groups = _renumbered(places, self.places)
+        fewest = np.zeros(len(starts) - 1, dtype=np.int64)
+        total, seen = np.zeros((2, groups + 1), dtype=np.int64)
+        last = np.zeros(room + 1, dtype=np.int64)
+        joins.fewest_people(
+            starts, tuples, mine, begins, places, people, yours, total, seen, last, fewest
+        )
+        return fewest, np.ones_like(fewest)
 
     def vector(self, labels: tuple[int, ...]) -> Vector:
         """What stands behind the keys that shown labels allow: groups of theirs, marks, counts."""
