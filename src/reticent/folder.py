@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -189,7 +189,7 @@ def told(place: Path) -> Told:
 
 
 def taxonomies_for(
-    policy: Policy, place: Path | None, others: Iterable[Mapping[str, Taxonomy]] = ()
+    policy: Policy, place: Path | None, others: Sequence[Mapping[str, Taxonomy]] = ()
 ) -> dict[str, Taxonomy]:
     """The taxonomies of a policy; without their files, as far as a manifest shows them.
 
@@ -203,11 +203,13 @@ def taxonomies_for(
         try:
             found[name] = policy.taxonomy(name)
         except InputError as error:
-            if name not in shown:
+            told = [from_nested(shown[name], "manifest.json")] if name in shown else []
+            told += [trees[name] for trees in others if name in trees]
+            if not told:
                 problems += error.problems
                 continue
-            found[name] = from_nested(shown[name], "manifest.json")
-            for other in (trees[name] for trees in others if name in trees):
+            found[name] = told[0]
+            for other in told[1:]:
                 found[name] = found[name].with_below(other)
     if problems:
         raise InputError(problems)

@@ -453,7 +453,7 @@ def verify(
         meets = partial(sequence.meeting, policy, taxonomies, earlier, reading=reading)
 
         def counting(source: Source) -> Table:
-            linking = meets(source.schema.names).linking(policy.promises)
+            linking = meets(source.schema.names).linking()
             return counted_columns(source, linking.union(*columns_of(policy.promises)))
 
         clock = Clock(watch or Watch())
@@ -468,7 +468,10 @@ def verify(
         met: tuple[str, ...] = ()
         if earlier:
             side = sequence.Side.published(policy, rows, taxonomies, reading or files.Reading())
-            _, met = sequence.check(side, earlier)
+            try:
+                _, met = sequence.check(side, earlier)
+            except InputError as error:
+                raise InputError([*altered, *error.problems]) from None
         elsewhere = [name for name in rows.known if name not in rows.columns]
         cells = verifier.from_table(as_text(rows), counts=rows.counts, unread=elsewhere)
         told = rules(policy, taxonomies, meets(rows.known))

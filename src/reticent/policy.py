@@ -376,7 +376,7 @@ class Policy(Record):
         """The policy as a file in another folder would say it: with paths from there."""
         outside = {
             name: attribute.model_copy(
-                update={"taxonomy": os.path.relpath(self.folder / attribute.taxonomy, place)}
+                update={"taxonomy": _path_from(place, self.folder / attribute.taxonomy)}
             )
             for name, attribute in self.attributes.items()
             if isinstance(attribute.taxonomy, str) and ".." in Path(attribute.taxonomy).parts
@@ -386,7 +386,7 @@ class Policy(Record):
             return self.text
         paths = {
             name: one.model_copy(
-                update={"path": one.path and os.path.relpath(self.folder / one.path, place)}
+                update={"path": one.path and _path_from(place, self.folder / one.path)}
             )
             for name, one in self.previous.items()
         }
@@ -681,6 +681,11 @@ class Policy(Record):
                     where=f"{self.name}, {place}",
                     do="remove one of them; most likely one was meant to differ.",
                 )
+
+
+def _path_from(place: Path, path: Path) -> str:
+    """A path as seen from a folder, wherever links lead."""
+    return os.path.relpath(path.resolve(), place.resolve())
 
 
 def _identity(promise: Promise) -> object:

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from reticent.policy import Policy
 
 
+_INTERVAL = re.compile(r"\[[^,\[\]()]+,[^,\[\]()]+[\])]")
+
+
 @dataclass(frozen=True, slots=True)
 class Earlier:
     """A release that is out."""
@@ -73,10 +76,18 @@ class Side:
         learnt = frozenset(
             name
             for name in columns_of(policy.promises)[0] & columns.keys()
-            if any((text or "").startswith("[") for text in columns[name].texts())
-            and not (name in policy.attributes and policy.attributes[name].intervals)
+            if _may_be_learnt(policy, name)
+            and any(_INTERVAL.fullmatch(text or "") for text in columns[name].texts())
         )
         return cls(policy, cleaned, released, taxonomies, reading, learnt, whole=False)
+
+
+def _may_be_learnt(policy: Policy, name: str) -> bool:
+    """Whether a search may have found the intervals of a column."""
+    attribute = policy.attributes.get(name)
+    if attribute is None or attribute.mask is None:
+        return True
+    return attribute.mask == "discretize" and not attribute.intervals
 
 
 def load(
@@ -205,7 +216,7 @@ def check(side: Side, earlier: Mapping[str, Earlier]) -> tuple[dict[str, Linked]
         *unknown_columns(side.policy, earlier, whole=side.whole),
         *_unknown_attributes(side, earlier),
         *_idle_pairs(side, earlier),
-        *_vague_pairs(side),
+        *_vague_pairs(side, earlier),
     ]
     linked = {}
     for name, one in earlier.items():
@@ -405,7 +416,12 @@ def unknown_columns(
 
 
 def _unknown_attributes(side: Side, earlier: Mapping[str, Earlier]) -> Iterator[Problem]:
-    known = {*side.table.known, *(n for one in earlier.values() for n in one.table.columns)}
+    known = {*side.table.known, *(n for one in earlier.values() for n in one.table.known)}
+    if not side.whole:
+        known |= {
+            *side.policy.drop,
+            *(n for one in side.policy.previous.values() for n in one.drop),
+        }
     for name in side.policy.attributes:
         if name not in known:
             yield Problem(
@@ -433,13 +449,14 @@ def _idle_pairs(side: Side, earlier: Mapping[str, Earlier]) -> Iterator[Problem]
             )
 
 
-def _vague_pairs(side: Side) -> Iterator[Problem]:
+def _vague_pairs(side: Side, earlier: Mapping[str, Earlier]) -> Iterator[Problem]:
     """Pairs of which nobody can say what they rule out, as intervals are not told."""
+    trees = {*side.taxonomies, *(name for one in earlier.values() for name in one.taxonomies)}
     for i, pair in enumerate(side.policy.inconsistent, 1):
         for name, value in pair.items():
-            attribute = side.policy.attributes.get(name)
-            fixed = attribute is not None and attribute.intervals
-            if not fixed and (name in side.learnt or re.fullmatch(r"\[.+,.+[\])]", value)):
+            if name in trees or not _may_be_learnt(side.policy, name):
+                continue
+            if name in side.learnt or _INTERVAL.fullmatch(value):
                 yield Problem(
                     f'nobody can say which intervals of column "{name}" this rules out',
                     where=f"{side.policy.name}, [[inconsistent]] {i}",
@@ -462,9 +479,10 @@ def _occurs(side: Side, earlier: Mapping[str, Earlier], name: str, value: str) -
 
 def _idle(side: Side, earlier: Mapping[str, Earlier]) -> Iterator[str]:
     """What is said of earlier releases, and changes nothing."""
+    masked = set() if side.whole else columns_of(side.policy.promises)[0]
     for i, pair in enumerate(side.policy.inconsistent, 1):
         for name, value in pair.items():
-            if not _occurs(side, earlier, name, value):
+            if name not in masked and not _occurs(side, earlier, name, value):
                 yield (
                     f'[[inconsistent]] {i} rules nothing out: column "{name}" has no value '
                     f'"{value}".'

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import reticent
-from reticent import InputError, Unsatisfiable
+from reticent import InputError, Policy, Unsatisfiable
 from reticent.table.delimited import Reading
 
 
@@ -274,3 +274,110 @@ def test_a_release_named_by_its_data_is_no_stranger(tmp_path: Path) -> None:
     }  # fmt: skip
     found = reticent.release(table(J=["u", "v"]), policy, output=tmp_path / "new")
     assert not found.prepared.asides
+
+
+def test_days_before_months_are_read_as_told(tmp_path: Path) -> None:
+    """The fifth of November is no eleventh of May, though it could be written so."""
+    (tmp_path / "old.csv").write_text("Born,Zip\n2001-05-11,z1\n2001-20-02,z2\n2001-20-02,z2\n")
+    (tmp_path / "new.csv").write_text("Born,C\n2001-05-11,a\n2001-20-02,b\n2001-20-02,b\n")
+    policy: dict[str, Any] = {
+        "class": "C", "previous": {"old": {"path": str(tmp_path / "old.csv")}},
+        "attributes": {"Born": {"intervals": ["2001-01-01", "2001-06-01", "2002-01-01"]}},
+        "anonymity": [{"over": ["Born", "old.Born", "old.Zip"], "k": 2}],
+    }  # fmt: skip
+    reading = Reading(date_format="%Y-%d-%m")
+    found = reticent.release(tmp_path / "new.csv", policy, output=tmp_path / "out", reading=reading)
+    assert not found.steps  # who was born in November would be alone
+    assert reticent.verify(tmp_path / "out", policy, reading=reading).holds
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+def test_a_release_that_no_template_names_is_looked_at_all_the_same(
+    engine: str, tmp_path: Path
+) -> None:
+    old = saved(tmp_path / "old.parquet", City=["u", "v"], R=["r", "s"])
+    pq.write_table(table(City=["u", "v"] * 5, Job=["a", "b"] * 5), tmp_path / "new.parquet")
+    policy: dict[str, Any] = {
+        "keep": ["City"], "previous": {"old": old}, "anonymity": [{"over": ["Job"], "k": 2}],
+        "inconsistent": [{"City": "u", "R": "s"}],
+    }  # fmt: skip
+    given = tmp_path / "new.parquet"
+    reticent.release(given, policy, output=tmp_path / "out", engine=engine)
+    assert reticent.verify(tmp_path / "out", policy, engine=engine).holds
+
+
+@pytest.mark.parametrize(
+    ("values", "attribute", "pair"),
+    [
+        (["[unknown]", "Cook"], {"mask": "suppress"}, "Cook"),
+        (["[unknown]", "Cook"], None, "Cook"),
+        (["5", "40"], {"mask": "generalize",
+                       "taxonomy": {"A": {"[0,18)": ["5"], "[18,99]": ["40"]}}}, "[0,18)"),
+    ],
+)  # fmt: skip
+def test_what_looks_like_an_interval_and_is_none(
+    values: list[str], attribute: dict[str, Any] | None, pair: str, tmp_path: Path
+) -> None:
+    old = saved(tmp_path / "old.parquet", Cond=["x", "y"], J=values)
+    policy: dict[str, Any] = {
+        "previous": {"old": old}, "inconsistent": [{"J": pair, "Cond": "x"}],
+        "attributes": {"J": attribute} if attribute else {},
+        "anonymity": [{"over": ["J", "old.J", "old.Cond"], "k": 1}],
+    }  # fmt: skip
+    new = table(J=[values[1], values[1], values[0]])
+    if pair == "[0,18)":
+        policy["inconsistent"] = [{"J": pair, "Cond": "y"}]
+        new = table(J=values)
+    else:
+        old_cells = {"Cond": ["x", "y", "y"], "J": [values[0], values[1], values[1]]}
+        policy["previous"] = {"old": saved(tmp_path / "old.parquet", **old_cells)}
+    found = reticent.release(new, policy, output=tmp_path / "out")
+    assert found.proof.holds
+    assert reticent.verify(tmp_path / "out", policy).holds
+
+
+def test_columns_that_nobody_publishes_may_be_spoken_of(tmp_path: Path) -> None:
+    old = saved(tmp_path / "old.parquet", J=["u", "v"], R=["r", "r"])
+    policy: dict[str, Any] = {
+        "drop": ["Pay"], "previous": {"old": {**old, "drop": ["Id"]}},
+        "attributes": {"Pay": {"intervals": [0, 10]}, "Id": {"mask": "suppress"}},
+        "anonymity": [{"over": ["J", "old.J", "old.R"], "k": 1}],
+    }  # fmt: skip
+    whole = saved(tmp_path / "whole.parquet", J=["u", "v"], R=["r", "r"], Id=["1", "2"])
+    ours: dict[str, Any] = {**policy, "previous": {"old": {**whole, "drop": ["Id"]}}}
+    reticent.release(table(J=["u", "v"], Pay=[1, 2]), ours, output=tmp_path / "out")
+    assert reticent.verify(tmp_path / "out", policy).holds
+
+
+def test_an_earlier_manifest_tells_the_tree_of_a_column_that_only_joins(tmp_path: Path) -> None:
+    (tmp_path / "j.csv").write_text("u,E,ANY\nv,E,ANY\nw,ANY\n")
+    tree = {"mask": "generalize", "taxonomy": "j.csv"}
+    first = Policy.from_data(
+        {"keep": ["R"], "attributes": {"J": tree}, "anonymity": [{"over": ["J"], "k": 1}]}
+    )
+    second = Policy.from_data(
+        {
+            "keep": ["J"], "attributes": {"J": tree},
+            "previous": {"a": {"path": "old"}},
+            "anonymity": [{"over": ["Q", "a.R"], "k": 1}],
+        }
+    )  # fmt: skip
+    for name, policy in (("first.toml", first), ("second.toml", second)):
+        (tmp_path / name).write_text(policy.canonical())
+    old = table(J=["u", "v", "w"], R=["r", "r", "s"])
+    reticent.release(old, tmp_path / "first.toml", output=tmp_path / "old")
+    new = table(J=["u", "v", "w"], Q=["x", "x", "y"])
+    reticent.release(new, tmp_path / "second.toml", output=tmp_path / "new")
+    (tmp_path / "j.csv").unlink()
+    assert reticent.verify(tmp_path / "new", tmp_path / "second.toml").holds
+
+
+def test_a_kept_policy_finds_its_way_behind_links(tmp_path: Path) -> None:
+    (tmp_path / "deep" / "er").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "deep" / "er")
+    saved(tmp_path / "old.parquet", J=["u", "v"], R=["r", "r"])
+    policy = '[previous.old]\npath = "old.parquet"\n[[anonymity]]\nover = ["J", "old.J", "old.R"]\nk = 1\n'
+    (tmp_path / "p.toml").write_text(policy)
+    place = tmp_path / "link" / "out"
+    reticent.release(table(J=["u", "v"]), tmp_path / "p.toml", output=place)
+    assert reticent.verify(place, place / "private" / "policy.toml").holds

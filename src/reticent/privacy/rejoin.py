@@ -69,12 +69,14 @@ class Meeting:
                     found.append((mine, value, yours, listed))
         return found
 
-    def linking(self, promises: Iterable[Promise]) -> set[str]:
-        """Our columns that must be at hand to recount some promises."""
-        releases = {name for promise in promises for name in promise.releases}
+    def linking(self, promises: Iterable[Promise] | None = None) -> set[str]:
+        """Our columns that must be at hand to recount some promises, or to look at all releases."""
+        releases = set(self.earlier)
+        if promises is not None:
+            releases &= {name for promise in promises for name in promise.releases}
         return {
             column
-            for name in releases & self.earlier.keys()
+            for name in releases
             for column in (*self.common(name), *(c for c, *_ in self.contradictions(name)))
         }
 
@@ -97,7 +99,7 @@ def _line(value: str, parents: Mapping[str, str]) -> list[str]:
     return line
 
 
-def _number(text: str) -> Any:
+def _number(text: str, printed: bool = True) -> Any:
     try:
         found = Decimal(text.replace(",", "."))
     except InvalidOperation:
@@ -105,8 +107,11 @@ def _number(text: str) -> Any:
     return found if found.is_finite() else None
 
 
-def _moment(text: str, form: str | None) -> Any:
-    for read in (datetime.fromisoformat, lambda text: datetime.strptime(text, form or "")):
+def _moment(text: str, printed: bool, form: str | None) -> Any:
+    """A time; ends of printed intervals are ISO dates, cells are what their reader was told."""
+    told = [lambda text: datetime.strptime(text, form)] if form else []
+    iso = [datetime.fromisoformat]
+    for read in iso + told if printed else told + iso:
         try:
             found = read(text)
         except ValueError:
@@ -115,13 +120,14 @@ def _moment(text: str, form: str | None) -> Any:
     return None
 
 
-Read = Callable[[str], Any]  # a point of a continuous column; None if it is none
+Read = Callable[[str, bool], Any]  # a point, or an end that is printed; None if it is none
 
 
 def _span(value: str, read: Read) -> tuple[Any, Any, bool] | None:
     """From where to where a printed interval or point reaches, and whether it holds its end."""
-    ends = value[1:-1].split(",") if value[:1] == "[" and value[-1:] in "])" else [value, value]
-    points = [read(end) for end in ends]
+    printed = value[:1] == "[" and value[-1:] in "])"
+    ends = value[1:-1].split(",") if printed else [value, value]
+    points = [read(end, printed) for end in ends]
     if len(points) != 2 or None in points:
         return None
     return points[0], points[1], value[-1:] != ")"

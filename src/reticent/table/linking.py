@@ -102,7 +102,7 @@ class Spans:
     """Intervals with fixed ends, or points; with missing values the root is the marker."""
 
     hidden: tuple[str, str]
-    read: Callable[[str], Any]  # a point as it is written
+    read: Callable[[str, bool], Any]  # a point as it is written, or an end of a printed interval
     known: dict[str, tuple[Any, Any, bool] | None] = field(default_factory=dict)
 
     def _span(self, value: str) -> tuple[Any, Any, bool] | None:
@@ -111,10 +111,11 @@ class Spans:
             match = _INTERVAL.fullmatch(value)
             try:
                 if match:
-                    ends = self.read(match["low"]), self.read(match["high"])
+                    ends = self.read(match["low"], True), self.read(match["high"], True)
                     self.known[value] = (*ends, match["end"] == "]")
                 else:
-                    self.known[value] = (self.read(value), self.read(value), True)
+                    point = self.read(value, False)
+                    self.known[value] = (point, point, True)
             except ValueError:
                 self.known[value] = None
         return self.known[value]
@@ -148,19 +149,24 @@ class Spans:
         return value is None or value == self.hidden[1] or self._span(value) is not None
 
 
-def point_reader(kind: str, decimal: str, date_format: str | None) -> Callable[[str], Any]:
-    """How points of a continuous column are read: numbers, or times."""
+def point_reader(kind: str, decimal: str, date_format: str | None) -> Callable[[str, bool], Any]:
+    """How points of a continuous column are read: numbers, or times.
 
-    def number(text: str) -> float:
+    What is `printed`, as an end of an interval, is an ISO date first of all; what came with a table
+    is first of all what its reader was told.
+    """
+
+    def number(text: str, printed: bool) -> float:
         return float(text.replace(decimal, ".")) if decimal != "." else float(text)
 
-    def moment(text: str) -> float:
+    def moment(text: str, printed: bool) -> float:
+        ways = [datetime.fromisoformat]
+        if date_format is not None:
+            ways.insert(1 if printed else 0, lambda text: datetime.strptime(text, date_format))
         try:
-            found = datetime.fromisoformat(text)
+            found = ways[0](text)
         except ValueError:
-            if date_format is None:
-                raise
-            found = datetime.strptime(text, date_format)
+            found = ways[-1](text)
         if found.tzinfo:
             found = found.astimezone(UTC)
         return (found.replace(tzinfo=None) - datetime.min).total_seconds()
