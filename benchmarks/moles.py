@@ -1,6 +1,6 @@
 """Mine minimal moles beside frequent-itemset miners on the same transactions, in one run.
 
-    python benchmarks/moles.py [--pairs 5] [--only CASE,…] [--csv FILE]
+    python benchmarks/moles.py [--pairs 5] [--only CASE,…] [--peer NAME] [--csv FILE]
 
 All items are public and h = 100 %. A frequent-itemset miner with support k finds what is *no* mole;
 the moles are what lies just beyond, so it is the nearest job that others do. Every side runs in a
@@ -29,6 +29,7 @@ from statistics import median
 
 HERE = Path(__file__).resolve().parent
 DATA = Path(os.environ.get("RETICENT_DATA") or HERE.parent.parent / "shared" / "data")
+LONGEST = 600  # seconds
 PEERS = HERE.parent / ".venv-peers" / "bin" / "python"
 
 READ = """
@@ -54,14 +55,17 @@ PYFIM = """
 import fim
 start = time.perf_counter()
 found = fim.{algorithm}(rows, target="s", supp=-k, zmin=1, zmax=p or 1000, report="=")
-print(json.dumps([time.perf_counter() - start, sum(count for _, _, count in found)]))
+print(json.dumps([time.perf_counter() - start, int(sum(count for _, _, count in found))]))
 """
 MLXTEND = """
 import pandas
 from mlxtend.frequent_patterns import fpgrowth
 from mlxtend.preprocessing import TransactionEncoder
+from collections import Counter
+often = {item for item, count in Counter(i for row in rows for i in row).items() if count >= k}
+rows = [[item for item in row if item in often] for row in rows]
 encoder = TransactionEncoder().fit(rows)
-table = pandas.DataFrame.sparse.from_spmatrix(encoder.transform(rows, sparse=True))
+table = pandas.DataFrame(encoder.transform(rows), columns=encoder.columns_)
 start = time.perf_counter()
 found = len(fpgrowth(table, min_support=k / len(rows), max_len=p or None))
 print(json.dumps([time.perf_counter() - start, found]))
@@ -110,24 +114,31 @@ def run(python: Path, script: str, case: Case) -> tuple[float, int]:
     if not python.exists():
         raise Skipped("no .venv-peers; `make peers` makes it")
     given = [str(python), "-c", READ + script, str(path), str(case.k), str(case.p)]
-    ended = subprocess.run(given, capture_output=True, text=True, check=False)
+    try:
+        ended = subprocess.run(given, capture_output=True, text=True, check=False, timeout=LONGEST)
+    except subprocess.TimeoutExpired:
+        raise Skipped(f"it was not done in {LONGEST} s") from None
     if ended.returncode:
         raise Skipped(ended.stderr.strip().splitlines()[-1])
     seconds, found = json.loads(ended.stdout.splitlines()[-1])
     return seconds, found
 
 
-def measure(name: str, pairs: int) -> list[list[str]]:
+def measure(name: str, pairs: int, wanted: str) -> list[list[str]]:
     case = CASES[name]
     ours = Path(sys.executable)
     run(ours, OURS, case)  # compiles, if nobody did
     lines = []
-    for peer in case.peers:
+    for peer in (peer for peer in case.peers if wanted in peer.name):
         turns = pairs if "mlxtend" not in peer.name else 1  # a minute and more each
         mine, theirs = [], []
-        for _ in range(turns):
-            mine.append(run(ours, OURS, case))
-            theirs.append(run(PEERS, peer.script, case))
+        try:
+            for _ in range(turns):
+                mine.append(run(ours, OURS, case))
+                theirs.append(run(PEERS, peer.script, case))
+        except Skipped as reason:
+            print(f"{name}, {peer.name} skipped: {reason}")
+            continue
         one, other = median(s for s, _ in mine), median(s for s, _ in theirs)
         verdict = "met" if one <= peer.bar * other else "MISSED"
         lines.append([
@@ -146,13 +157,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Mine moles beside other miners.")
     parser.add_argument("--pairs", type=int, default=5, help="runs of each side (default 5)")
     parser.add_argument("--only", default=",".join(CASES), metavar="CASE,…")
+    parser.add_argument("--peer", default="", help="only those with this in their name")
     parser.add_argument("--csv", type=Path, help="write the results to this file")
     asked = parser.parse_args()
     print(f"{os.cpu_count()} CPUs, Python {sys.version.split()[0]}, medians of {asked.pairs} runs")
     lines = []
     for name in asked.only.split(","):
         try:
-            lines += measure(name, asked.pairs)
+            lines += measure(name, asked.pairs, asked.peer)
         except Skipped as reason:
             print(f"{name} skipped: {reason}")
     widths = [max(len(row[i]) for row in [HEADS, *lines]) for i in range(len(HEADS))]
