@@ -196,24 +196,10 @@ def taxonomies_for(
     A manifest shows what was released and nothing below; what lies there may stand in `others`,
     those of earlier releases.
     """
-    shown = _read_manifest(place).get("taxonomies", {}) if place else {}
-    found: dict[str, Taxonomy] = {}
-    problems: list[Problem] = []
-    for name in (name for name, a in policy.attributes.items() if a.taxonomy is not None):
-        try:
-            found[name] = policy.taxonomy(name)
-        except InputError as error:
-            told = [from_nested(shown[name], "manifest.json")] if name in shown else []
-            told += [trees[name] for trees in others if name in trees]
-            if not told:
-                problems += error.problems
-                continue
-            found[name] = told[0]
-            for other in told[1:]:
-                found[name] = found[name].with_below(other)
-    if problems:
-        raise InputError(problems)
-    return found
+    shown: dict[str, Taxonomy] = dict(told(place).taxonomies) if place else {}
+    for name, tree in (pair for trees in others for pair in trees.items()):
+        shown[name] = shown[name].with_below(tree) if name in shown else tree
+    return policy.taxonomies(instead=shown)
 
 
 def altered(place: Path) -> Iterator[Problem]:

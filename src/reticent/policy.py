@@ -449,21 +449,26 @@ class Policy(Record):
         """Where relative paths start."""
         return self._source.parent if self._source else Path()
 
-    def taxonomies(self) -> dict[str, Taxonomy]:
-        """Load the taxonomy of every generalized attribute; all problems at once."""
+    def taxonomies(self, instead: Mapping[str, Taxonomy] | None = None) -> dict[str, Taxonomy]:
+        """Load the taxonomy of every generalized attribute; all problems at once.
+
+        `instead`: those to take where a file is gone.
+        """
         loaded: dict[str, Taxonomy] = {}
         problems: list[Problem] = []
         for column in (name for name, a in self.attributes.items() if a.taxonomy is not None):
             try:
-                loaded[column] = self.taxonomy(column)
+                loaded[column] = self._taxonomy(column)
             except InputError as error:
-                problems.extend(error.problems)
+                if instead and column in instead:
+                    loaded[column] = instead[column]
+                else:
+                    problems.extend(error.problems)
         if problems:
             raise InputError(problems)
         return loaded
 
-    def taxonomy(self, column: str) -> Taxonomy:
-        """The taxonomy of one generalized attribute."""
+    def _taxonomy(self, column: str) -> Taxonomy:
         tree = self.attributes[column].taxonomy
         if not isinstance(tree, str):
             return taxonomy.from_nested(tree or {}, f'{self.name}, attribute "{column}"')
