@@ -22,16 +22,8 @@ from reticent.compiling import compiled
 def smallest_products(starts, of_cell, weights, begins, places, amounts, total, seen, smallest):
     """The smallest sum of products over the joined groups of each group of cells."""
     for group in range(len(starts) - 1):
-        found = 0
-        for cell in range(starts[group], starts[group + 1]):
-            vector = of_cell[cell]
-            for i in range(begins[vector], begins[vector + 1]):
-                place = places[i]
-                if total[place] == 0:  # every place is one more than it counts, once it is seen
-                    total[place] = 1
-                    seen[found] = place
-                    found += 1
-                total[place] += weights[cell] * amounts[i]
+        cells = starts[group], starts[group + 1]
+        found = add_up(cells, of_cell, weights, begins, places, amounts, total, seen)
         least = np.int64(np.iinfo(np.int64).max)
         for i in range(found):
             least = min(least, total[seen[i]] - 1)
@@ -89,13 +81,17 @@ def larger(over, under, than_over, than_under):
 
 @compiled
 def add_up(cells, of_cell, weights, begins, places, amounts, total, seen):
-    """Sum products by place over some cells of one group; returns how many places were seen."""
+    """Sum products by place over some cells of one group; returns how many places were seen.
+
+    Every place is one more than it counts: a sum may be 0, and the place was seen all the same.
+    """
     found = 0
     for cell in range(cells[0], cells[1]):
         vector = of_cell[cell]
         for i in range(begins[vector], begins[vector + 1]):
             place = places[i]
             if total[place] == 0:
+                total[place] = 1
                 seen[found] = place
                 found += 1
             total[place] += weights[cell] * amounts[i]
@@ -129,8 +125,8 @@ def largest_shares(
                 vector = of_cell[again]
                 for i in range(begins[vector], begins[vector + 1]):
                     place = places[i]
-                    if part[place] and larger(part[place], total[place], best, whole):
-                        best, whole = part[place], total[place]
+                    if part[place] and larger(part[place], total[place] - 1, best, whole):
+                        best, whole = part[place], total[place] - 1
                     part[place] = 0
         for i in range(found):
             total[seen[i]] = 0
@@ -155,8 +151,8 @@ def largest_shares_of_theirs(
             vector = of_cell[cell]
             for i in range(begins[vector], begins[vector + 1]):
                 if marks[i] and part[pairs[i]]:
-                    if larger(part[pairs[i]], total[places[i]], best, whole):
-                        best, whole = part[pairs[i]], total[places[i]]
+                    if larger(part[pairs[i]], total[places[i]] - 1, best, whole):
+                        best, whole = part[pairs[i]], total[places[i]] - 1
                     part[pairs[i]] = 0
         for i in range(found):
             total[seen[i]] = 0
