@@ -47,23 +47,32 @@ def in_both(arena, one, other, words):
 
 
 @compiled
-def most_private(arena, one, other, words, rows, private_starts, private, seen):
-    """The largest number of those transactions that share a private item; `seen`: all zero."""
+def most_shared(rows, count, private_starts, private, seen):
+    """The largest number of some transactions that share a private item; `seen`: all zero."""
     most = np.int64(0)
-    for again in range(2):  # count, then clear
-        for w in range(words):
-            left = arena[one + w] & arena[other + w]
-            while left:
-                low = left & (~left + ONE)
-                left ^= low
-                row = rows[64 * w + np.int64(ones(low - ONE))]
-                for x in range(private_starts[row], private_starts[row + 1]):
-                    if again:
-                        seen[private[x]] = 0
-                    else:
-                        seen[private[x]] += 1
-                        most = max(most, seen[private[x]])
+    for i in range(count):
+        for x in range(private_starts[rows[i]], private_starts[rows[i] + 1]):
+            seen[private[x]] += 1
+            most = max(most, seen[private[x]])
+    for i in range(count):
+        for x in range(private_starts[rows[i]], private_starts[rows[i] + 1]):
+            seen[private[x]] = 0
     return most
+
+
+@compiled
+def most_private(arena, one, other, words, rows, private_starts, private, seen):
+    """The same of the transactions that two places share."""
+    both = np.empty(64 * words, np.int64)
+    count = 0
+    for w in range(words):
+        left = arena[one + w] & arena[other + w]
+        while left:
+            low = left & (~left + ONE)
+            left ^= low
+            both[count] = rows[64 * w + np.int64(ones(low - ONE))]
+            count += 1
+    return most_shared(both, count, private_starts, private, seen)
 
 
 @compiled
@@ -124,17 +133,11 @@ def renumber(starts, items, number, count):
 @compiled
 def private_maxima(begins, rows, private_starts, private, private_count):
     """For each item, the largest number of its transactions that share a private item."""
-    count = len(begins) - 1
-    found = np.zeros(count, np.int64)
+    found = np.zeros(len(begins) - 1, np.int64)
     seen = np.zeros(private_count + 1, np.int64)
-    for item in range(count):
-        for x in range(begins[item], begins[item + 1]):
-            for y in range(private_starts[rows[x]], private_starts[rows[x] + 1]):
-                seen[private[y]] += 1
-                found[item] = max(found[item], seen[private[y]])
-        for x in range(begins[item], begins[item + 1]):
-            for y in range(private_starts[rows[x]], private_starts[rows[x] + 1]):
-                seen[private[y]] = 0
+    for item in range(len(found)):
+        own = rows[begins[item] : begins[item + 1]]
+        found[item] = most_shared(own, len(own), private_starts, private, seen)
     return found
 
 
@@ -189,21 +192,14 @@ def pairs(
 
 @compiled
 def _private_pair(a, b, begins, rows, stands, starts, items, private_starts, private, seen):
-    most = np.int64(0)
-    for again in range(2):
-        for x in range(begins[a], begins[a + 1]):
-            row = rows[x]
-            has = False
-            for y in range(stands[x] + 1, starts[row + 1]):
-                has |= items[y] == b
-            if has:
-                for y in range(private_starts[row], private_starts[row + 1]):
-                    if again:
-                        seen[private[y]] = 0
-                    else:
-                        seen[private[y]] += 1
-                        most = max(most, seen[private[y]])
-    return most
+    both = np.empty(begins[a + 1] - begins[a], np.int64)
+    count = 0
+    for x in range(begins[a], begins[a + 1]):
+        for y in range(stands[x] + 1, starts[rows[x] + 1]):
+            if items[y] == b:
+                both[count] = rows[x]
+                count += 1
+    return most_shared(both, count, private_starts, private, seen)
 
 
 @compiled
