@@ -192,6 +192,7 @@ def test_trimming_leaves_inner_blanks_and_other_types_alone() -> None:
         ([1.5, float("nan"), None], None, (), ["1.5", None, None]),
         ([1.0, -9.0, None], None, ("-9",), ["1", None, None]),
         ([1, -9], None, ("-9",), ["1", None]),
+        ([1, None, 2], None, (), ["1", None, "2"]),
         (["a", "b"], None, (), ["a", "b"]),
         ([None, None], pa.string(), (), [None, None]),
         (["", ""], None, (), [None, None]),

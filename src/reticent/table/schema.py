@@ -237,6 +237,8 @@ def without_missing(column: Column, missing_values: Iterable[str] = ()) -> Colum
     import pyarrow.compute as pc
 
     names = set(missing_values) | {""}
+    if names == {""} and pa.types.is_integer(column.values.type):
+        return column  # no two print alike, and none prints empty
     if _is_text(column.values.type):  # all different; a million of them are not for Python
         listed = pa.array(sorted(names), column.values.type)
         if not pc.any(pc.is_in(column.values, listed)).as_py():
