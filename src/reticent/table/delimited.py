@@ -15,16 +15,17 @@ import itertools
 import mmap
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from reticent.errors import SHOWN, InputError, Problem, listed
+from reticent.table.output import name_of
 
 _DELIMITERS = ",;\t|"
 _BLOCK = 4 << 20  # 4 MB: 1 MB blocks were a fifth slower, 16 MB ones no faster
@@ -32,10 +33,13 @@ _LARGEST_BLOCK = 2**31 - 1
 _HEAD = 1 << 16
 _STREAM_BLOCK = 2 << 20  # Arrow reads several ahead: 16 MB blocks took 300 MB more, no faster
 _WORKERS_BLOCK = 16 << 20
+_LINES_BLOCK = 8 << 20  # characters; blocks of 1 MB took a third longer
 _WINDOW = 64 << 20
 _QUOTES = 4 << 20  # bytes looked at together: of every quote, several numbers are kept
 _CELL = pa.dictionary(pa.int32(), pa.large_string())
 _READ_AS_LATIN = "{} is not UTF-8 and was read as Latin-1; --encoding tells otherwise."
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,17 +110,9 @@ def _readable(path: Path) -> Iterator[None]:
 
 def sniff(path: Path, reading: Reading) -> Dialect:
     """Work out how a CSV file is written from its first lines and what was told."""
-    with _open(path, "rb") as file:
-        head = file.read(_HEAD)
-        ended = not file.read(1)
+    head, ended = _begun(path)
     if not head.strip(b"\xef\xbb\xbf\xff\xfe \t\r\n"):
         raise InputError("the file is empty", where=str(path), do="give a header and rows.")
-    if head[:2] == b"\x1f\x8b" or head[:4] == b"PK\x03\x04":
-        raise InputError(
-            "this is an archive, not text",
-            where=str(path),
-            do="name gzipped CSV .csv.gz; export spreadsheets as CSV.",
-        )
     encoding, text = _decoded(path, head, ended, reading.encoding)
     lines = text.removeprefix("\ufeff").splitlines()
     lines = [line for line in lines[: 200 if ended else -1] or lines if line.strip()][:100]
@@ -124,6 +120,20 @@ def sniff(path: Path, reading: Reading) -> Dialect:
     quotes = "'\"" if single else reading.quote or '"'
     delimiter, quote = _signs(path, lines, reading.delimiter, quotes)
     return _with_header(path, Dialect(delimiter, quote, encoding))
+
+
+def _begun(path: Path) -> tuple[bytes, bool]:
+    """The first part of a file of text, and whether that is all of it."""
+    with _open(path, "rb") as file:
+        head = file.read(_HEAD)
+        ended = not file.read(1)
+    if head[:2] == b"\x1f\x8b" or head[:4] == b"PK\x03\x04":
+        raise InputError(
+            "this is an archive, not text",
+            where=str(path),
+            do="end the names of gzipped files in .gz; export spreadsheets as CSV.",
+        )
+    return head, ended
 
 
 def _decoded(path: Path, head: bytes, ended: bool, told: str | None) -> tuple[str, str]:
@@ -235,7 +245,7 @@ def _parse(path: Path, dialect: Dialect) -> pa.Table:
 
 
 def _source(path: Path) -> Any:
-    return pa.input_stream(str(path)) if _is_packed(path) else str(path)
+    return pa.input_stream(str(path), compression="gzip") if _is_packed(path) else str(path)
 
 
 def _options(path: Path, dialect: Dialect, block: int, cell: pa.DataType) -> dict[str, Any]:
@@ -307,6 +317,43 @@ def look(path: Path, reading: Reading, notes: list[str]) -> Dialect:
         if _holds_quotes(path, dialect) and not _quotes_are_plain(path, dialect):
             _count_strictly(path, dialect)
     return dialect
+
+
+def read_lines(
+    path: Path, reading: Reading, notes: list[str], take: Callable[[Iterator[str]], Result]
+) -> Result:
+    """What `take` makes of a text that is no CSV, given some lines at a time, whole ones.
+
+    All lines end in a line feed, the last one too. Where a file turns out not to be UTF-8 only
+    half way, `take` begins anew.
+    """
+    with _readable(path):
+        encoding, _ = _decoded(path, *_begun(path), reading.encoding)
+        try:
+            taken = take(_whole_lines(path, encoding))
+        except UnicodeError:
+            if reading.encoding or encoding != "utf-8":
+                raise _undecodable(path, encoding) from None
+            encoding = "latin-1"
+            taken = take(_whole_lines(path, encoding))
+    if encoding == "latin-1" and not reading.encoding:
+        notes.append(_READ_AS_LATIN.format(path))
+    return taken
+
+
+def _whole_lines(path: Path, encoding: str) -> Iterator[str]:
+    with _open(path, "rt", encoding=encoding) as file:  # which makes line feeds of all line ends
+        mark = "\ufeff"  # stands before the first line, if anywhere
+        while block := file.read(_LINES_BLOCK):
+            block = (block + file.readline()).removeprefix(mark)
+            mark = ""
+            if "\0" in block:
+                raise InputError(
+                    "there are zero bytes in it, so it is no text, or in another encoding",
+                    where=str(path), do="tell its encoding with --encoding, for example utf-16-le.",
+                )  # fmt: skip
+            if block:
+                yield block if block.endswith("\n") else block + "\n"
 
 
 def about_rows(path: Path) -> int:
@@ -493,7 +540,7 @@ def _undecodable(path: Path, encoding: str) -> InputError:
 
 
 def _is_packed(path: Path) -> bool:
-    return path.name.lower().endswith(".gz")
+    return name_of(path).lower().endswith(".gz")
 
 
 def _open(path: Path, mode: str, **how: Any) -> Any:

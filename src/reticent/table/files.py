@@ -21,18 +21,18 @@ ARROW = (".arrow", ".feather", ".ipc")
 SUFFIXES = (*CSV, ".parquet", *ARROW)
 
 
-def suffix_of(path: Path) -> str:
+def suffix_of(path: Path, known: Sequence[str] = SUFFIXES) -> str:
     """The suffix that tells a format, ``.csv.gz`` included; empty where there is none.
 
     >>> suffix_of(Path("A.CSV.gz")), suffix_of(Path("release"))
     ('.csv.gz', '')
     """
     name = path.name.lower()
-    return max((s for s in SUFFIXES if name.endswith(s)), key=len, default="")
+    return max((s for s in known if name.endswith(s)), key=len, default="")
 
 
-def paths_of(data: str | Path) -> list[Path]:
-    """The files behind a file name, a folder or a glob."""
+def paths_of(data: str | Path, known: Sequence[str] = SUFFIXES) -> list[Path]:
+    """The files behind a file name, a folder or a glob; in a folder, those of a `known` suffix."""
     path = Path(data)
     if "://" in str(data):
         raise InputError(
@@ -40,7 +40,7 @@ def paths_of(data: str | Path) -> list[Path]:
             do="export the table to a file.",
         )  # fmt: skip
     if path.is_dir():
-        found = sorted(p for p in path.iterdir() if p.is_file() and suffix_of(p))
+        found = sorted(p for p in path.iterdir() if p.is_file() and suffix_of(p, known))
     elif path.exists():
         return [path]
     elif glob.has_magic(str(data)):
@@ -49,9 +49,9 @@ def paths_of(data: str | Path) -> list[Path]:
         near = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
         raise InputError("there is no such file", where=str(data), do=did_you_mean(path.name, near))
     if not found:
-        raise InputError(f"no data file ({', '.join(SUFFIXES)}) is here", where=str(data))
-    if len({suffix_of(p) for p in found}) > 1:
-        formats = ", ".join(sorted({suffix_of(p) for p in found}))
+        raise InputError(f"no data file ({', '.join(known)}) is here", where=str(data))
+    if len(suffixes := {suffix_of(p, known) for p in found}) > 1:
+        formats = ", ".join(sorted(suffixes))
         raise InputError(
             f"the {len(found)} files here have different formats: {formats}", where=str(data),
             do="give a glob for those of one format.",

@@ -89,6 +89,16 @@ def is_leftover(path: Path) -> bool:
     return _LEFTOVER.fullmatch(path.name) is not None
 
 
+def name_of(path: Path) -> str:
+    """The name that a file which is being written will have; of any other, its own.
+
+    >>> name_of(Path(".shop.dat.gz.7-0123abcd.reticent-tmp")), name_of(Path("in/shop.dat"))
+    ('shop.dat.gz', 'shop.dat')
+    """
+    match = _LEFTOVER.fullmatch(path.name)
+    return match["name"] if match else path.name
+
+
 def clear_leftover(path: Path) -> None:
     """Remove what a killed run left, or put it back where its swap was interrupted."""
     match = _LEFTOVER.fullmatch(path.name)

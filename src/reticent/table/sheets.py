@@ -10,6 +10,7 @@ from __future__ import annotations
 import gzip
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
@@ -190,15 +191,20 @@ def write(
         _write_parquet(sheets, path, told)
     elif suffix in ARROW:
         _write_arrow(sheets, path, told)
-    elif suffix.endswith(".gz"):
-        with (
-            open(path, "wb") as raw,
-            gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=0) as file,
-        ):
-            _print(sheets, file, suffix, told)
     else:
-        with open(path, "wb") as file:
+        with opened(path, suffix) as file:
             _print(sheets, file, suffix, told)
+
+
+@contextmanager
+def opened(path: Path, suffix: str) -> Iterator[IO[bytes] | gzip.GzipFile]:
+    """A file to write text into; an archive carries neither time nor name, so bytes repeat."""
+    with open(path, "wb") as raw:
+        if not suffix.endswith(".gz"):
+            yield raw
+            return
+        with gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=0) as file:
+            yield file
 
 
 def write_parts(
