@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from naive import transactions as naive
-from reticent.suppress.engine import remove
+from reticent.suppress.coherent import Occurrences, Search
 from reticent.suppress.moles import Known, minimal_moles
 
 ROWS = ["abef", "cefg", "abg", "abfg", "abdg", "efg", "befg"]
@@ -35,7 +35,7 @@ def test_minimal_moles() -> None:
 
 
 def test_the_order_in_which_items_go() -> None:
-    found = minimal_moles(known(), k=3, h=Fraction(1, 2), p=3)
-    removed = remove(found, known().supports())
-    assert "".join(NAMES[i] for i in removed.order) == "cdab"
-    assert not removed.back
+    search = Search(known(), 3, Fraction(1, 2), 3, Occurrences(known().supports()))
+    found = search.run("greedy")
+    assert "".join(NAMES[i] for i in found.removed.order) == "cdab"
+    assert not found.removed.back

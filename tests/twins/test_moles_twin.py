@@ -10,7 +10,7 @@ import pytest
 
 from naive import transactions as naive
 from reticent.suppress import moles as miner
-from reticent.suppress.moles import Known, minimal_moles
+from reticent.suppress.moles import Budget, Known, minimal_moles
 
 
 def known(case: naive.Case, count: int = 8) -> Known:
@@ -94,10 +94,21 @@ def test_more_than_were_asked_for() -> None:
     table = many(random.Random(1))
     every = list(minimal_moles(table, 15, Fraction(1), 4))
     assert max(map(len, every)) > 3
-    some = minimal_moles(table, 15, Fraction(1), 4, most=100)
-    assert not some.complete
-    assert 100 < len(some) < len(every)
-    assert set(some) <= set(every)
+    for budget in (Budget(moles=100), Budget(work=100), Budget(moles=1500, work=5000)):
+        some = minimal_moles(table, 15, Fraction(1), 4, budget=budget)
+        assert not some.complete
+        assert 0 < len(some) < len(every)
+        assert set(some) <= set(every)
+        again = minimal_moles(table, 15, Fraction(1), 4, budget=budget)
+        assert list(some) == list(again)  # whichever thread found them
+
+
+def test_budget_that_is_enough() -> None:
+    table = many(random.Random(1))
+    every = minimal_moles(table, 15, Fraction(1), 4)
+    some = minimal_moles(table, 15, Fraction(1), 4, budget=Budget(moles=len(every)))
+    assert some.complete
+    assert list(some) == list(every)
 
 
 def test_nobody_and_nothing() -> None:

@@ -2,11 +2,13 @@
 
 A node of the search is a set X of items that is no mole. Its level holds, for every item that may
 join X, the transactions of X that have it: ``arena[off[d] + e * words[d] : …]`` for place e of
-level d. Beside them, in ``ints`` from ``at[d]`` on, stand ``count[d]`` items in ascending order
-of their support in X, then these supports, the places at the level above, and the largest number
-of transactions that share a private item, or more.
+level d; behind these come ``hides[d]`` rows of those who have a private item, for every one that
+occurs more than h k times in X: rarer ones cannot be too common among k or more. In ``ints``, from
+``at[d]`` on, stand ``count[d]`` items in ascending order of their support in X, these supports, the
+places at the level above, the largest number of transactions that share a private item, or more,
+and the occurrences of the private items in X, the commonest first.
 
-    state  0 cells of `out` used, 1 moles found, 2 what was too small, 3 nodes, 4 candidates
+    state  0 cells of `out` used, 1 moles found, 2 why it stopped, 3 words and pairs looked at
 
 Items are numbered by ascending support: whatever joins a rare item takes few transactions away from
 it, which bounds how small a support can become.
@@ -22,7 +24,7 @@ from numba.extending import intrinsic
 
 from reticent.compiling import compiled
 
-OUT, ARENA, INTS = 1, 2, 3  # what was too small
+OUT, ARENA, INTS, SPENT = 1, 2, 3, 4  # what was too small; or as much work was done as allowed
 DEEPEST = 512  # items of a mole
 ONE = np.uint64(1)
 
@@ -61,18 +63,23 @@ def most_shared(rows, count, private_starts, private, seen):
 
 
 @compiled
-def most_private(arena, one, other, words, rows, private_starts, private, seen):
-    """The same of the transactions that two places share."""
-    both = np.empty(64 * words, np.int64)
-    count = 0
-    for w in range(words):
-        left = arena[one + w] & arena[other + w]
-        while left:
-            low = left & (~left + ONE)
-            left ^= low
-            both[count] = rows[64 * w + np.int64(ones(low - ONE))]
-            count += 1
-    return most_shared(both, count, private_starts, private, seen)
+def most_private(arena, one, other, words, held, ints, counts, hides, c, top, over, under):
+    """The same of the c transactions that two places share, or more, but no more than a share h.
+
+    `held`: where the bits of those who have a private item stand, commonest item first, and
+    `counts`: how many they are; there is no need to look at those that are too few.
+    """
+    most, looked = np.int64(0), np.int64(0)
+    for q in range(hides):
+        few = min(ints[counts + q], c, top)
+        if few * under <= over * c or few <= most:
+            return max(most, few), looked
+        found, at = np.uint64(0), held + q * words
+        for w in range(words):
+            found += ones(arena[one + w] & arena[other + w] & arena[at + w])
+        looked += words
+        most = max(most, np.int64(found))
+    return max(most, min(over * c // under, top)), looked
 
 
 @compiled
@@ -144,18 +151,20 @@ def private_maxima(begins, rows, private_starts, private, private_count):
 @compiled
 def pairs(
     starts, items, begins, rows, stands, private_starts, private, private_count, maxima,
-    k, over, under, first, out, near, state,
+    k, over, under, first, out, near, state, limit,
 ):  # fmt: skip
     """Pairs of items that occur together, from item `first` on: moles, and the good ones.
 
     Good pairs go to `near` as item, item, support, private maximum; returns where it must go on,
-    with larger arrays.
+    with larger arrays, unless there are more than `limit` moles already.
     """
     count = len(begins) - 1
     shared = np.zeros(count, np.int64)
     met = np.empty(count, np.int64)
     seen = np.zeros(private_count + 1, np.int64)
     for a in range(first, count):
+        if state[1] > limit:
+            return a
         found = 0
         for x in range(begins[a], begins[a + 1]):
             for y in range(stands[x] + 1, starts[rows[x] + 1]):
@@ -205,7 +214,7 @@ def _private_pair(a, b, begins, rows, stands, starts, items, private_starts, pri
 @compiled
 def from_item(
     a, k, p, over, under, starts, items, begins, rows, private_starts, private,
-    next_to, neighbours, near, whole, local, seen, arena, ints, out, state,
+    next_to, neighbours, near, whole, local, seen, arena, ints, out, state, limit,
 ):  # fmt: skip
     """All moles of three or more items whose rarest is a, all of whose subsets are large enough.
 
@@ -213,13 +222,13 @@ def from_item(
     every item's bits over all transactions, or nothing, if there is no room for them.
     """
     n = begins[a + 1] - begins[a]
+    hides = np.zeros(DEEPEST, np.int64)
     off = np.zeros(DEEPEST, np.int64)
     words = np.zeros(DEEPEST, np.int64)
     at = np.zeros(DEEPEST, np.int64)
     count = np.zeros(DEEPEST, np.int64)
     prefix = np.zeros(DEEPEST, np.int64)
     place = np.zeros(DEEPEST, np.int64)
-    row_at = np.zeros(DEEPEST, np.int64)
     prefix[0] = place[0] = a
     e = 0
     some = np.empty(next_to[a + 1] - next_to[a], np.int64)
@@ -231,11 +240,13 @@ def from_item(
             e += 1
     if e < 2 or p < 3:
         return
-    w = (n + 63) // 64
-    if e * w + n > len(arena):
+    own = rows[begins[a] : begins[a + 1]]
+    common, occur = _common_private(own, private_starts, private, k, over, under, seen)
+    w, q1 = (n + 63) // 64, len(common)
+    if (e + q1) * w > len(arena):
         state[2] = ARENA
         return
-    if 4 * e + n + e * e > len(ints):
+    if 4 * e + q1 + e * e > len(ints):
         state[2] = INTS
         return
     order = np.argsort(near[some[:e] + 2])
@@ -245,37 +256,71 @@ def from_item(
         ints[2 * e + q], ints[3 * e + q] = near[pair + 1], near[pair + 3]
         local[near[pair + 1]] = q
     # Which two of them are a good pair: a table behind everything else of this level.
-    good = 4 * e + n
+    good = 4 * e + q1
+    ints[4 * e : good] = occur
     ints[good : good + e * e] = 0
     for q in range(e):
         for x in range(next_to[ints[q]], next_to[ints[q] + 1]):
             other = local[near[neighbours[x] + 1]]
             if other >= 0:
                 ints[good + q * e + other] = ints[good + other * e + q] = 1
-    arena[: e * w] = 0
+    for q in range(q1):
+        seen[common[q]] = e + q
+    arena[: (e + q1) * w] = 0
     for z in range(n):
-        row = rows[begins[a] + z]
-        ints[4 * e + z] = row
-        for x in range(starts[row], starts[row + 1]):
+        bit = ONE << np.uint64(z & 63)
+        for x in range(starts[own[z]], starts[own[z] + 1]):
             q = local[items[x]]
             if q >= 0:
-                arena[q * w + (z >> 6)] |= ONE << np.uint64(z & 63)
+                arena[q * w + (z >> 6)] |= bit
+        for x in range(private_starts[own[z]], private_starts[own[z] + 1] if q1 else 0):
+            q = seen[private[x]]
+            if q:
+                arena[q * w + (z >> 6)] |= bit
     for q in range(e):
         local[ints[q]] = -1
-    count[1], words[1], off[1], at[1], row_at[1] = e, w, 0, 0, 4 * e
+    for q in range(q1):
+        seen[common[q]] = 0
+    count[1], words[1], off[1], at[1], hides[1] = e, w, 0, 0, q1
     at[2] = good + e * e
     for q in range(e):
         ints[2 * e + q] = ints[q]  # level 0 counts items as they are numbered
     _dive(
-        k, p, over, under, n, prefix, place, arena, off, words, ints, at, count, row_at,
-        good, e, private_starts, private, whole, begins, rows, seen, out, state,
+        k, p, over, under, n, prefix, place, arena, off, words, ints, at, count, hides,
+        good, e, whole, begins, rows, out, state, limit,
     )  # fmt: skip
 
 
 @compiled
+def _common_private(rows, private_starts, private, k, over, under, seen):
+    """Private items that occur more than h k times in some transactions, and how often."""
+    room = 0
+    if under > over:
+        for row in rows:
+            room += private_starts[row + 1] - private_starts[row]
+    met, found = np.empty(room, np.int64), 0
+    for row in rows[: len(rows) if room else 0]:
+        for x in range(private_starts[row], private_starts[row + 1]):
+            if seen[private[x]] == 0:
+                met[found] = private[x]
+                found += 1
+            seen[private[x]] += 1
+    kept = 0
+    counts = np.empty(found, np.int64)
+    for i in range(found):
+        times, s = seen[met[i]], met[i]
+        seen[s] = 0
+        if times * under > over * k:
+            met[kept], counts[kept] = s, times
+            kept += 1
+    order = np.argsort(-counts[:kept])
+    return met[:kept][order], counts[:kept][order]
+
+
+@compiled
 def _dive(
-    k, p, over, under, n, prefix, place, arena, off, words, ints, at, count, row_at,
-    good, wide, private_starts, private, whole, begins, all_rows, seen, out, state,
+    k, p, over, under, n, prefix, place, arena, off, words, ints, at, count, hides,
+    good, wide, whole, begins, all_rows, out, state, limit,
 ):  # fmt: skip
     """Everything below level 1, which has n transactions: a stack of nodes instead of calls.
 
@@ -306,8 +351,11 @@ def _dive(
         rest = np.int64(0)  # by r - 1 others
         for q in range(ii + 1, min(e, ii + r)):
             rest += n - ints[io + e + q]
+        if state[3] > limit:
+            state[2] = SPENT
+            return
         child = at[d + 1]
-        if child + 8 * e + support > len(ints):
+        if child + 8 * e + 2 * hides[d] > len(ints):
             state[2] = INTS
             return
         kept = 0
@@ -322,19 +370,21 @@ def _dive(
             if not ints[good + one * wide + two]:
                 continue
             c = in_both(arena, base + ii * ws, base + jj * ws, ws)
+            state[3] += ws
             if c in (0, support, other):
                 continue
             most = min(top, ints[io + 3 * e + jj], c)
             mole = c < k
             if not mole and under > over and most * under > over * c:
-                most = most_private(
-                    arena, base + ii * ws, base + jj * ws, ws, ints[row_at[d] :],
-                    private_starts, private, seen,
+                most, looked = most_private(
+                    arena, base + ii * ws, base + jj * ws, ws, base + e * ws, ints, io + 4 * e,
+                    hides[d], c, most, over, under,
                 )  # fmt: skip
+                state[3] += looked
                 mole = most * under > over * c
             if mole:
-                state[4] += 1
                 place[d] = ii
+                state[3] += d * words[1] + whole.shape[1] if d > 1 else 0
                 if d == 1 or _large_without(
                     d, ii, jj, k, place, arena, off, words, ints, at, count,
                     whole, begins, all_rows, prefix,
@@ -370,52 +420,82 @@ def _dive(
                 least -= support - supports[to]
         if least >= k and (under == over or largest * under <= over * least):
             continue
-        count[d + 1] = kept
-        row_at[d + 1] = child + 4 * kept
-        o2, nw = base + e * ws, (support + 63) // 64
+        # Private items that still matter, the commonest first, with their places among those here.
+        own, hidden = child + 4 * kept, 0
+        for q in range(hides[d]):
+            c = in_both(arena, base + ii * ws, base + (e + q) * ws, ws)
+            state[3] += ws
+            if c * under > over * k:
+                to = hidden
+                while to > 0 and ints[own + to - 1] < c:
+                    ints[own + to] = ints[own + to - 1]
+                    ints[own + hides[d] + to] = ints[own + hides[d] + to - 1]
+                    to -= 1
+                ints[own + to], ints[own + hides[d] + to] = c, e + q
+                hidden += 1
+        count[d + 1], hides[d + 1], at[d + 2] = kept, hidden, own + hidden
+        o2, nw = base + (e + hides[d]) * ws, (support + 63) // 64
         off[d + 1] = o2
-        narrow = 2 * nw < ws
+        narrow = 4 * nw < 3 * ws
         w2 = nw if narrow else ws
-        if o2 + kept * w2 > len(arena):
+        moves = o2 + (kept + hidden) * w2
+        if moves + (6 * ws if narrow else 0) > len(arena):
             state[2] = ARENA
             return
         words[d + 1] = w2
         if narrow:  # only the transactions of X and i
-            at[d + 2] = row_at[d + 1] + 2 * support
-            if at[d + 2] > len(ints):
-                state[2] = INTS
-                return
-            where = row_at[d + 1] + support
-            found = 0
             for w in range(ws):
-                left = arena[base + ii * ws + w]
-                while left:
-                    low = left & (~left + ONE)
-                    left ^= low
-                    bit = 64 * w + np.int64(ones(low - ONE))
-                    ints[where + found] = bit
-                    ints[row_at[d + 1] + found] = ints[row_at[d] + bit]
-                    found += 1
-            for q in range(kept):
-                source, target = base + ints[child + 2 * kept + q] * ws, o2 + q * nw
-                for w in range(nw):
-                    word = np.uint64(0)
-                    for z in range(min(64, support - 64 * w)):
-                        bit = ints[where + 64 * w + z]
-                        set_ = (arena[source + (bit >> 6)] >> np.uint64(bit & 63)) & ONE
-                        word |= set_ << np.uint64(z)
-                    arena[target + w] = word
-        else:
-            row_at[d + 1] = row_at[d]
-            at[d + 2] = child + 4 * kept
-            for q in range(kept):
-                source, target = base + ints[child + 2 * kept + q] * ws, o2 + q * ws
+                _moves(arena, base + ii * ws + w, moves + 6 * w)
+        for q in range(kept + hidden):
+            row = ints[child + 2 * kept + q] if q < kept else ints[own + hides[d] + q - kept]
+            source, target = base + row * ws, o2 + q * w2
+            if narrow:
+                _squeeze(arena, source, base + ii * ws, ws, moves, target, nw)
+            else:
                 for w in range(ws):
                     arena[target + w] = arena[source + w] & arena[base + ii * ws + w]
         prefix[d], place[d] = i, ii
         d += 1
         next_[d], sizes[d] = 0, support
-        state[3] += 1
+
+
+@compiled
+def _moves(arena, mask, to):
+    """How bits must move to stand side by side where only those under a mask are kept.
+
+    Six masks: which bits move by 1, by 2, by 4, … places. (Parallel suffix: each bit moves by the
+    number of zeros below it, one binary digit of it at a time.)
+    """
+    left = arena[mask]
+    zeros = ~left << ONE
+    for step in range(6):
+        odd = zeros
+        for by in range(6):
+            odd ^= odd << np.uint64(1 << by)
+        moving = odd & left
+        arena[to + step] = moving
+        left = (left ^ moving) | (moving >> np.uint64(1 << step))
+        zeros &= ~odd
+
+
+@compiled
+def _squeeze(arena, source, mask, words, moves, target, narrow):
+    """A row without the bits outside a mask, these closed up: 0.5 ns a bit became 0.05."""
+    arena[target : target + narrow] = 0
+    at = np.int64(0)
+    for w in range(words):
+        held = arena[mask + w]
+        if held == 0:
+            continue
+        word = arena[source + w] & held
+        for step in range(6):
+            moving = word & arena[moves + 6 * w + step]
+            word = (word ^ moving) | (moving >> np.uint64(1 << step))
+        to, shift = target + (at >> 6), np.uint64(at & 63)
+        arena[to] |= word << shift
+        at += np.int64(ones(held))
+        if shift and target + ((at - 1) >> 6) > to:
+            arena[to + 1] |= word >> (np.uint64(64) - shift)
 
 
 @compiled
@@ -533,22 +613,56 @@ def unpack(cells, begins, items):
 
 
 @compiled
-def remove(begins, items, holders, of_holder, costs):
-    """The order in which things go until each threat has lost one of its own.
+def missing(begins, items, gone):
+    """How many things of each threat are gone."""
+    found = np.zeros(len(begins) - 1, np.int32)
+    for t in range(len(found)):
+        for x in range(begins[t], begins[t + 1]):
+            found[t] += gone[items[x]]
+    return found
 
-    `of_holder[holders[v] : holders[v + 1]]`: the threats that hold thing v.
+
+@compiled
+def dearer(a, b, c, d):
+    """Whether a * b > c * d, for numbers from 0 to 2^62, exactly: products may take 128 bits."""
+    if max(a, c) < 2147483648 and max(b, d) < 2147483648:
+        return a * b > c * d
+    low, half = np.uint64(4294967295), np.uint64(32)
+    high_one, low_one = _product(np.uint64(a), np.uint64(b), low, half)
+    high_two, low_two = _product(np.uint64(c), np.uint64(d), low, half)
+    return high_one > high_two or (high_one == high_two and low_one > low_two)
+
+
+@compiled
+def _product(a, b, low, half):
+    """The upper and lower 64 bits."""
+    first, second = (a & low) * (b & low), (a >> half) * (b & low)
+    third, fourth = (a & low) * (b >> half), (a >> half) * (b >> half)
+    middle = (first >> half) + (second & low) + (third & low)
+    upper = fourth + (second >> half) + (third >> half) + (middle >> half)
+    return upper, (middle << half) | (first & low)
+
+
+@compiled
+def remove(begins, items, holders, of_holder, costs, gone, dear):
+    """The order in which things go until each threat has lost one; or a `dear` thing has gone.
+
+    `of_holder[holders[v] : holders[v + 1]]`: the threats that hold thing v. Some things may be
+    gone already.
     """
     things = len(costs)
     left = np.zeros(things, np.int64)  # threats that each would break
-    broken = np.zeros(len(begins) - 1, np.bool_)
+    broken = missing(begins, items, gone) > 0
     alone = np.zeros(things, np.bool_)
     for t in range(len(begins) - 1):
+        if broken[t]:
+            continue
         for x in range(begins[t], begins[t + 1]):
             left[items[x]] += 1
         if begins[t + 1] - begins[t] == 1:
             alone[items[begins[t]]] = True
     order = np.empty(things, np.int64)
-    gone = 0
+    went = 0
     while True:
         best = -1
         for v in range(things):
@@ -558,19 +672,20 @@ def remove(begins, items, holders, of_holder, costs):
                 best = v
             elif alone[v] != alone[best]:
                 best = v if alone[v] else best
-            elif left[v] * costs[best] > left[best] * costs[v]:
+            elif dearer(left[v], costs[best], left[best], costs[v]):
                 best = v
         if best < 0:
-            return order[:gone]
-        order[gone] = best
-        gone += 1
+            return order[:went]
+        order[went] = best
+        went += 1
         for y in range(holders[best], holders[best + 1]):
             t = of_holder[y]
             if not broken[t]:
                 broken[t] = True
                 for x in range(begins[t], begins[t + 1]):
                     left[items[x]] -= 1
-    return order[:gone]
+        if dear[best]:
+            return order[:went]
 
 
 @compiled
@@ -591,3 +706,209 @@ def give_back(begins, items, holders, of_holder, order):
             for y in range(holders[v], holders[v + 1]):
                 missing[of_holder[y]] -= 1
     return back
+
+
+@compiled
+def _take(v, begins, items, holders, of_holder, missing, sole, needed):
+    """Thing v goes."""
+    for y in range(holders[v], holders[v + 1]):
+        t = of_holder[y]
+        missing[t] += 1
+        sole[t] += v
+        if missing[t] == 1:
+            needed[v] += 1
+        elif missing[t] == 2:
+            needed[sole[t] - v] -= 1
+
+
+@compiled
+def _give(v, begins, items, holders, of_holder, missing, sole, needed, open_):
+    """Thing v comes back; how many threats that leaves open, which are listed in `open_`."""
+    found = 0
+    for y in range(holders[v], holders[v + 1]):
+        t = of_holder[y]
+        missing[t] -= 1
+        sole[t] -= v
+        if missing[t] == 1:
+            needed[sole[t]] += 1
+        elif missing[t] == 0:
+            needed[v] -= 1
+            open_[found] = t
+            found += 1
+    return found
+
+
+@compiled
+def improve(begins, items, holders, of_holder, costs, gone, work, seed):
+    """Swap things that are gone for cheaper ones, until so much work is done; changes `gone`.
+
+    One thing comes back, whatever it opens is closed by others, and what is then needed no longer
+    comes back as well. A result that is little worse is gone on from, the less so the later; the
+    best one is kept. `sole[t]` adds up the things of threat t that are gone: where that is one
+    thing, it is that thing, and `needed` counts such threats for each.
+    """
+    things, threats = len(costs), len(begins) - 1
+    missing, sole = np.zeros(threats, np.int32), np.zeros(threats, np.int64)
+    needed, forced = np.zeros(things, np.int64), np.zeros(things, np.bool_)
+    for t in range(threats):
+        if begins[t + 1] - begins[t] == 1:
+            forced[items[begins[t]]] = True
+    now = gone.copy()
+    cost = 0.0
+    free = np.empty(things, np.int64)  # things that are gone and may come back
+    place = np.full(things, -1, np.int64)
+    count = 0
+    for v in range(things):
+        if now[v]:
+            _take(v, begins, items, holders, of_holder, missing, sole, needed)
+            cost += costs[v]
+            if not forced[v]:
+                free[count], place[v] = v, count
+                count += 1
+    if count == 0:
+        return cost
+    best = cost
+    typical = 0.0
+    for i in range(count):
+        typical += costs[free[i]] / count
+    open_ = np.empty(max(threats, 1), np.int64)
+    gain, met = np.zeros(things, np.int64), np.empty(things, np.int64)
+    moves = np.empty(4 * things + 8, np.int64)  # +v + 1: went, -v - 1: came back
+    state, done = np.uint64(seed), np.int64(0)
+    while done < work and count > 0:
+        state ^= state << np.uint64(13)
+        state ^= state >> np.uint64(7)
+        state ^= state << np.uint64(17)
+        v = free[np.int64(state % np.uint64(count))]
+        made, before = 0, cost
+        left = _give(v, begins, items, holders, of_holder, missing, sole, needed, open_)
+        done += holders[v + 1] - holders[v]
+        now[v] = False
+        cost -= costs[v]
+        moves[made] = -v - 1
+        made += 1
+        stuck = False
+        while left > 0 and not stuck:
+            found = 0
+            for i in range(left):
+                t = open_[i]
+                for x in range(begins[t], begins[t + 1]):
+                    u = items[x]
+                    if u != v and not now[u]:
+                        if gain[u] == 0:
+                            met[found] = u
+                            found += 1
+                        gain[u] += 1
+            done += 2 * left
+            pick, score = -1, -1.0
+            for i in range(found):
+                u = met[i]
+                state ^= state << np.uint64(13)
+                state ^= state >> np.uint64(7)
+                state ^= state << np.uint64(17)
+                luck = 0.85 + 0.3 * np.float64(state >> np.uint64(11)) / 9007199254740992.0
+                worth = luck * gain[u] / max(costs[u], 1e-9)
+                if worth > score:
+                    pick, score = u, worth
+                gain[u] = 0
+            if pick < 0:
+                stuck = True  # a threat of v alone with what cannot go
+                break
+            _take(pick, begins, items, holders, of_holder, missing, sole, needed)
+            done += holders[pick + 1] - holders[pick]
+            now[pick] = True
+            cost += costs[pick]
+            moves[made] = pick + 1
+            made += 1
+            kept = 0
+            for i in range(left):
+                if missing[open_[i]] == 0:
+                    open_[kept] = open_[i]
+                    kept += 1
+            left = kept
+        # What is needed no longer, the dearest first.
+        while not stuck:
+            pick = -1
+            for i in range(count):
+                u = free[i]
+                if now[u] and needed[u] == 0 and (pick < 0 or costs[u] > costs[pick]):
+                    pick = u
+            for i in range(1, made):
+                u = moves[i] - 1
+                if u >= 0 and now[u] and needed[u] == 0 and (pick < 0 or costs[u] > costs[pick]):
+                    pick = u
+            if pick < 0 or made + 2 >= len(moves):
+                break
+            _give(pick, begins, items, holders, of_holder, missing, sole, needed, open_)
+            done += holders[pick + 1] - holders[pick]
+            now[pick] = False
+            cost -= costs[pick]
+            moves[made] = -pick - 1
+            made += 1
+        done += count
+        slack = 4.0 * typical * max(0.0, 1.0 - done / work)
+        if stuck or cost > best + slack or (cost > before and cost - before > slack):
+            for i in range(made - 1, -1, -1):
+                if moves[i] < 0:
+                    u = -moves[i] - 1
+                    _take(u, begins, items, holders, of_holder, missing, sole, needed)
+                    now[u] = True
+                else:
+                    u = moves[i] - 1
+                    _give(u, begins, items, holders, of_holder, missing, sole, needed, open_)
+                    now[u] = False
+                done += holders[u + 1] - holders[u]
+            cost = before
+            continue
+        for i in range(made):
+            u = abs(moves[i]) - 1
+            if now[u] and place[u] < 0:
+                free[count], place[u] = u, count
+                count += 1
+            elif not now[u] and place[u] >= 0:
+                last = free[count - 1]
+                free[place[u]], place[last] = last, place[u]
+                place[u] = -1
+                count -= 1
+        if cost < best - 1e-9:
+            best = cost
+            gone[:] = now
+    return best
+
+
+@compiled
+def without(starts, items, gone):
+    """Transactions without the items that are gone."""
+    left = np.zeros(len(starts), np.int64)
+    kept = np.empty(len(items), np.int32)
+    to = 0
+    for row in range(len(starts) - 1):
+        for x in range(starts[row], starts[row + 1]):
+            if not gone[items[x]]:
+                kept[to] = items[x]
+                to += 1
+        left[row + 1] = to
+    return left, kept[:to]
+
+
+@compiled
+def project(rows, item, gone, starts, items, private_starts, private):
+    """Some transactions without the items that are gone and without one more, private ones too."""
+    size = private_size = 0
+    for row in rows:
+        size += starts[row + 1] - starts[row]
+        private_size += private_starts[row + 1] - private_starts[row]
+    left, own = np.zeros(len(rows) + 1, np.int64), np.zeros(len(rows) + 1, np.int64)
+    kept, held = np.empty(size, np.int32), np.empty(private_size, np.int32)
+    to = private_to = 0
+    for i in range(len(rows)):
+        row = rows[i]
+        for x in range(starts[row], starts[row + 1]):
+            if items[x] != item and not gone[items[x]]:
+                kept[to] = items[x]
+                to += 1
+        for x in range(private_starts[row], private_starts[row + 1]):
+            held[private_to] = private[x]
+            private_to += 1
+        left[i + 1], own[i + 1] = to, private_to
+    return left, kept[:to], own, held

@@ -15,9 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import chain
 from itertools import count as counting
+from operator import itemgetter
 from threading import Lock
 
 import numpy as np
@@ -52,12 +54,20 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
+class Budget:
+    """How far a search may go before it gives up."""
+
+    moles: int = 1 << 62
+    work: int = 1 << 62  # words of bitsets looked at, a nanosecond or two each
+
+
+@dataclass(frozen=True, slots=True)
 class Moles:
     """Sets of items."""
 
     begins: Ints  # set s is items[begins[s] : begins[s + 1]]
     items: NDArray[np.int32]
-    complete: bool = True  # False: there are more than were asked for
+    complete: bool = True  # False: there may be more
 
     def __len__(self) -> int:
         """How many there are."""
@@ -68,11 +78,19 @@ class Moles:
         for begin, end in zip(self.begins, self.begins[1:], strict=False):
             yield tuple(sorted(self.items[begin:end].tolist()))
 
+    def some(self, which: Ints) -> Moles:
+        """A few of them."""
+        sizes = np.diff(self.begins)[which]
+        ends = np.cumsum(sizes)
+        shifts = np.repeat(self.begins[which] - (ends - sizes), sizes)
+        items = self.items[np.arange(len(shifts)) + shifts]
+        return Moles(np.concatenate([[0], ends]), items, self.complete)
+
 
 def minimal_moles(
-    known: Known, k: int, h: Fraction, p: int | None = None, *, most: int | None = None
+    known: Known, k: int, h: Fraction, p: int | None = None, *, budget: Budget | None = None
 ) -> Moles:
-    """All minimal moles; of more than about `most`, some.
+    """All minimal moles, or those found before a budget was spent: the same ones each time.
 
     >>> rows = [[0, 1], [0, 1], [0, 2], [0, 2], [1], [2]]
     >>> starts = np.cumsum([0, *map(len, rows)])
@@ -97,9 +115,9 @@ def minimal_moles(
     if p > 1:
         there = np.flatnonzero((supports > 0) & ~alone)
         rank = there[np.argsort(supports[there], kind="stable")]
-        search = _Search(known, rank, maxima[rank], k, p, over, under, most)
+        search = _Search(known, rank, maxima[rank], k, p, over, under, budget or Budget())
         found += [Moles(m.begins, rank[m.items].astype(np.int32), m.complete) for m in search.all()]
-    whole = _together(found)
+    whole = together(found)
     return _only_minimal(whole, known.count) if under > over and p > 2 else whole
 
 
@@ -133,20 +151,16 @@ class _Scratch:
         else:
             self.ints = np.zeros(2 * len(self.ints), np.int64)
 
-    def moles(self) -> Moles:
-        """What was found."""
-        return _unpacked(self.out[: self.state[0]], int(self.state[1]))
-
 
 class _Search:
     """The search on items that are no moles alone, numbered by ascending support."""
 
     def __init__(
         self, known: Known, rank: Ints, maxima: Ints, k: int, p: int, over: int, under: int,
-        most: int | None,
+        budget: Budget,
     ) -> None:  # fmt: skip
         """`rank`: these items."""
-        self.maxima, self.most = maxima, most
+        self.maxima, self.budget = maxima, budget
         self.k, self.p, self.over, self.under = k, p, over, under
         number = np.full(known.count, -1, np.int32)
         number[rank] = np.arange(len(rank))
@@ -168,27 +182,30 @@ class _Search:
         whole = np.zeros((0, 1), np.uint64)
         if size <= _ROOM_FOR_BITS:
             whole = kernels.all_bits(self.known.starts, self.known.items, self.known.count)
-        left = None if self.most is None else max(self.most - len(pairs), 0)
         wanted = np.unique(first)[::-1].tolist()
+        left = self.budget.moles - len(pairs)
         numbers, lock = counting(), Lock()
-        totals = [0] * _THREADS
+        spent = np.zeros((_THREADS, 6), np.int64)
 
-        def work(thread: int) -> tuple[Moles, bool]:
-            scratch = _Scratch(self.known.count, self.known.private_count)
-            while True:
+        def work(thread: int) -> list[_Part]:
+            scratch, done = _Scratch(self.known.count, self.known.private_count), []
+            while not _over(spent.sum(axis=0), left, self.budget.work):
                 with lock:
                     at = next(numbers)
                 if at >= len(wanted):
-                    return scratch.moles(), True
+                    break
+                before = scratch.state.copy()
                 self._from(wanted[at], next_to, neighbours, near, whole, scratch)
-                totals[thread] = int(scratch.state[1])
-                if left is not None and sum(totals) > left:
-                    return scratch.moles(), False
+                spent[thread] = scratch.state
+                done.append((at, before, scratch.state.copy()))
+            return [
+                (at, scratch.out[before[0] : after[0]], after - before)
+                for at, before, after in done
+            ]
 
         with ThreadPoolExecutor(_THREADS) as pool:
-            parts = list(pool.map(work, range(_THREADS)))
-        complete = all(whole_ for _, whole_ in parts)
-        return [pairs, *(Moles(m.begins, m.items, complete) for m, _ in parts)]
+            parts = sorted(chain(*pool.map(work, range(_THREADS))), key=itemgetter(0))
+        return [pairs, _up_to(left, self.budget.work, parts, len(wanted))]
 
     def _pairs(self) -> tuple[Moles, Ints]:
         known = self.known
@@ -198,10 +215,10 @@ class _Search:
             first = kernels.pairs(
                 known.starts, known.items, self.begins, self.rows, self.stands,
                 known.private_starts, known.private, known.private_count, self.maxima,
-                self.k, self.over, self.under, first, out, near, state,
+                self.k, self.over, self.under, first, out, near, state, self.budget.moles,
             )  # fmt: skip
-            if first >= known.count or (self.most is not None and state[1] > self.most):
-                complete = first >= known.count
+            if first >= known.count or state[1] > self.budget.moles:
+                complete = first >= known.count and state[1] <= self.budget.moles
                 moles = _unpacked(out[: state[0]], int(state[1]))
                 return Moles(moles.begins, moles.items, complete), near[: state[5]]
             out = np.concatenate([out, np.zeros(max(len(out), 3 * known.count), np.int32)])
@@ -219,11 +236,33 @@ class _Search:
                 self.begins, self.rows, known.private_starts, known.private,
                 next_to, neighbours, near, whole, scratch.local, scratch.seen,
                 scratch.arena, scratch.ints, scratch.out, scratch.state,
+                before[3] + self.budget.work,
             )  # fmt: skip
-            if not scratch.state[2]:
+            if scratch.state[2] in (0, kernels.SPENT):
+                scratch.state[2] = 0
                 return
             scratch.grow(int(scratch.state[2]))
             scratch.state[:] = before
+
+
+_Part = tuple[int, NDArray[np.int32], Ints]  # of one item: its place, cells found, what it took
+
+
+def _over(spent: Ints, moles: int, work: int) -> bool:
+    return bool(spent[1] > moles or spent[3] > work)
+
+
+def _up_to(moles: int, work: int, parts: Sequence[_Part], wanted: int) -> Moles:
+    """What was found until the budget was spent, whichever thread found it when."""
+    spent, cells = np.zeros(6, np.int64), []
+    for _, found, took in parts:
+        spent += took
+        cells.append(found)
+        if _over(spent, moles, work):
+            break
+    complete = len(cells) == wanted and not _over(spent, moles, work)
+    whole = np.concatenate(cells) if cells else np.zeros(0, np.int32)
+    return replace(_unpacked(whole, int(spent[1])), complete=complete)
 
 
 def _unpacked(cells: NDArray[np.int32], count: int) -> Moles:
@@ -234,7 +273,8 @@ def _unpacked(cells: NDArray[np.int32], count: int) -> Moles:
     return Moles(begins, items)
 
 
-def _together(parts: Sequence[Moles]) -> Moles:
+def together(parts: Sequence[Moles]) -> Moles:
+    """All sets of some."""
     shifts = np.cumsum([0, *(len(part.items) for part in parts)])
     begins = [part.begins[:-1] + shift for part, shift in zip(parts, shifts, strict=False)]
     return Moles(
@@ -246,14 +286,5 @@ def _together(parts: Sequence[Moles]) -> Moles:
 
 def _only_minimal(moles: Moles, count: int) -> Moles:
     """Those that hold no other: a confidence can be broken inside a set that keeps it."""
-    sizes = np.diff(moles.begins)
-    order = np.argsort(sizes, kind="stable")
-    begins = np.concatenate([[0], np.cumsum(sizes[order])])
-    where = np.repeat(moles.begins[:-1][order] - begins[:-1], sizes[order])
-    items = moles.items[np.arange(len(moles.items)) + where]
-    kept = kernels.hold_no_other(begins, items, count)
-    return Moles(
-        np.concatenate([[0], np.cumsum(sizes[order][kept])]),
-        items[np.repeat(kept, sizes[order])],
-        moles.complete,
-    )
+    ordered = moles.some(np.argsort(np.diff(moles.begins), kind="stable"))
+    return ordered.some(np.flatnonzero(kernels.hold_no_other(ordered.begins, ordered.items, count)))

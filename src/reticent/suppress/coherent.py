@@ -1,0 +1,228 @@
+"""Which public items to suppress, in all transactions, so that no mole is left.
+
+    greedy   all minimal moles, then the item that breaks most of them for what it costs, and so on
+    levels   the same for moles of two items, then of three on what is left, and so on
+    grow     no item at first; then each that brings no mole, the most frequent first
+    best     the cheapest of these that finish, and then swaps
+
+All of them end in giving items back: one by one, each that brings no mole. What is known of moles
+stands in a *pool*. An item that would complete one of them cannot come back, and nobody need look;
+for any other the transactions that hold it are searched for a mole, unless the pool is complete.
+
+Swaps work on the pool alone. If it is not complete, what they find is searched for moles, these
+join the pool, and so on, until nothing on the pool is cheaper than what is known to be safe. So
+Connect (k = 50, any number of items known) needs a few thousand of its millions of moles.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+
+from reticent.suppress import kernels
+from reticent.suppress.engine import Mask, Removed, Threats, give_back, improve, mask, remove
+from reticent.suppress.moles import Budget, Ints, Known, Moles, minimal_moles
+
+# Searches that go further are given up: seconds of work, and half a gigabyte of moles.
+_AT_ONCE = Budget(moles=20_000_000, work=300_000_000)
+_PATIENT = Budget(moles=100_000_000, work=200_000_000_000)  # minutes, where nothing else will do
+_FRESH = Budget(moles=5_000, work=100_000_000)  # moles that join the pool in one round of swaps
+_ROUNDS = 4  # of those, one after the other, that bring nothing
+
+
+class Undecided(Exception):
+    """As much work as is allowed was done, and nobody knows yet whether a mole is left."""
+
+
+class Worth(Protocol):
+    """What it costs to suppress items."""
+
+    @property
+    def steady(self) -> bool:
+        """Whether an item costs the same whatever else is gone."""
+
+    def each(self, gone: Mask) -> Ints:
+        """Of every item, what suppressing it costs where others are gone."""
+
+    def lost(self, gone: Mask) -> tuple[int, ...]:
+        """What all those that are gone cost together; of equal ones a second number decides."""
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrences:
+    """An item costs as many occurrences as it has."""
+
+    supports: Ints
+    steady = True
+
+    def each(self, gone: Mask) -> Ints:
+        """Whatever else is gone."""
+        return self.supports
+
+    def lost(self, gone: Mask) -> tuple[int, ...]:
+        """All their occurrences."""
+        return (int(self.supports[gone].sum()),)
+
+
+@dataclass(frozen=True, slots=True)
+class Suppressed:
+    """The items that went, and how that was found."""
+
+    removed: Removed
+    method: str  # which one found it
+    lost: tuple[int, ...]
+    tried: dict[str, tuple[int, ...]]  # what every method that finished would have lost
+    moles: int  # minimal moles that were found
+    complete: bool  # whether these are all there are
+
+
+class Search:
+    """The methods, on one set of transactions and one promise."""
+
+    def __init__(self, known: Known, k: int, h: Fraction, p: int | None, worth: Worth) -> None:
+        """`worth`: what it costs to suppress items."""
+        self.known, self.k, self.h, self.p, self.worth = known, k, h, p, worth
+        self.begins, self.rows = kernels.invert(known.starts, known.items, known.count)
+        self.supports = np.diff(self.begins)
+        self.pool = Threats(minimal_moles(known, k, h, 1), known.count)
+        self.complete = p == 1  # whether the pool has all minimal moles
+        self.costs = worth.each(mask((), known.count)) if worth.steady else worth.each
+
+    def run(self, method: str) -> Suppressed:
+        """Items to suppress, by one method or by the best."""
+        found = self._best() if method == "best" else self._by(method)
+        lost = {name: self._lost(removed) for name, removed in found.items()}
+        name = min(lost, key=lambda name: lost[name])
+        return Suppressed(found[name], name, lost[name], lost, len(self.pool), self.complete)
+
+    def _by(self, method: str) -> dict[str, Removed]:
+        if method == "greedy" and not self._mine_all(_PATIENT):
+            method = "levels"
+        return {method: getattr(self, method)()}
+
+    def _best(self) -> dict[str, Removed]:
+        found = {"greedy": self.greedy()} if self._mine_all(_AT_ONCE) else {}
+        found |= {"levels": self.levels(), "grow": self.grow()}
+        return found | {"swaps": self.swaps(min(found.values(), key=self._lost))}
+
+    def _lost(self, removed: Removed) -> tuple[int, ...]:
+        return self.worth.lost(mask(removed.gone, self.known.count))
+
+    # --- the methods -----------------------------------------------------------------------------
+
+    def greedy(self) -> Removed:
+        """All moles at once; the pool is complete."""
+        return self._give_back(remove(self.pool, self.costs))
+
+    def levels(self) -> Removed:
+        """Moles of one item, of two, of three, and so on."""
+        order: tuple[int, ...] = ()
+        size = 1
+        while self.p is None or size <= self.p:
+            moles = self._of_size(size, order)
+            order += remove(Threats(moles, self.known.count), self.costs, order)
+            if len(moles) and not moles.complete:
+                continue
+            size += 1
+            if self.p is None and not len(moles):  # one look at all sizes tells where to go on
+                longer = self._sizes(order)
+                if not len(longer):
+                    break
+                size = int(longer.min())
+        return self._give_back(order)
+
+    def grow(self) -> Removed:
+        """No item at first; then each that brings no mole, by falling support."""
+        there = np.flatnonzero(self.supports)
+        rare_first = there[np.lexsort((-there, self.supports[there]))]
+        return self._give_back(tuple(rare_first.tolist()))
+
+    def swaps(self, best: Removed) -> Removed:
+        """Cheaper items for some that are gone, as far as the budget goes."""
+        alone, left = self.worth.each(mask((), self.known.count)), _ROUNDS
+        while left:
+            gone = improve(self.pool, alone, best.gone)
+            if self.worth.lost(gone) >= self._lost(best):
+                return best
+            order = tuple(np.flatnonzero(gone).tolist())
+            if self.complete:
+                return self._give_back(order)
+            left -= 1
+            fresh = self._mined(order, self.p, _FRESH)
+            if not len(fresh):
+                if not fresh.complete:
+                    return best
+                best, left = self._give_back(order), _ROUNDS
+        return best
+
+    # --- moles -----------------------------------------------------------------------------------
+
+    def _mine_all(self, budget: Budget) -> bool:
+        """Fill the pool, if that can be done."""
+        if not self.complete:
+            moles = minimal_moles(self.known, self.k, self.h, self.p, budget=budget)
+            if moles.complete:
+                self.pool, self.complete = Threats(moles, self.known.count), True
+        return self.complete
+
+    def _of_size(self, size: int, gone: tuple[int, ...]) -> Moles:
+        """Moles of so many items among those that are left, where none is shorter."""
+        if not self.complete and size > 1:
+            return self._among(gone, size)
+        moles = self.pool.sets
+        left = self.pool.left(mask(gone, self.known.count))
+        return replace(moles.some(left[np.diff(moles.begins)[left] == size]), complete=True)
+
+    def _sizes(self, gone: tuple[int, ...]) -> Ints:
+        """How long the moles are that are left."""
+        if not self.complete:
+            return np.diff(self._among(gone, None).begins)
+        return np.diff(self.pool.sets.begins)[self.pool.left(mask(gone, self.known.count))]
+
+    def _among(self, gone: tuple[int, ...], p: int | None, budget: Budget = _AT_ONCE) -> Moles:
+        """Moles among the items that are left: all, or some; they join the pool."""
+        moles = self._mined(gone, p, budget)
+        if not len(moles) and not moles.complete:
+            moles = self._mined(gone, p, _PATIENT)
+        return _decided(moles)
+
+    def _mined(self, gone: tuple[int, ...], p: int | None, budget: Budget) -> Moles:
+        away = mask(gone, self.known.count)
+        starts, items = kernels.without(self.known.starts, self.known.items, away)
+        known = replace(self.known, starts=starts, items=items)
+        moles = minimal_moles(known, self.k, self.h, p, budget=budget)
+        self.pool = self.pool.and_also([moles])
+        return moles
+
+    def _give_back(self, order: tuple[int, ...]) -> Removed:
+        """Let items come back, the last gone first, each that brings no mole."""
+        if self.complete:
+            return give_back(self.pool, order)
+        fresh: list[Moles] = []
+        removed = give_back(self.pool, order, lambda item, gone: self._barred(item, gone, fresh))
+        self.pool = self.pool.and_also(fresh)
+        return removed
+
+    def _barred(self, item: int, gone: Mask, fresh: list[Moles]) -> bool:
+        """Whether an item would be part of a mole: one is looked for where the item is held."""
+        known, p = self.known, None if self.p is None else self.p - 1
+        rows = self.rows[self.begins[item] : self.begins[item + 1]]
+        starts, items, own, private = kernels.project(
+            rows, item, gone, known.starts, known.items, known.private_starts, known.private
+        )
+        held = Known(starts, items, known.count, own, private, known.private_count)
+        one = Budget(moles=0, work=_PATIENT.work)
+        moles = _decided(minimal_moles(held, self.k, self.h, p, budget=one))
+        if len(moles):
+            whole = np.array([*moles.items[: moles.begins[1]], item], np.int32)
+            fresh.append(Moles(np.array([0, len(whole)]), whole))
+        return bool(len(moles))
+
+
+def _decided(moles: Moles) -> Moles:
+    if not len(moles) and not moles.complete:
+        raise Undecided
+    return moles

@@ -1,0 +1,143 @@
+"""Each way to suppress items, against the definition of moles."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from naive import transactions as naive
+from reticent.suppress import coherent
+from reticent.suppress.coherent import Occurrences, Search
+from reticent.suppress.moles import Budget, Known, Moles
+
+METHODS = ("greedy", "levels", "grow", "best")
+
+
+def known(case: naive.Case, count: int = 8) -> Known:
+    starts, items = naive.flat(case.rows)
+    private_starts, private = naive.flat(case.private)
+    return Known(
+        np.array(starts), np.array(items, np.int32), count,
+        np.array(private_starts), np.array(private, np.int32), 4,
+    )  # fmt: skip
+
+
+def left(case: naive.Case, gone: set[int]) -> set[naive.Items]:
+    """The moles that are there without some items."""
+    rows = tuple(row - gone for row in case.rows)
+    return naive.moles(naive.Case(rows, case.private, case.k, case.h, case.p))
+
+
+def assert_minimal(case: naive.Case, gone: set[int]) -> None:
+    """No mole is left, and no item could be released."""
+    assert not left(case, gone)
+    for item in gone:
+        assert any(item in mole for mole in left(case, gone - {item}))
+
+
+def search(case: naive.Case) -> Search:
+    found = known(case)
+    return Search(found, case.k, case.h, case.p, Occurrences(found.supports()))
+
+
+def cases(seeds: range) -> list[naive.Case]:
+    made = [naive.random_case(random.Random(seed), sure=bool(seed % 2)) for seed in seeds]
+    return [case for case in made if case.feasible()]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_is_coherent_and_minimal(method: str) -> None:
+    gone_in_all = 0
+    for case in cases(range(2000, 2300)):
+        found = search(case).run(method)
+        assert_minimal(case, set(found.removed.gone))
+        assert found.lost == (naive_cost(case, found.removed.gone),)
+        gone_in_all += len(found.removed.gone)
+    assert gone_in_all > 200
+
+
+def naive_cost(case: naive.Case, gone: tuple[int, ...]) -> int:
+    held = Counter(item for row in case.rows for item in row)
+    return sum(held[item] for item in gone)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_without_room_for_all_moles(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Moles are then looked for where they matter, and the result is as safe and as minimal."""
+    monkeypatch.setattr(coherent, "_AT_ONCE", Budget(moles=3, work=200))
+    monkeypatch.setattr(coherent, "_FRESH", Budget(moles=2, work=200))
+    monkeypatch.setattr(Search, "_mine_all", lambda self, budget: False)
+    for case in cases(range(2300, 2450)):
+        found = search(case).run(method)
+        assert found.complete == (case.p == 1)
+        assert_minimal(case, set(found.removed.gone))
+
+
+def test_greedy_is_the_papers() -> None:
+    """The order is that of a loop over all minimal moles, as defined."""
+    for case in cases(range(2500, 2650)):
+        moles, order = naive.minimal(naive.moles(case)), []
+        held = Counter(item for row in case.rows for item in row)
+        while moles:
+            scores = {
+                item: (
+                    frozenset({item}) in moles,
+                    Fraction(sum(item in mole for mole in moles), held[item]),
+                    -item,
+                )
+                for item in {item for mole in moles for item in mole}
+            }
+            order.append(max(scores, key=lambda item: scores[item]))
+            moles = {mole for mole in moles if order[-1] not in mole}
+        assert list(search(case).run("greedy").removed.order) == order
+
+
+def test_grow_keeps_frequent_items_first() -> None:
+    for case in cases(range(2650, 2750)):
+        held = Counter(item for row in case.rows for item in row)
+        gone = set(held)
+        for item in sorted(held, key=lambda item: (-held[item], item)):
+            if not left(case, gone - {item}):
+                gone.remove(item)
+        assert set(search(case).run("grow").removed.gone) == gone
+
+
+def test_best_is_no_worse_than_any() -> None:
+    better = 0
+    for seed in range(25):
+        rng = random.Random(seed)
+        likely = [rng.uniform(0.1, 0.6) for _ in range(24)]
+        rows = [frozenset(i for i in range(24) if rng.random() < likely[i]) for _ in range(200)]
+        case = naive.Case(tuple(rows), (frozenset(),) * 200, 12, Fraction(1), 3)
+        found = known(case, 24)
+        worth = Occurrences(found.supports())
+        best, *others = (
+            Search(found, case.k, case.h, case.p, worth).run(method).lost
+            for method in ("best", *METHODS[:3])
+        )
+        assert best <= min(others)
+        better += best < min(others)
+    assert better  # and swaps are not there for nothing
+
+
+def test_who_wants_all_moles_and_cannot_have_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(coherent, "_PATIENT", Budget(moles=0, work=0))
+    case = next(c for c in cases(range(2500, 2600)) if len(naive.moles(c)) > 20 and c.p != 1)
+    found = search(case).run("greedy")
+    assert found.method == "levels"
+    assert_minimal(case, set(found.removed.gone))
+
+
+def test_who_cannot_know(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is called safe because nobody had the time to look."""
+    case = next(c for c in cases(range(2500, 2600)) if len(naive.moles(c)) > 20 and c.p != 1)
+    found = search(case)
+    nothing = Moles(np.zeros(1, np.int64), np.zeros(0, np.int32), complete=False)
+    monkeypatch.setattr(coherent, "minimal_moles", lambda *a, **k: nothing)
+    for method in METHODS:
+        with pytest.raises(coherent.Undecided):
+            found.run(method)
