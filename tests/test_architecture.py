@@ -19,7 +19,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "compiling": set(),
     "watching": set(),
     "table": {"errors"},
-    "privacy": {"errors", "table"},  # the verifier lives here: it never sees an engine
+    "privacy": {"compiling", "errors", "table"},  # the verifier lives here: it never sees an engine
     "forms": {"errors"},
     "policy": {"errors", "forms", "table", "privacy"},
     "refine": {"compiling", "errors", "table", "privacy"},
@@ -28,6 +28,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "prepare": {"errors", "policy", "table", "privacy"},
     "report": {"errors", "privacy"},
     "pages": {"privacy", "report"},
+    "transactions": {
+        "errors", "evidence", "folder", "forms", "pages", "privacy", "suppress", "table", "watching",
+    },
     "folder": {"errors", "report", "table", "pages"},
     "drafting": {"errors", "table"},
     "sample": {"errors", "table"},
@@ -42,7 +45,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "searching": {"errors", "joining", "privacy", "refine", "report"},
     "exploring": {"evidence", "prepare", "refine", "searching", "watching"},
     "leaving": {"errors", "evidence", "exploring", "prepare", "privacy", "searching"},
-    "evidence": {"errors", "policy", "prepare", "privacy", "table", "trees"},
+    "evidence": {"errors", "policy", "prepare", "privacy", "suppress", "table", "trees"},
     "sweeping": {
         "arriving", "errors", "evidence", "folder", "pages", "pipeline", "policy", "prepare", "privacy",
         "leaving", "searching", "table", "watching",
@@ -55,7 +58,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "sklearn": {"errors", "policy", "pipeline", "table", "prepare", "trees"},
     "front": {
         "errors", "policy", "pipeline", "workshop", "evaluating", "sweeping", "privacy",
-        "report", "table", "refine", "watching",
+        "report", "table", "refine", "transactions", "watching",
     },
 }  # fmt: skip
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from reticent.policy import Policy
 
 SIDES = ("public", "private")
-_FORMAT = 1  # of the folder; raised when an older reader could misread it
+FORMAT = 1  # of the folder; raised when an older reader could misread it
 
 
 def format_of(data: Any) -> str:
@@ -54,20 +54,20 @@ def describe(
 
     public, private = folder / "public", folder / "private"
     (public / "report.html").write_text(pages.public(release), encoding="utf-8")
-    _write_json(public / "report.json", report.public(release))
-    _write_json(public / "manifest.json", _manifest(release, public, suffix))
+    write_json(public / "report.json", report.public(release))
+    write_json(public / "manifest.json", _manifest(release, public, suffix))
     policy = release.prepared.policy
     (private / "policy.toml").write_text(policy.as_in(private), encoding="utf-8")
     _keep_taxonomies(policy, private)
-    _write_json(private / "recoding.json", _recoding(release))
+    write_json(private / "recoding.json", _recoding(release))
     (private / "report.html").write_text(pages.private(release), encoding="utf-8")
     (private / "stopped.jsonl").write_text(report.lines(report.stopped(release)), encoding="utf-8")
     (private / "trace.jsonl").write_text(report.lines(release.trace()), encoding="utf-8")
-    _write_json(private / "risk.json", report.riskiest(release))
-    _write_json(private / "alternatives.json", report.alternatives(release))
+    write_json(private / "risk.json", report.riskiest(release))
+    write_json(private / "alternatives.json", report.alternatives(release))
     if (who := report.who_was_left_out(release)) is not None:
-        _write_json(private / "left_out.json", who)
-    _write_json(private / "input.json", _input(release, data, table))
+        write_json(private / "left_out.json", who)
+    write_json(private / "input.json", _input(release, data, table))
     for file in private.rglob("*"):
         file.chmod(0o700 if file.is_dir() else 0o600)
 
@@ -82,7 +82,8 @@ def _keep_taxonomies(policy: Policy, private: Path) -> None:
             target.write_bytes((source / name).read_bytes())
 
 
-def _write_json(path: Path, content: Any) -> None:
+def write_json(path: Path, content: Any) -> None:
+    """Facts that a program may read."""
     path.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 
@@ -101,7 +102,7 @@ def _manifest(release: Release, public: Path, suffix: str) -> dict[str, Any]:
     files = [*(sorted(data.iterdir()) if data.is_dir() else [data])]
     files += [public / name for name in ("report.html", "report.json")]
     return {
-        "format": _FORMAT,
+        "format": FORMAT,
         "made_by": f"reticent {__version__}",
         "rows": release.sheet.rows,
         "marker": prepared.policy.marker,
@@ -124,7 +125,7 @@ def _manifest(release: Release, public: Path, suffix: str) -> dict[str, Any]:
 def _recoding(release: Release) -> dict[str, Any]:
     prepared = release.prepared
     return {
-        "format": _FORMAT,
+        "format": FORMAT,
         "drop": list(prepared.roles.dropped),
         "released": list(prepared.roles.released),
         "trim": prepared.policy.trim,
@@ -322,7 +323,7 @@ def learnt(folder: Path) -> Learnt:
         ) from None  # fmt: skip
     except (OSError, ValueError):
         raise InputError("the recoding cannot be read", where=str(path)) from None
-    if not isinstance(plain, dict) or plain.get("format") != _FORMAT:
+    if not isinstance(plain, dict) or plain.get("format") != FORMAT:
         raise InputError("the folder was made by another version", where=str(path))
     try:
         return _learnt(plain)

@@ -4,14 +4,35 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections.abc import Mapping, Sequence
 from datetime import date
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from reticent.errors import Problem, did_you_mean, listed
+from reticent.errors import InputError, Problem, did_you_mean, listed
+
+
+def read(path: Path) -> str:
+    """The text of a policy file."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise InputError("there is no such policy file", where=str(path)) from None
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise InputError(f"the policy cannot be read: {why}", where=str(path)) from None
+
+
+def parsed(text: str, where: str) -> dict[str, Any]:
+    """A policy file as plain data, its numbers exact."""
+    try:
+        return tomllib.loads(text, parse_float=Decimal)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"this is not valid TOML: {error}", where=where) from None
 
 
 def toml_lines(table: Mapping[str, Any]) -> str:

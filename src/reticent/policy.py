@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import os
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -260,24 +259,13 @@ class Policy(Record):
     @classmethod
     def load(cls, path: str | Path) -> Policy:
         """Read a policy file, reporting all of its problems at once."""
-        path = Path(path)
-        try:
-            text = path.read_text(encoding="utf-8-sig")
-        except FileNotFoundError:
-            raise InputError("there is no such policy file", where=str(path)) from None
-        except (OSError, UnicodeDecodeError) as error:
-            why = getattr(error, "strerror", None) or "it is not UTF-8 text"
-            raise InputError(f"the policy cannot be read: {why}", where=str(path)) from None
-        return cls.parse(text, source=path)
+        return cls.parse(forms.read(Path(path)), source=Path(path))
 
     @classmethod
     def parse(cls, text: str, *, source: Path | None = None) -> Policy:
         """Read a policy from TOML text; `source` names it and anchors relative paths."""
         where = str(source) if source else "policy"
-        try:
-            data = tomllib.loads(text, parse_float=Decimal)
-        except tomllib.TOMLDecodeError as error:
-            raise InputError(f"this is not valid TOML: {error}", where=where) from None
+        data = forms.parsed(text, where)
         try:
             policy = cls.model_validate(data)
         except ValidationError as error:

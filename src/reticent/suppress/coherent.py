@@ -87,7 +87,9 @@ class Search:
         self.known, self.k, self.h, self.p, self.worth = known, k, h, p, worth
         self.begins, self.rows = kernels.invert(known.starts, known.items, known.count)
         self.supports = np.diff(self.begins)
-        self.pool = Threats(minimal_moles(known, k, h, 1), known.count)
+        single = minimal_moles(known, k, h, 1)
+        self.pool = Threats(single, known.count)
+        self.alone = mask(single.items, known.count)  # items that are moles by themselves
         self.complete = p == 1  # whether the pool has all minimal moles
         self.costs = worth.each(mask((), known.count)) if worth.steady else worth.each
 
@@ -99,7 +101,7 @@ class Search:
         return Suppressed(found[name], name, lost[name], lost, len(self.pool), self.complete)
 
     def _by(self, method: str) -> dict[str, Removed]:
-        if method == "greedy" and not self._mine_all(_PATIENT):
+        if method == "greedy" and not self.list_all():
             method = "levels"
         return {method: getattr(self, method)()}
 
@@ -159,6 +161,14 @@ class Search:
         return best
 
     # --- moles -----------------------------------------------------------------------------------
+
+    def list_all(self) -> bool:
+        """Fill the pool with all minimal moles, if that can be done; greedy needs it."""
+        return self._mine_all(_PATIENT)
+
+    def in_mole(self, item: int) -> bool:
+        """Whether an item is part of any mole."""
+        return bool(self.alone[item]) or self._barred(item, mask((), self.known.count), [])
 
     def _mine_all(self, budget: Budget) -> bool:
         """Fill the pool, if that can be done."""

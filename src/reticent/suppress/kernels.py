@@ -912,3 +912,30 @@ def project(rows, item, gone, starts, items, private_starts, private):
             private_to += 1
         left[i + 1], own[i + 1] = to, private_to
     return left, kept[:to], own, held
+
+
+@compiled
+def beside(begins, items, starts, held, of_item, rows, found):
+    """Mark whatever stands in a transaction together with all items of one of some sets."""
+    has = np.zeros(len(of_item) - 1, np.bool_)
+    open_ = len(found) - found.sum()
+    for s in range(len(begins) - 1):
+        if open_ == 0:
+            break
+        rarest = items[begins[s]]
+        for x in range(begins[s], begins[s + 1]):
+            has[items[x]] = True
+            if of_item[items[x] + 1] - of_item[items[x]] < of_item[rarest + 1] - of_item[rarest]:
+                rarest = items[x]
+        for y in range(of_item[rarest], of_item[rarest + 1]):
+            row, met = rows[y], 0
+            for x in range(starts[row], starts[row + 1]):
+                met += has[held[x]]
+            if met == begins[s + 1] - begins[s]:
+                for x in range(starts[row], starts[row + 1]):
+                    if not found[held[x]]:
+                        found[held[x]] = True
+                        open_ -= 1
+        for x in range(begins[s], begins[s + 1]):
+            has[items[x]] = False
+    return found

@@ -33,9 +33,14 @@ _AT_ONCE = 1 << 22  # rows looked at together
 _SEPARATORS = r"[ \t\r\n\x00]"  # what no item of a basket file can hold
 
 
+def suffixes(form: Form) -> tuple[str, ...]:
+    """The ends of names that tell a format."""
+    return LINES if form == "basket" else files.SUFFIXES
+
+
 def paths_of(data: str | Path, form: Form) -> list[Path]:
     """The files behind a name, a folder or a glob."""
-    return files.paths_of(data, LINES if form == "basket" else files.SUFFIXES)
+    return files.paths_of(data, suffixes(form))
 
 
 def suffix_of(path: Path, form: Form) -> str:
@@ -44,7 +49,7 @@ def suffix_of(path: Path, form: Form) -> str:
     >>> suffix_of(Path("retail.dat.gz"), "basket"), suffix_of(Path("retail.dat.gz"), "long")
     ('.dat.gz', '')
     """
-    return files.suffix_of(path, LINES if form == "basket" else files.SUFFIXES)
+    return files.suffix_of(path, suffixes(form))
 
 
 def read(

@@ -1,0 +1,124 @@
+"""What a release of baskets costs, what it stops, and what other ways would have cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from reticent.errors import InputError
+from reticent.privacy import coherence
+from reticent.privacy.coherence import Exposed
+from reticent.table.baskets import Baskets
+from reticent.table.files import Reading
+from reticent.transactions import folder
+from reticent.transactions.flow import MOST_KNOWN, known_of, nuggets_of, read, roled
+from reticent.transactions.policy import Mask, Nuggets, Policy, Roles
+from reticent.watching import Clock, Watch
+
+_USUAL = "1/100"  # the support of a nugget where a policy does not say
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """A release beside its original; pairs are before and after."""
+
+    policy: Policy
+    transactions: int
+    items: tuple[int, int]
+    occurrences: tuple[int, int]
+    nuggets: tuple[int, int]
+    support: int  # of a nugget, in transactions
+    before: tuple[Exposed, ...]
+    after: tuple[Exposed, ...]
+    baselines: Mapping[str, Mapping[str, float]]  # the losses of other ways
+    warnings: tuple[str, ...] = ()
+
+    def summary(self) -> dict[str, Any]:
+        """What ``transactions evaluate --json`` prints."""
+        from reticent.transactions import report
+
+        return report.evaluation_summary(self)
+
+
+def evaluate(
+    original: Any,
+    released: Any,
+    policy: Policy | Mapping[str, Any] | str | Path,
+    *,
+    reading: Reading | None = None,
+    watch: Watch | None = None,
+) -> Evaluation:
+    """Measure a release beside the baskets it was made from."""
+    clock = Clock(watch or Watch())
+    policy = Policy.of(policy)
+    with clock.stage("read"):
+        whole, _ = read(original, policy, reading)
+        place, own = folder.data_in(released, policy.format)
+        part, _ = read(place, policy, own or reading)
+    gone = _gone(whole, part)
+    roles = policy.roles(whole.names)
+    with clock.stage("count"):
+        wanted = policy.nuggets or Nuggets(support=_USUAL)
+        counted = nuggets_of(whole, wanted)
+        left = counted.without(np.flatnonzero(gone).tolist()).total
+        promise = policy.promise
+        before = coherence.exposure(roled(whole, roles), promise, most=MOST_KNOWN)
+        after = coherence.exposure(roled(part, policy.roles(part.names)), promise, most=MOST_KNOWN)
+    with clock.stage("compare"):
+        others = {
+            name: {
+                "occurrences": _share(whole.supports()[mask].sum(), whole.occurrences),
+                "nuggets": _share(
+                    counted.total - counted.without(np.flatnonzero(mask).tolist()).total,
+                    counted.total,
+                ),
+            }
+            for name, mask in _others(whole, roles, policy).items()
+        }
+    return Evaluation(
+        policy, whole.transactions, (len(whole.names), len(part.names)),
+        (whole.occurrences, part.occurrences), (counted.total, left),
+        wanted.least(whole.transactions), before, after, others, roles.warnings,
+    )  # fmt: skip
+
+
+def _share(part: int, whole: int) -> float:
+    return round(int(part) / max(int(whole), 1), 6)
+
+
+def _gone(whole: Baskets, part: Baskets) -> Mask:
+    """The items that a release lacks; whatever it has must be as it was."""
+    places = {name: place for place, name in enumerate(whole.names.to_pylist())}
+    kept = [places.get(name, -1) for name in part.names.to_pylist()]
+    same = part.transactions == whole.transactions and -1 not in kept
+    if not same or (whole.supports()[kept] != part.supports()).any():
+        raise InputError(
+            "this is no release of these baskets: items stand in other baskets than they did",
+            where=part.name,
+            do="give the baskets that the release was made from, and the same format.",
+        )
+    gone = np.ones(len(whole.names), np.bool_)
+    gone[kept] = False
+    return gone
+
+
+def _others(whole: Baskets, roles: Roles, policy: Policy) -> dict[str, Mask]:
+    """Which items other ways would suppress."""
+    from reticent.evidence import baskets as others
+    from reticent.suppress.coherent import Occurrences, Search
+
+    known, public = known_of(whole, roles)
+    search = Search(known, policy.k, policy.promise.h, policy.p, Occurrences(known.supports()))
+    found = {
+        "every item of every mole": others.every_item_of_every_mole(search),
+        "k-anonymity of whole baskets": others.whole_baskets_alike(search),
+    }
+    masks = {}
+    for name, gone in found.items():
+        masks[name] = np.zeros(len(whole.names), np.bool_)
+        masks[name][public[gone]] = True
+    return masks

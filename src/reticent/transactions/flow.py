@@ -1,0 +1,429 @@
+"""The flows for baskets: what happens between a command and its answer.
+
+    read ─► who is who ─► which items to suppress ─► write beside ─► recount ─► rename
+
+An item is suppressed in all transactions or in none, so that every itemset that survives has the
+support it had.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from reticent.errors import Broken, InputError, Problem, Unsatisfiable
+from reticent.privacy import coherence
+from reticent.privacy.coherence import Exposed, Finding
+from reticent.table import basket_files
+from reticent.table.baskets import Baskets
+from reticent.table.files import Reading
+from reticent.transactions.policy import Mask, Nuggets, Policy, Roles
+from reticent.watching import Clock, Watch
+
+if TYPE_CHECKING:
+    from reticent.suppress.coherent import Suppressed
+    from reticent.suppress.diagrams import Family
+    from reticent.suppress.moles import Known
+
+_BEFORE = 200_000_000  # work spent on what the data expose as they are, beside a release
+MOST_KNOWN = 3  # items, of that
+
+
+@dataclass(frozen=True)
+class Release:
+    """Baskets without the items that would have singled somebody out, and the verifier's word."""
+
+    policy: Policy
+    original: Baskets = field(repr=False)
+    roles: Roles = field(repr=False)
+    gone: Mask = field(repr=False)  # which items were suppressed
+    search: Suppressed = field(repr=False)
+    released: Baskets = field(repr=False)
+    finding: Finding = field(repr=False)
+    nuggets: tuple[int, int] | None = None  # before, and after; if the policy asks for them
+    warnings: tuple[str, ...] = ()
+    seconds: Mapping[str, float] = field(default_factory=dict, repr=False)
+    table: Any = field(default=None, repr=False)  # the released baskets, in the kind that came in
+    output: str | None = None
+    reading: Reading = field(default_factory=Reading, repr=False)
+
+    @property
+    def suppressed(self) -> list[str]:
+        """The items that went, by name; they are not for publication."""
+        return [str(name) for name in self.original.names.filter(self.gone).to_pylist()]
+
+    @property
+    def loss(self) -> Fraction:
+        """The share of all item occurrences that went."""
+        before = self.original.occurrences
+        return Fraction(before - self.released.occurrences, max(before, 1))
+
+    @cached_property
+    def before(self) -> tuple[Exposed, ...]:
+        """What the baskets exposed as they were."""
+        return coherence.exposure(
+            roled(self.original, self.roles), self.policy.promise, most=MOST_KNOWN, budget=_BEFORE
+        )
+
+    def summary(self) -> dict[str, Any]:
+        """What ``transactions release --json`` prints."""
+        from reticent.transactions import report
+
+        return report.release_summary(self)
+
+    def _repr_html_(self) -> str:
+        from reticent.transactions import report
+
+        return report.html(self)
+
+
+def release(
+    data: Any,
+    policy: Policy | Mapping[str, Any] | str | Path,
+    *,
+    output: str | Path | None = None,
+    names: Sequence[str | int] | None = None,
+    reading: Reading | None = None,
+    force: bool = False,
+    watch: Watch | None = None,
+) -> Release:
+    """Suppress items so that the baskets keep the promise of a policy.
+
+    `data` is a file, a folder or glob of files, a list of sets, a table of ids and items (pandas,
+    Polars, PyArrow, DuckDB) or a SciPy sparse matrix, whose columns `names` may name; the same kind
+    comes back as `table` of the result. With `output` it is written instead: a data file by its
+    suffix, or a release folder.
+    """
+    from reticent.table.output import refuse_inputs
+
+    clock = Clock(watch or Watch())
+    policy = Policy.of(policy)
+    suffix = _checked_output(output, policy, force)
+    if output is not None:
+        refuse_inputs([Path(output)], _inputs(data, policy))
+    with clock.stage("read"):
+        baskets, kind = read(data, policy, reading, names)
+    roles = policy.roles(baskets.names)
+    refuse_infeasible(baskets, roles, policy)
+    with clock.stage("search"):
+        search, gone, nuggets = find(baskets, roles, policy)
+    with clock.stage("mask"):
+        released = baskets.without(gone)
+        released = released.arranged() if policy.order == "sorted" else released
+    result = Release(
+        policy, baskets, roles, gone, search, released, _unproven(policy), nuggets,
+        (*roles.warnings, *_switched(policy, search)), clock.seconds, reading=reading or Reading(),
+    )  # fmt: skip
+    if output is None:
+        with clock.stage("verify"):
+            finding = _proven(_recount(released, policy), released.transactions, result)
+        table = (
+            released if kind == "file" else basket_files.handed_back(released, kind, data, names)
+        )
+        return replace(result, finding=finding, table=table)
+    return _publish(result, data, Path(output), suffix, force, clock)
+
+
+def _publish(
+    result: Release, data: Any, output: Path, suffix: str, force: bool, clock: Clock
+) -> Release:
+    """Write baskets beside, recount what was written, and let it appear."""
+    from reticent.table.output import whole_file, whole_folder
+    from reticent.transactions import folder
+
+    whole = (
+        whole_file(output, force=force)
+        if suffix
+        else whole_folder(output, force=force, holds=folder.SIDES)
+    )
+    with whole as place:
+        path = place
+        if not suffix:
+            suffix = folder.suffix_for(data, result.policy.format)
+            path = folder.lay_out(place) / f"data{suffix}"
+        with clock.stage("write"):
+            rows = result.released.transactions
+
+            def told(done: int) -> None:
+                clock.watch.rows(min(done, rows), rows)
+
+            basket_files.write(result.released, path, result.policy.format, suffix, told)
+        with clock.stage("verify"):
+            own = folder.as_written(result.policy.format, suffix)
+            written = basket_files.read(path, result.policy.format, own, suffix)
+            finding = _proven(_recount(written, result.policy), written.transactions, result)
+        result = replace(result, finding=finding, output=str(output))
+        if path != place:
+            with clock.stage("describe"):
+                folder.describe(result, place, path, data)
+    return result
+
+
+def find(
+    baskets: Baskets, roles: Roles, policy: Policy
+) -> tuple[Suppressed, Mask, tuple[int, int] | None]:
+    """Which items to suppress; and the nuggets before and after, if they matter."""
+    from reticent.suppress.coherent import Occurrences, Search, Undecided
+
+    known, public = known_of(baskets, roles)
+    counted = None if policy.nuggets is None else nuggets_of(baskets, policy.nuggets)
+    if policy.utility == "items" or counted is None:
+        worth = Occurrences(known.supports())
+        search = Search(known, policy.k, policy.promise.h, policy.p, worth)
+    else:
+        from reticent.suppress.itemsets import ItemsetSearch
+
+        search = ItemsetSearch(known, policy.k, policy.promise.h, policy.p, counted, public)
+    try:
+        found = search.run(policy.method)
+    except Undecided:
+        raise InputError(
+            "there are too many sets of items to look at, so nobody knows which are safe",
+            where=baskets.name,
+            do="set p (an attacker rarely knows more than a few items), or raise k.",
+        ) from None
+    gone = np.zeros(len(baskets.names), np.bool_)
+    gone[public[list(found.removed.gone)]] = True
+    if counted is None:
+        return found, gone, None
+    return found, gone, (counted.total, counted.without(np.flatnonzero(gone)).total)
+
+
+def nuggets_of(baskets: Baskets, nuggets: Nuggets) -> Family:
+    """The frequent itemsets that should be kept, counted."""
+    from reticent.suppress.nuggets import find_nuggets
+
+    least = nuggets.least(baskets.transactions)
+    found = find_nuggets(baskets.starts, baskets.items, len(baskets.names), least, nuggets.size)
+    if found is None:
+        raise InputError(
+            "there are too many nuggets to be counted", where=baskets.name,
+            do="raise their support, or limit their size.",
+        )  # fmt: skip
+    return found
+
+
+def known_of(baskets: Baskets, roles: Roles) -> tuple[Known, np.ndarray]:
+    """Baskets as the search sees them, and which item each of its public ones is."""
+    from reticent.suppress.moles import Known
+
+    def part(which: Mask) -> tuple[np.ndarray, np.ndarray, int]:
+        numbers = np.full(len(which), -1, np.int32)
+        numbers[which] = np.arange(which.sum())
+        held = which[baskets.items]
+        before = np.concatenate([[0], np.cumsum(held)])
+        return before[baskets.starts], numbers[baskets.items[held]], int(which.sum())
+
+    return Known(*part(roles.public), *part(roles.private)), np.flatnonzero(roles.public)
+
+
+def refuse_infeasible(baskets: Baskets, roles: Roles, policy: Policy) -> None:
+    """Who knows nothing is an attacker, too: suppressing items cannot help against that one."""
+    rows = baskets.transactions
+    problems = []
+    if rows < policy.k:
+        problems.append(
+            Problem(
+                f"k = {policy.k:,} asks for more transactions than there are: {rows:,}",
+                where=baskets.name, do=f"lower k to {rows:,} or less.",
+            )
+        )  # fmt: skip
+    supports = baskets.supports()
+    most = int(np.where(roles.private, supports, 0).max(initial=0))
+    share = Fraction(most, max(rows, 1))
+    if policy.promise.h < share:
+        problems.append(
+            Problem(
+                f"{most:,} of {rows:,} transactions hold the same private item: "
+                f"anybody is {float(share):.2%} sure of it without knowing anything",
+                where=baskets.name,
+                why="only public items are suppressed, so no release can lower that.",
+                do=f'the strictest h that can be kept is "{share}".',
+                values=(str(baskets.names[int(np.argmax(np.where(roles.private, supports, -1)))]),),
+            )
+        )
+    if problems:
+        raise Unsatisfiable(problems)
+
+
+def _switched(policy: Policy, search: Suppressed) -> list[str]:
+    if policy.method != "greedy" or search.method == "greedy":
+        return []
+    return [
+        f'method "greedy" was given up: there are more moles than can be listed ({search.moles:,} '
+        f'were found); "{search.method}" was used.'
+    ]
+
+
+def _unproven(policy: Policy) -> Finding:
+    return Finding(policy.promise, None, 0)
+
+
+def roled(baskets: Baskets, roles: Roles) -> coherence.Baskets:
+    """Baskets as the verifier sees them."""
+    return coherence.Baskets(baskets.starts, baskets.items, roles.public, roles.private)
+
+
+def _recount(baskets: Baskets, policy: Policy) -> Finding:
+    """What the verifier says of baskets, whoever made them; roles are told by name anew."""
+    return coherence.recount(roled(baskets, policy.roles(baskets.names)), policy.promise)
+
+
+def _proven(finding: Finding, rows: int, result: Release) -> Finding:
+    if finding.holds is None:
+        raise InputError(
+            "the verifier could not decide, within its budget, whether the release is safe",
+            where=result.original.name, do="set p, or raise k; nothing was written.",
+        )  # fmt: skip
+    if not finding.holds or rows != result.original.transactions:
+        raise Broken(
+            "the verifier refused this release: it breaks the promise",
+            where=result.original.name, do="please report it; nothing was written.",
+        )  # fmt: skip
+    return finding
+
+
+# --- what comes in, and where it goes ------------------------------------------------------------
+
+
+def read(
+    data: Any, policy: Policy, reading: Reading | None, names: Sequence[str | int] | None = None
+) -> tuple[Baskets, str]:
+    """Baskets, and what kind of thing they were."""
+    if isinstance(data, str | Path):
+        return basket_files.read(data, policy.format, reading), "file"
+    return basket_files.taken(data, names)
+
+
+def _inputs(data: Any, policy: Policy) -> list[Path]:
+    files = basket_files.paths_of(data, policy.format) if isinstance(data, str | Path) else []
+    return [*files, *([policy._source] if policy._source else [])]
+
+
+def _checked_output(output: str | Path | None, policy: Policy, force: bool) -> str:
+    """The format of a data file; empty for a folder. Nothing that is in the way is harmed."""
+    from reticent.table.output import check_free
+    from reticent.transactions import folder
+
+    if output is None:
+        return ""
+    path, form = Path(output), policy.format
+    suffix = "" if str(output).endswith(("/", os.sep)) else basket_files.suffix_of(path, form)
+    if not suffix and path.suffix and not str(output).endswith(("/", os.sep)):
+        known = ", ".join(basket_files.suffixes(form))
+        raise InputError(
+            f'{path.suffix} files cannot be written with format = "{form}"', where=str(output),
+            do=f"write {known}; a name without suffix is a folder.",
+        )  # fmt: skip
+    check_free(path, force=force, holds=() if suffix else folder.SIDES)
+    return suffix
+
+
+# --- asking without writing ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the verifier says of baskets that somebody hands over."""
+
+    finding: Finding
+    transactions: int
+    occurrences: int
+    names: Any  # of all items
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether the promise is kept; None: nobody can tell within the budget."""
+        return self.finding.holds
+
+    def summary(self) -> dict[str, Any]:
+        """What ``transactions verify --json`` prints."""
+        from reticent.transactions import report
+
+        return report.verify_summary(self)
+
+
+def verify(
+    data: Any,
+    policy: Policy | Mapping[str, Any] | str | Path,
+    *,
+    names: Sequence[str | int] | None = None,
+    reading: Reading | None = None,
+    watch: Watch | None = None,
+) -> Verdict:
+    """Recount the promise on baskets that anybody hands over, without the original."""
+    from reticent.transactions import folder
+
+    clock = Clock(watch or Watch())
+    policy = Policy.of(policy)
+    with clock.stage("read"):
+        place, own = folder.data_in(data, policy.format)
+        baskets, _ = read(place, policy, own or reading, names)
+    roles = policy.roles(baskets.names)
+    with clock.stage("verify"):
+        finding = coherence.recount(roled(baskets, roles), policy.promise)
+    warnings = tuple(w for w in roles.warnings if w.startswith("private"))
+    return Verdict(finding, baskets.transactions, baskets.occurrences, baskets.names, warnings)
+
+
+@dataclass(frozen=True, slots=True)
+class Risk:
+    """What baskets as they are expose."""
+
+    policy: Policy
+    levels: tuple[Exposed, ...]
+    transactions: int
+    items: int
+    public: int
+    private: int
+    warnings: tuple[str, ...] = ()
+
+    def summary(self) -> dict[str, Any]:
+        """What ``transactions risk --json`` prints."""
+        from reticent.transactions import report
+
+        return report.risk_summary(self)
+
+    def chart(self) -> str:
+        """How many people some known items single out, as an SVG image."""
+        from reticent.pages import standalone
+        from reticent.transactions import pages
+
+        drawn = pages.exposed_chart(self.levels, self.transactions, self.policy.promise)
+        return standalone(drawn)
+
+
+def risk(
+    data: Any,
+    policy: Policy | Mapping[str, Any] | str | Path,
+    *,
+    most: int = MOST_KNOWN,
+    names: Sequence[str | int] | None = None,
+    reading: Reading | None = None,
+    watch: Watch | None = None,
+) -> Risk:
+    """Count how many people are unique by one, two, three, … known items, and what is told."""
+    from reticent.transactions import folder
+
+    clock = Clock(watch or Watch())
+    policy = Policy.of(policy)
+    if most < 1:
+        raise InputError("an attacker who knows nothing is counted anyway", where="--known")
+    with clock.stage("read"):
+        place, own = folder.data_in(data, policy.format)
+        baskets, _ = read(place, policy, own or reading, names)
+    roles = policy.roles(baskets.names)
+    with clock.stage("count"):
+        levels = coherence.exposure(roled(baskets, roles), policy.promise, most=most)
+    return Risk(
+        policy, levels, baskets.transactions, len(baskets.names),
+        int(roles.public.sum()), int(roles.private.sum()), roles.warnings,
+    )  # fmt: skip

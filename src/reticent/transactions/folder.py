@@ -1,0 +1,109 @@
+"""A release folder of baskets.
+
+public/    data.<format>   report.html   report.json   manifest.json
+private/   report.html   policy.toml   suppressed.json   risk.json   input.json
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reticent.errors import InputError
+from reticent.folder import FORMAT, digest, is_release, lay_out, write_json
+from reticent.folder import SIDES as SIDES
+from reticent.table import basket_files
+from reticent.table.files import CSV, Reading
+from reticent.table.sheets import delimiter_of
+from reticent.transactions import report
+
+if TYPE_CHECKING:
+    from reticent.transactions.flow import Release
+
+__all__ = ["SIDES", "data_in", "describe", "lay_out", "suffix_for"]
+
+
+def suffix_for(data: Any, form: basket_files.Form) -> str:
+    """The suffix of a folder's data: that of the input; a plain one where that tells nothing."""
+    usual = ".dat" if form == "basket" else ".parquet"
+    if not isinstance(data, str | Path):
+        return usual
+    suffix = basket_files.suffix_of(basket_files.paths_of(data, form)[0], form)
+    return (
+        {"": usual, ".txt": ".csv", ".data": ".csv"}.get(suffix, suffix)
+        if form == "long"
+        else (suffix or usual)
+    )
+
+
+def as_written(form: basket_files.Form, suffix: str) -> Reading:
+    """How a file that we wrote is to be read: nothing is left to guessing."""
+    if form == "basket" or suffix not in CSV:
+        return Reading(encoding="utf-8")
+    return Reading(delimiter=delimiter_of(suffix), quote='"', encoding="utf-8")
+
+
+def data_in(data: Any, form: basket_files.Form) -> tuple[Any, Reading | None]:
+    """The data of a release folder, and how to read them; or whatever else was given."""
+    if not isinstance(data, str | Path):
+        return data, None
+    place = Path(data)
+    public = place if place.name == "public" else place / "public"
+    if not is_release(public.parent):
+        return data, None
+    found = [path for path in public.glob("data.*") if basket_files.suffix_of(path, form)]
+    if not found:
+        raise InputError(
+            f'this release folder has no data of format = "{form}"', where=str(data),
+            do="check the format that the policy names.",
+        )  # fmt: skip
+    return found[0], as_written(form, basket_files.suffix_of(found[0], form))
+
+
+def describe(release: Release, place: Path, path: Path, data: Any) -> None:
+    """Write everything that stands beside the data."""
+    from reticent import __version__
+    from reticent.transactions import pages
+
+    public, private = place / "public", place / "private"
+    (public / "report.html").write_text(pages.public(release), encoding="utf-8")
+    write_json(public / "report.json", report.public(release))
+    files = [path, public / "report.html", public / "report.json"]
+    write_json(
+        public / "manifest.json",
+        {
+            "format": FORMAT,
+            "made_by": f"reticent {__version__}",
+            "kind": "transactions",
+            "transactions": release.released.transactions,
+            "files": {
+                file.name: {"sha256": digest(file), "bytes": file.stat().st_size} for file in files
+            },
+        },
+    )
+    (private / "policy.toml").write_text(release.policy.text, encoding="utf-8")
+    (private / "report.html").write_text(pages.private(release), encoding="utf-8")
+    write_json(
+        private / "suppressed.json",
+        {
+            "method": release.search.method,
+            "tried": report.tried(release),
+            "suppressed": report.suppressed(release),
+        },
+    )
+    write_json(private / "risk.json", {"before": report.levels(release.before)})
+    write_json(private / "input.json", _input(release, data))
+    for file in private.rglob("*"):
+        file.chmod(0o600)
+
+
+def _input(release: Release, data: Any) -> dict[str, Any]:
+    paths = (
+        basket_files.paths_of(data, release.policy.format) if isinstance(data, str | Path) else []
+    )
+    return {
+        "transactions": release.original.transactions,
+        "files": {
+            str(path): {"sha256": digest(path), "bytes": path.stat().st_size} for path in paths
+        },
+    }

@@ -1,0 +1,258 @@
+"""What a steward promises about baskets, and which items play which part.
+
+    format = "long"
+    private = ["hiv-self-test", "antidepressant"]
+    h = 0.2
+    k = 20
+    p = 3
+
+Items are named, or meant by patterns (``*``, ``?``, ``[a-z]``). One that is private and public is
+private; what neither says is neither: nobody knows it, and nobody minds.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pydantic import (
+    BeforeValidator,
+    Field,
+    PlainSerializer,
+    PrivateAttr,
+    ValidationError,
+    WithJsonSchema,
+    field_validator,
+    model_validator,
+)
+
+from reticent import forms
+from reticent.errors import InputError, did_you_mean
+from reticent.privacy.coherence import Coherence
+from reticent.privacy.promises import Record, Share
+
+Mask = NDArray[np.bool_]
+Method = Literal["best", "greedy", "levels", "grow"]
+_UNLIMITED = "unlimited"
+
+
+def _as_list(given: Any) -> Any:
+    return (given,) if isinstance(given, str) else given
+
+
+def _size(given: Any) -> Any:
+    """A number of items; None stands for any."""
+    if given is None or given == _UNLIMITED:
+        return None
+    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
+        raise ValueError(f'write a whole number from 1 on, or "{_UNLIMITED}"')
+    return given
+
+
+def _threshold(given: Any) -> Fraction:
+    """How frequent something must be: a share below 1, or a number of transactions."""
+    try:
+        number = Fraction(str(given) if isinstance(given, float | Decimal) else given)
+    except (TypeError, ValueError, ZeroDivisionError):
+        raise ValueError("write a share, as 0.01, or a number of transactions, as 500") from None
+    if isinstance(given, bool) or number <= 0 or (number >= 1 and number.denominator > 1):
+        raise ValueError("write a share between 0 and 1, or a whole number of transactions")
+    return number
+
+
+def _shown(size: int | None) -> int | str:
+    return _UNLIMITED if size is None else size
+
+
+Patterns = Annotated[tuple[str, ...], BeforeValidator(_as_list)]
+Size = Annotated[
+    int | None,
+    BeforeValidator(_size),
+    PlainSerializer(_shown),
+    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, {"const": _UNLIMITED}]}),
+]
+Threshold = Annotated[
+    Fraction,
+    BeforeValidator(_threshold),
+    PlainSerializer(lambda number: int(number) if number.denominator == 1 else str(number)),
+    WithJsonSchema({"anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "string"}]}),
+]
+
+
+class Nuggets(Record):
+    """Itemsets that a release should keep: the frequent ones, over all items."""
+
+    support: Threshold = Field(
+        description="Below 1 a share of all transactions, else a number of them."
+    )
+    size: Size = Field(default=None, description='How many items they have at most; "unlimited".')
+
+    def least(self, transactions: int) -> int:
+        """How many transactions must hold one.
+
+        >>> Nuggets(support=0.4).least(67_557), Nuggets(support=4).least(7)
+        (27023, 4)
+        """
+        share = self.support * transactions if self.support < 1 else self.support
+        return max(int(-(-share // 1)), 1)
+
+
+class Policy(Record):
+    """What nobody may infer from baskets.
+
+    >>> policy = Policy(private=["s*"], h=0.5, k=3, p=3)
+    >>> policy.promise.text.partition(" finds ")[0]
+    'whoever knows up to 3 public items'
+    """
+
+    format: Literal["basket", "long"] = Field(
+        default="basket",
+        description="One transaction a line, items separated by blanks; or a table of id and item.",
+    )
+    private: Patterns = Field(description="Names or patterns of items to protect; [] for none.")
+    public: Patterns = Field(
+        default=("*",), description="Names or patterns of items that somebody may know."
+    )
+    h: Share | None = Field(
+        default=None, description='The largest confidence in a private item: 0.5 or "1/2".'
+    )
+    k: int = Field(ge=1, strict=True, description="How many transactions share what is known.")
+    p: Size = Field(default=None, description='How many items are known at most; "unlimited".')
+    utility: Literal["items", "itemsets"] = Field(
+        default="items", description="What should be kept: occurrences of items, or nuggets."
+    )
+    nuggets: Nuggets | None = Field(default=None, description="Which itemsets are nuggets.")
+    method: Method = Field(default="best", description="How items to suppress are found.")
+    order: Literal["sorted", "input"] = Field(
+        default="sorted", description="Input order links transactions to where they came from."
+    )
+
+    _source: Path | None = PrivateAttr(default=None)
+    _text: str | None = PrivateAttr(default=None)
+
+    @field_validator("private", "public")
+    @classmethod
+    def _are_names(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
+        if "" in patterns:
+            raise ValueError("an item has a name")
+        return tuple(dict.fromkeys(patterns))
+
+    @field_validator("h")
+    @classmethod
+    def _above_zero(cls, h: Fraction | None) -> Fraction | None:
+        if h == 0:
+            raise ValueError("a confidence of 0 allows no private item at all: leave them out")
+        return h
+
+    @model_validator(mode="after")
+    def _belongs_together(self) -> Self:
+        if self.private and self.h is None:
+            raise ValueError("private items need h, the largest confidence in one of them")
+        if self.utility == "itemsets" and self.nuggets is None:
+            raise ValueError('utility = "itemsets" needs nuggets, as  { support = 0.01 }')
+        return self
+
+    @classmethod
+    def load(cls, path: str | Path) -> Policy:
+        """Read a policy file, reporting all of its problems at once."""
+        return cls.parse(forms.read(Path(path)), source=Path(path))
+
+    @classmethod
+    def parse(cls, text: str, *, source: Path | None = None) -> Policy:
+        """Read a policy from TOML text."""
+        where = str(source) if source else "policy"
+        try:
+            policy = cls.model_validate(forms.parsed(text, where))
+        except ValidationError as error:
+            found = forms.problems(error, where, cls, {"nuggets": Nuggets})
+            raise InputError(found) from None
+        policy._source, policy._text = source, text
+        return policy
+
+    @classmethod
+    def of(cls, policy: Policy | Mapping[str, Any] | str | Path) -> Policy:
+        """A policy, wherever it comes from."""
+        if isinstance(policy, Policy):
+            return policy
+        if not isinstance(policy, Mapping):
+            return cls.load(policy)
+        try:
+            return cls.model_validate(dict(policy))
+        except ValidationError as error:
+            found = forms.problems(error, "policy", cls, {"nuggets": Nuggets})
+            raise InputError(found) from None
+
+    @property
+    def promise(self) -> Coherence:
+        """What is promised."""
+        return Coherence(h=1 if self.h is None else self.h, k=self.k, p=self.p)
+
+    @property
+    def text(self) -> str:
+        """The policy as TOML: the file it came from, or what was set in code."""
+        return self.canonical() if self._text is None else self._text
+
+    def canonical(self) -> str:
+        """The policy as TOML without the comments of its file.
+
+        >>> print(Policy(private="s*", h="1/3", k=3, nuggets={"support": 4}).canonical(), end="")
+        private = ["s*"]
+        h = "1/3"
+        k = 3
+        nuggets = { support = 4 }
+        """
+        plain = self.model_dump(mode="python", exclude_defaults=True)
+        return forms.toml_lines({"private": [], **plain})
+
+    def roles(self, names: pa.Array | Sequence[str]) -> Roles:
+        """Who plays which part among the items of some transactions."""
+        texts = names.to_pylist() if isinstance(names, pa.Array) else list(names)
+        hits = {pattern: _matches(pattern, texts) for pattern in {*self.private, *self.public}}
+        none = np.zeros(len(texts), np.bool_)
+        private = np.logical_or.reduce([none, *(hits[p] for p in self.private)])
+        public = np.logical_or.reduce([none, *(hits[p] for p in self.public)]) & ~private
+        lost = {
+            key: [p for p in patterns if not hits[p].any()]
+            for key, patterns in (("private", self.private), ("public", self.public))
+        }
+        warnings = [
+            f'{key}: "{pattern}" matches no item. {did_you_mean(pattern, texts)}'.rstrip()
+            for key, patterns in lost.items()
+            for pattern in patterns
+            if pattern != "*"
+        ]
+        return Roles(public, private, tuple(warnings))
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """What items are to an attacker."""
+
+    public: Mask  # may be known
+    private: Mask  # must not be told
+    warnings: tuple[str, ...]  # about names that no item has
+
+
+def _matches(pattern: str, names: Sequence[str]) -> Mask:
+    """Which names are meant: the very name, or those that a pattern fits."""
+    if not any(sign in pattern for sign in "*?["):
+        return np.array([name == pattern for name in names], np.bool_)
+    fits = re.compile(fnmatch.translate(pattern)).match
+    return np.array([name == pattern or fits(name) is not None for name in names], np.bool_)
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema of such a policy, for editors."""
+    found = Policy.model_json_schema()
+    for part in (found, *found["$defs"].values()):
+        part["description"] = part["description"].partition("\n\n")[0]
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}

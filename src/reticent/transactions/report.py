@@ -1,0 +1,183 @@
+"""What the flows for baskets have to say, as plain data."""
+
+from __future__ import annotations
+
+import html as markup
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from reticent.privacy.coherence import Coherence, Exposed, Finding
+    from reticent.transactions.evaluation import Evaluation
+    from reticent.transactions.flow import Release, Risk, Verdict
+
+
+def about(promise: Coherence) -> dict[str, Any]:
+    """What was promised."""
+    p = "unlimited" if promise.p is None else promise.p
+    return {"kind": promise.kind, "h": str(promise.h), "k": promise.k, "p": p}
+
+
+def release_summary(release: Release) -> dict[str, Any]:
+    """What ``transactions release --json`` prints."""
+    original, released = release.original, release.released
+    return {
+        "transactions": released.transactions,
+        "items": {
+            "before": len(original.names),
+            "after": len(released.names),
+            "suppressed": int(release.gone.sum()),
+            "public": int(release.roles.public.sum()),
+            "private": int(release.roles.private.sum()),
+        },
+        "occurrences": {"before": original.occurrences, "after": released.occurrences},
+        "loss": rounded(release.loss),
+        "nuggets": nuggets(release.nuggets),
+        "method": release.search.method,
+        "tried": tried(release),
+        "moles": {"found": release.search.moles, "all": release.search.complete},
+        "templates": [about(release.policy.promise) | {"verified": release.finding.holds}],
+        "warnings": list(release.warnings),
+        "output": release.output,
+        "seconds": {name: round(spent, 3) for name, spent in release.seconds.items()},
+    }
+
+
+def tried(release: Release) -> dict[str, float]:
+    """The loss of every method that finished: of nuggets, or of occurrences."""
+    if release.policy.utility == "itemsets" and release.nuggets is not None:
+        whole = release.nuggets[0]
+    else:
+        whole = release.original.occurrences
+    return {
+        name: rounded(Fraction(lost[0], max(whole, 1)))
+        for name, lost in release.search.tried.items()
+    }
+
+
+def nuggets(counted: tuple[int, int] | None) -> dict[str, Any] | None:
+    """Nuggets before and after."""
+    if counted is None:
+        return None
+    before, after = counted
+    return {
+        "before": before,
+        "after": after,
+        "loss": rounded(Fraction(before - after, max(before, 1))),
+    }
+
+
+def rounded(share: Fraction) -> float:
+    """A share as a number for people and machines."""
+    return round(float(share), 6)
+
+
+def public(release: Release) -> dict[str, Any]:
+    """The report that may be published: no item that is not there, and no exact loss."""
+    return {
+        "transactions": release.released.transactions,
+        "items": len(release.released.names),
+        "occurrences": release.released.occurrences,
+        "loss_in_percent": round(100 * float(release.loss)),
+        "templates": [about(release.policy.promise) | {"verified": release.finding.holds}],
+        "note": "The promise was recounted on the released transactions alone.",
+    }
+
+
+def suppressed(release: Release) -> list[dict[str, Any]]:
+    """The items that went, in the order in which they did; for the owner's eyes."""
+    supports = release.original.supports()
+    names = release.original.names
+    where = release.roles.public.nonzero()[0]
+    return [
+        {"item": str(names[int(where[item])]), "support": int(supports[where[item]])}
+        for item in release.search.removed.gone
+    ]
+
+
+def levels(exposed: Iterable[Exposed]) -> list[dict[str, Any]]:
+    """What an attacker can do, by the number of items known."""
+    return [
+        {
+            "known": level.known,
+            "unique": level.unique,
+            "below_k": level.small,
+            "above_h": level.sure,
+            "largest_confidence": None if level.largest is None else str(level.largest),
+        }
+        for level in exposed
+    ]
+
+
+def risk_summary(risk: Risk) -> dict[str, Any]:
+    """What ``transactions risk --json`` prints."""
+    return {
+        "transactions": risk.transactions,
+        "items": risk.items,
+        "public": risk.public,
+        "private": risk.private,
+        "templates": [about(risk.policy.promise)],
+        "levels": levels(risk.levels),
+        "warnings": list(risk.warnings),
+    }
+
+
+def verify_summary(verdict: Verdict) -> dict[str, Any]:
+    """What ``transactions verify --json`` prints."""
+    return {
+        "transactions": verdict.transactions,
+        "occurrences": verdict.occurrences,
+        "holds": verdict.holds,
+        "templates": [about(verdict.finding.promise) | broken(verdict.finding)],
+        "warnings": list(verdict.warnings),
+    }
+
+
+def broken(finding: Finding) -> dict[str, Any]:
+    """A verdict, and how large the set is that breaks a promise; not which items it holds."""
+    found: dict[str, Any] = {"holds": finding.holds}
+    if finding.breaking is not None:
+        found |= {
+            "breaking_items": len(finding.breaking),
+            "support": finding.support,
+            "confidence": None if finding.confidence is None else str(finding.confidence),
+        }
+    if finding.smallest is not None:
+        found["smallest"] = finding.smallest
+    return found
+
+
+def evaluation_summary(found: Evaluation) -> dict[str, Any]:
+    """What ``transactions evaluate --json`` prints."""
+    return {
+        "transactions": found.transactions,
+        "occurrences": _beside(found.occurrences),
+        "items": _beside(found.items),
+        "nuggets": _beside(found.nuggets),
+        "support": found.support,
+        "exposed": {"before": levels(found.before), "after": levels(found.after)},
+        "baselines": {name: dict(facts) for name, facts in found.baselines.items()},
+        "warnings": list(found.warnings),
+    }
+
+
+def _beside(counted: tuple[int, int]) -> Mapping[str, Any]:
+    before, after = counted
+    loss = rounded(Fraction(before - after, max(before, 1)))
+    return {"before": before, "after": after, "loss": loss}
+
+
+def html(release: Release) -> str:
+    """A small table for notebooks."""
+    rows = {
+        "promise": release.policy.promise.text,
+        "verified": "kept",
+        "items suppressed": f"{int(release.gone.sum()):,} of {len(release.original.names):,}",
+        "occurrences lost": f"{float(release.loss):.1%}",
+    }
+    lines = "".join(
+        f"<tr><th>{name}</th><td>{markup.escape(value)}</td></tr>" for name, value in rows.items()
+    )
+    count = f"{release.released.transactions:,}"
+    return f"<p><b>{count} transactions released</b></p><table><tbody>{lines}</tbody></table>"

@@ -1,0 +1,329 @@
+"""Baskets at the command line and from Python, end to end."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import random
+import stat
+from collections import Counter
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from naive import transactions as naive
+from reticent import transactions
+from reticent.errors import InputError, Unsatisfiable
+from terminal import run
+
+ROWS = ["abef|1", "cefg|2", "abg|3", "abfg|2", "abdg|2", "efg|1", "befg|3"]
+EXAMPLE = "private = ['s*']\nh = 0.5\nk = 3\np = 3\n"
+
+
+@pytest.fixture
+def example(tmp_path: Path) -> Path:
+    """The worked example as a basket file."""
+    lines = [" ".join([*row.split("|")[0], "s" + row.split("|")[1]]) for row in ROWS]
+    (tmp_path / "in.dat").write_text("\n".join(lines) + "\n")
+    (tmp_path / "p.toml").write_text(EXAMPLE)
+    return tmp_path
+
+
+def test_worked_example(example: Path) -> None:
+    done = run("transactions", "release", example / "in.dat", "-p", example / "p.toml",
+               "-o", example / "out.dat", "--json")  # fmt: skip
+    said = json.loads(done.stdout)
+    assert said["items"] == {
+        "before": 10, "after": 6, "suppressed": 4, "public": 7, "private": 3,
+    }  # fmt: skip
+    assert said["moles"] == {"found": 7, "all": True}
+    assert said["templates"] == [
+        {"kind": "coherence", "h": "1/2", "k": 3, "p": 3, "verified": True}
+    ]
+    released = (example / "out.dat").read_text().splitlines()
+    assert released == sorted(released, key=lambda line: (len(line.split()), line))
+    assert Counter(released) == Counter(
+        ["e f s1", "e f g s2", "g s3", "f g s2", "g s2", "e f g s1", "e f g s3"]
+    )
+    run("transactions", "verify", example / "out.dat", "-p", example / "p.toml")
+    run("transactions", "verify", example / "in.dat", "-p", example / "p.toml", code=1)
+
+
+def test_release_folder(example: Path) -> None:
+    out = example / "out"
+    said = run("transactions", "release", example / "in.dat", "-p", example / "p.toml", "-o", out)
+    assert "4 of 10 items suppressed" in said.stdout
+    assert {file.name for file in (out / "public").iterdir()} == {
+        "data.dat", "report.html", "report.json", "manifest.json",
+    }  # fmt: skip
+    private = out / "private"
+    assert stat.S_IMODE(private.stat().st_mode) == 0o700
+    gone = json.loads((private / "suppressed.json").read_text())
+    assert [item["item"] for item in gone["suppressed"]] == ["c", "d", "a", "b"]
+    assert "promise holds" in run("transactions", "verify", out, "-p", example / "p.toml").stdout
+    run("transactions", "verify", out / "public", "-p", example / "p.toml")
+    run("transactions", "release", example / "in.dat", "-p", example / "p.toml", "-o", out, code=2)
+    run(
+        "transactions",
+        "release",
+        example / "in.dat",
+        "-p",
+        example / "p.toml",
+        "-o",
+        out,
+        "--force",
+    )
+
+
+def test_public_side_names_no_suppressed_item(tmp_path: Path) -> None:
+    """Neither page nor report nor terminal tells an item that is not in the release."""
+    rows = ["milk bread"] * 9 + ["milk xylophone"] + ["bread zebra-crossing"]
+    (tmp_path / "in.txt").write_text("\n".join(rows))
+    (tmp_path / "p.toml").write_text("private = []\nk = 3\n")
+    said = run("transactions", "release", tmp_path / "in.txt", "-p", tmp_path / "p.toml",
+               "-o", tmp_path / "out")  # fmt: skip
+    texts = [said.output, *(f.read_text() for f in (tmp_path / "out/public").iterdir())]
+    for item in ("xylophone", "zebra"):
+        assert not any(item in text for text in texts)
+        assert item in (tmp_path / "out/private/report.html").read_text()
+    broken = run("transactions", "verify", tmp_path / "in.txt", "-p", tmp_path / "p.toml", code=1)
+    assert "xylophone" not in broken.output
+    shown = run("transactions", "verify", tmp_path / "in.txt", "-p", tmp_path / "p.toml",
+                "--show-values", code=1)  # fmt: skip
+    assert "xylophone" in shown.output or "zebra" in shown.output
+
+
+def long_rows() -> list[tuple[str, str | None]]:
+    rng = random.Random(4)
+    names = ["rye bread", "milk", "Käse", 'a "big" one', "tea, green"]
+    rows: list[tuple[str, str | None]] = []
+    for number in range(60):
+        held = [name for name in names if rng.random() < 0.5]
+        rows += [(f"id {number}", name) for name in held] or [(f"id {number}", None)]
+    return [*rows, ("id 7", "rare thing")]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".csv.gz", ".parquet", ".arrow"])
+def test_long_formats(suffix: str, tmp_path: Path) -> None:
+    ids, items = zip(*long_rows(), strict=True)
+    table = pl.DataFrame({"basket": ids, "what": items})
+    path = tmp_path / f"in{suffix}"
+    if suffix == ".parquet":
+        table.write_parquet(path)
+    elif suffix == ".arrow":
+        table.write_ipc(path)
+    else:
+        text = table.write_csv(separator="\t" if suffix == ".tsv" else ",")
+        packed = gzip.compress(text.encode()) if suffix.endswith("gz") else text.encode()
+        path.write_bytes(packed)
+    (tmp_path / "p.toml").write_text("format = 'long'\nprivate = []\nk = 5\np = 2\n")
+    out = tmp_path / f"out{suffix}"
+    run("transactions", "release", path, "-p", tmp_path / "p.toml", "-o", out)
+    run("transactions", "verify", out, "-p", tmp_path / "p.toml")
+    again = transactions.release(table, tmp_path / "p.toml")
+    assert again.suppressed == ["rare thing"]
+    assert again.table.columns == ["basket", "what"]
+    assert again.table["basket"].to_list()[-1] == 60  # ids are numbers of the released order
+    sizes = again.table.group_by("basket", maintain_order=True).len()["len"].to_list()
+    assert sizes == sorted(sizes)
+
+
+def test_input_order_keeps_ids(tmp_path: Path) -> None:
+    rows = long_rows()
+    frame = pl.DataFrame({"basket": [a for a, _ in rows], "item": [b for _, b in rows]})
+    policy = {"format": "long", "private": [], "k": 5, "p": 2, "order": "input"}
+    found = transactions.release(frame, policy).table
+    wanted = [(a, b) for a, b in rows if b != "rare thing"]
+    assert sorted(found.rows()) == sorted(wanted, key=lambda pair: (pair[0], pair[1] or ""))
+    assert list(dict.fromkeys(found["basket"])) == list(dict.fromkeys(a for a, _ in rows))
+
+
+def test_sets_and_matrices() -> None:
+    sparse = pytest.importorskip("scipy.sparse")
+    rows = [{0, 1}, {0, 1}, {0, 2}, {1}, set()]
+    policy = {"private": [], "k": 2, "order": "input"}
+    found = transactions.release(rows, policy)
+    assert found.table == [{0, 1}, {0, 1}, {0}, {1}, set()]
+    matrix = sparse.csr_matrix([[1, 1, 0], [1, 1, 0], [1, 0, 1], [0, 1, 0], [0, 0, 0]])
+    masked = transactions.release(matrix, policy, names=["x", "y", "z"])
+    assert masked.suppressed == ["z"]
+    assert masked.table.toarray().tolist() == [[1, 1, 0], [1, 1, 0], [1, 0, 0], [0, 1, 0], [0] * 3]
+    assert transactions.verify(masked.table, policy).holds
+
+
+@pytest.mark.parametrize("method", ["best", "greedy", "levels", "grow"])
+@pytest.mark.parametrize("seed", range(6))
+def test_against_the_definition(method: str, seed: int) -> None:
+    """Names, patterns, neither public nor private: the whole way, checked by brute force."""
+    rng = random.Random(seed)
+    names = [f"{kind}{i}" for kind in ("pub", "no", "s") for i in range(5)]
+    rows = [{name for name in names if rng.random() < 0.3} for _ in range(60)]
+    policy = {
+        "private": ["s*"], "public": ["pub*"], "h": "1/2", "k": rng.choice([2, 4, 6]),
+        "p": rng.choice([1, 2, 3, "unlimited"]), "method": method, "order": "input",
+    }  # fmt: skip
+    found = transactions.release(rows, policy)
+    numbers = {name: i for i, name in enumerate(names)}
+    case = naive.Case(
+        tuple(frozenset(numbers[n] for n in row if n[0] == "p") for row in found.table),
+        tuple(frozenset(numbers[n] for n in row if n[0] == "s") for row in found.table),
+        policy["k"], Fraction(1, 2), None if policy["p"] == "unlimited" else policy["p"],
+    )  # fmt: skip
+    assert not naive.moles(case)
+    assert all(item.startswith("pub") for item in found.suppressed)
+    assert found.table == [row - set(found.suppressed) for row in rows]
+    assert found.finding.holds
+
+
+def test_infeasible() -> None:
+    rows = [{"a", "s"}] * 6 + [{"a"}] * 4
+    with pytest.raises(Unsatisfiable) as caught:
+        transactions.release(rows, {"private": ["s"], "h": 0.5, "k": 2})
+    assert '"3/5"' in caught.value.text()
+    assert transactions.release(rows, {"private": ["s"], "h": "3/5", "k": 2}).finding.holds
+    with pytest.raises(Unsatisfiable) as caught:
+        transactions.release(rows, {"private": [], "k": 11})
+    assert "10" in caught.value.text()
+
+
+def test_infeasible_at_the_command_line(tmp_path: Path) -> None:
+    (tmp_path / "in.dat").write_text("a s\nb s\n")
+    (tmp_path / "p.toml").write_text("private = ['s']\nh = 0.4\nk = 9\n")
+    said = run("transactions", "release", tmp_path / "in.dat", "-p", tmp_path / "p.toml",
+               "-o", tmp_path / "out", code=3)  # fmt: skip
+    assert "k = 9" in said.stderr
+    assert "strictest h" in said.stderr
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [("empty.dat", "", "no transaction"), ("missing.dat", None, "no such file")],
+)
+def test_bad_input(name: str, content: str | None, said: str, tmp_path: Path) -> None:
+    if content is not None:
+        (tmp_path / name).write_text(content)
+    (tmp_path / "p.toml").write_text("private = []\nk = 2\n")
+    found = run("transactions", "release", tmp_path / name, "-p", tmp_path / "p.toml",
+                "-o", tmp_path / "out.dat", code=2)  # fmt: skip
+    assert said in found.stderr
+    assert not (tmp_path / "out.dat").exists()
+
+
+def test_outputs_that_cannot_be(example: Path) -> None:
+    policy = example / "p.toml"
+    for name, said in (("out.parquet", "cannot be written"), ("in.dat", "exists")):
+        found = run("transactions", "release", example / "in.dat", "-p", policy,
+                    "-o", example / name, code=2)  # fmt: skip
+        assert said in found.stderr
+    found = run("transactions", "release", example / "in.dat", "-p", policy,
+                "-o", example / "in.dat", "--force", code=2)  # fmt: skip
+    assert "input" in found.stderr
+    assert len((example / "in.dat").read_text().splitlines()) == 7
+
+
+def test_risk(example: Path) -> None:
+    chart = example / "risk.svg"
+    said = run("transactions", "risk", example / "in.dat", "-p", example / "p.toml", "--json",
+               "--known", 2, "--chart", chart)  # fmt: skip
+    found = json.loads(said.stdout)
+    assert [level["known"] for level in found["levels"]] == [0, 1, 2]
+    # c and d single out the second and the fifth; e with a the first, f with a ...
+    assert found["levels"][1]["unique"] == 2
+    assert found["levels"][0]["largest_confidence"] == "3/7"
+    assert chart.read_text().startswith("<svg")
+    assert "known items" in run("transactions", "risk", example / "in.dat", "-p",
+                                example / "p.toml").stdout  # fmt: skip
+
+
+def test_evaluate(example: Path) -> None:
+    run(
+        "transactions",
+        "release",
+        example / "in.dat",
+        "-p",
+        example / "p.toml",
+        "-o",
+        example / "out",
+    )
+    said = run("transactions", "evaluate", example / "in.dat", example / "out", "-p",
+               example / "p.toml", "--json")  # fmt: skip
+    found = json.loads(said.stdout)
+    assert found["occurrences"] == {"before": 32, "after": 21, "loss": round(11 / 32, 6)}
+    assert found["exposed"]["after"][-1]["below_k"] == 0
+    # Every public item is in some mole: g with a, f with a, e with a.
+    assert found["baselines"]["every item of every mole"]["occurrences"] == round(25 / 32, 6)
+    whole = found["baselines"]["k-anonymity of whole baskets"]["occurrences"]
+    assert whole >= found["occurrences"]["loss"]
+    other = run("transactions", "evaluate", example / "out/public/data.dat", example / "in.dat",
+                "-p", example / "p.toml", code=2)  # fmt: skip
+    assert "no release of these baskets" in other.stderr
+
+
+def test_a_pattern_that_matches_nothing_is_a_warning(example: Path) -> None:
+    (example / "p.toml").write_text("private = ['s*', 'q*']\nh = 0.5\nk = 3\np = 3\n")
+    said = run("transactions", "release", example / "in.dat", "-p", example / "p.toml",
+               "-o", example / "out")  # fmt: skip
+    assert 'private: "q*" matches no item' in said.stderr
+
+
+def test_same_bytes_twice(example: Path) -> None:
+    for name in ("one", "two"):
+        run("transactions", "release", example / "in.dat", "-p", example / "p.toml",
+            "-o", example / name)  # fmt: skip
+    for path in (example / "one/public").iterdir():
+        assert path.read_bytes() == (example / "two/public" / path.name).read_bytes()
+
+
+def test_not_decided(example: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A verifier that is not done says so, and nothing is released on a guess."""
+    from reticent.privacy import coherence
+
+    recount = coherence.recount
+    monkeypatch.setattr(coherence, "recount", lambda *given: recount(*given, budget=1))
+    said = run("transactions", "verify", example / "in.dat", "-p", example / "p.toml", code=2)
+    assert "Not decided" in said.stdout
+    run("transactions", "release", example / "in.dat", "-p", example / "p.toml",
+        "-o", example / "out", code=2)  # fmt: skip
+    assert not (example / "out").exists()
+
+
+def test_the_verifier_has_the_last_word(example: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from reticent.table.baskets import Baskets
+
+    monkeypatch.setattr(Baskets, "without", lambda self, gone: self)
+    run("transactions", "release", example / "in.dat", "-p", example / "p.toml",
+        "-o", example / "out", code=70)  # fmt: skip
+    assert sorted(os.listdir(example)) == ["in.dat", "p.toml"]
+
+
+def test_a_policy_for_tables_is_no_policy_for_baskets(example: Path) -> None:
+    (example / "p.toml").write_text("keep = ['a']\n[[anonymity]]\nover = ['b']\nk = 3\n")
+    said = run("transactions", "verify", example / "in.dat", "-p", example / "p.toml", code=2)
+    assert "keep" in said.stderr
+
+
+def test_frames_that_are_no_baskets() -> None:
+    policy: dict[str, Any] = {"private": [], "k": 1}
+    with pytest.raises(InputError):
+        transactions.release(pa.table({"only": [1, 2]}), policy)
+    with pytest.raises(InputError):
+        transactions.release(["abc", "bcd"], policy)
+
+
+def test_parquet_of_numbers(tmp_path: Path) -> None:
+    pq.write_table(
+        pa.table({"id": [1, 1, 2, 2, 3], "item": [10, 20, 10, 20, 30]}), tmp_path / "a.parquet"
+    )
+    policy = {"format": "long", "private": [], "k": 2}
+    found = transactions.release(tmp_path / "a.parquet", policy, output=tmp_path / "b.parquet")
+    assert found.suppressed == ["30"]
+    assert pq.read_table(tmp_path / "b.parquet").to_pydict() == {
+        "id": [1, 2, 2, 3, 3], "item": [None, "10", "20", "10", "20"],
+    }  # fmt: skip

@@ -1,0 +1,110 @@
+"""Policies about baskets: how they are read, and what is wrong with them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from reticent.errors import InputError
+from reticent.transactions import Policy
+from reticent.transactions.policy import Nuggets, schema
+
+WHOLE = """\
+format = "long"
+private = ["AdultToy", "s*"]
+public = ["a*", "b?"]
+h = 0.5
+k = 3
+p = "unlimited"
+utility = "itemsets"
+nuggets = { support = 0.4, size = "unlimited" }
+method = "grow"
+order = "input"
+"""
+
+
+def test_every_key() -> None:
+    policy = Policy.parse(WHOLE)
+    assert policy.private == ("AdultToy", "s*")
+    assert policy.promise.h == Fraction(1, 2)
+    assert policy.promise.p is None
+    assert policy.nuggets == Nuggets(support="2/5")
+    assert policy.method == "grow"
+    assert policy.text == WHOLE
+    assert Policy.parse(policy.canonical()).model_dump() == policy.model_dump()
+
+
+def test_what_is_usual() -> None:
+    policy = Policy.parse("private = []\nk = 5\n")
+    assert policy.format == "basket"
+    assert policy.public == ("*",)
+    assert policy.promise.h == 1
+    assert policy.p is None
+    assert (policy.utility, policy.method, policy.order) == ("items", "best", "sorted")
+    assert Policy.parse(policy.canonical()).model_dump() == policy.model_dump()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("k = 3", "private: this key is needed here"),
+        ("private = []", "k: this key is needed here"),
+        ("private = ['a']\nk = 3", "private items need h"),
+        ("private = []\nk = 0", "k"),
+        ("private = []\nk = '3'", "whole number, without quotes"),
+        ("private = []\nk = 3\np = 0", 'or "unlimited"'),
+        ("private = []\nk = 3\np = true", 'or "unlimited"'),
+        ("private = []\nk = 3\np = 2.5", 'or "unlimited"'),
+        ("private = ['a']\nk = 3\nh = 0", "confidence of 0"),
+        ("private = ['a']\nk = 3\nh = 1.5", "between 0 and 1"),
+        ("private = ['']\nk = 3\nh = 1", "an item has a name"),
+        ("private = []\nk = 3\nutility = 'itemsets'", "needs nuggets"),
+        ("private = []\nk = 3\nnuggets = { support = 0 }", "share between 0 and 1"),
+        ("private = []\nk = 3\nnuggets = { support = 1.5 }", "share between 0 and 1"),
+        ("private = []\nk = 3\nnuggets = { suport = 1 }", 'Did you mean "support"'),
+        ("private = []\nk = 3\nmetod = 'best'", 'Did you mean "method"'),
+        ("private = []\nk = 3\nmethod = 'fast'", "method"),
+        ("private = [\nk = 3", "not valid TOML"),
+    ],
+)
+def test_what_is_wrong(text: str, said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        Policy.parse(text, source=Path("p.toml"))
+    assert said in caught.value.text()
+    assert "p.toml" in caught.value.text()
+
+
+def test_all_problems_at_once() -> None:
+    with pytest.raises(InputError) as caught:
+        Policy.parse("private = 3\nk = 0\np = -1\nordr = 'input'")
+    assert len(caught.value.problems) == 4
+
+
+def test_shares_and_counts() -> None:
+    assert Nuggets(support="1/3").least(10) == 4
+    assert Nuggets(support=0.1).least(10) == 1
+    assert Nuggets(support=1).least(10) == 1
+    assert Nuggets(support=7).least(3) == 7
+
+
+def test_roles() -> None:
+    names = ["apple", "bun", "s1", "s2", "tea", "[x]"]
+    roles = Policy(private=["s*", "[x]"], public=["a*", "s1", "nothing"], h=1, k=2).roles(names)
+    assert roles.public.tolist() == [True, False, False, False, False, False]
+    assert roles.private.tolist() == [False, False, True, True, False, True]
+    assert roles.warnings == ('public: "nothing" matches no item.',)
+
+
+def test_a_typo_in_a_private_item() -> None:
+    roles = Policy(private=["hiv-tets"], h=0.2, k=2).roles(["hiv-test", "milk"])
+    assert roles.warnings == ('private: "hiv-tets" matches no item. Did you mean "hiv-test"?',)
+
+
+def test_patterns_tell_case() -> None:
+    assert not Policy(private=["S*"], h=1, k=2).roles(["s1"]).private.any()
+
+
+def test_schema() -> None:
+    assert schema()["required"] == ["private", "k"]
