@@ -27,10 +27,12 @@ from reticent.suppress.engine import Mask, Removed, Threats, give_back, improve,
 from reticent.suppress.moles import Budget, Ints, Known, Moles, minimal_moles
 
 # Searches that go further are given up: seconds of work, and half a gigabyte of moles.
-_AT_ONCE = Budget(moles=20_000_000, work=300_000_000)
+_AT_ONCE = Budget(moles=20_000_000, work=150_000_000)
 _PATIENT = Budget(moles=100_000_000, work=200_000_000_000)  # minutes, where nothing else will do
 _FRESH = Budget(moles=5_000, work=100_000_000)  # moles that join the pool in one round of swaps
-_ROUNDS = 4  # of those, one after the other, that bring nothing
+_FEW = Budget(moles=50_000, work=200_000_000)  # moles of all sizes, after those of a few items
+_LOOK_AHEAD = 6  # how many
+_ROUNDS = 2  # of those, one after the other, that bring nothing
 
 
 class Undecided(Exception):
@@ -122,19 +124,31 @@ class Search:
     def levels(self) -> Removed:
         """Moles of one item, of two, of three, and so on."""
         order: tuple[int, ...] = ()
-        size = 1
-        while self.p is None or size <= self.p:
-            moles = self._of_size(size, order)
+        rest, size = self.pool if self.complete else None, 1
+        while rest is None and (self.p is None or size <= self.p):
+            moles = self._among(order, size)
             order += remove(Threats(moles, self.known.count), self.costs, order)
-            if len(moles) and not moles.complete:
-                continue
+            if not moles.complete:
+                continue  # what is left has fewer of them
+            if size >= _LOOK_AHEAD or (self.p is None and not len(moles)):
+                rest = self._all_left(order, patient=not len(moles))
             size += 1
-            if self.p is None and not len(moles):  # one look at all sizes tells where to go on
-                longer = self._sizes(order)
-                if not len(longer):
-                    break
-                size = int(longer.min())
-        return self._give_back(order)
+        return self._give_back(self._by_size(rest, order) if rest else order)
+
+    def _by_size(self, rest: Threats, order: tuple[int, ...]) -> tuple[int, ...]:
+        """Go on where all moles that are left are known."""
+        sizes = np.diff(rest.sets.begins)
+        for size in np.unique(sizes):
+            level = Threats(rest.sets.some(np.flatnonzero(sizes == size)), self.known.count)
+            order += remove(level, self.costs, order)
+        return order
+
+    def _all_left(self, gone: tuple[int, ...], *, patient: bool) -> Threats | None:
+        """All moles among the items that are left, if there are not too many; or with patience."""
+        moles = self._mined(gone, self.p, _FEW)
+        if patient and not moles.complete:
+            moles = self._among(gone, self.p, _AT_ONCE)
+        return Threats(moles, self.known.count) if moles.complete else None
 
     def grow(self) -> Removed:
         """No item at first; then each that brings no mole, by falling support."""
@@ -177,20 +191,6 @@ class Search:
             if moles.complete:
                 self.pool, self.complete = Threats(moles, self.known.count), True
         return self.complete
-
-    def _of_size(self, size: int, gone: tuple[int, ...]) -> Moles:
-        """Moles of so many items among those that are left, where none is shorter."""
-        if not self.complete and size > 1:
-            return self._among(gone, size)
-        moles = self.pool.sets
-        left = self.pool.left(mask(gone, self.known.count))
-        return replace(moles.some(left[np.diff(moles.begins)[left] == size]), complete=True)
-
-    def _sizes(self, gone: tuple[int, ...]) -> Ints:
-        """How long the moles are that are left."""
-        if not self.complete:
-            return np.diff(self._among(gone, None).begins)
-        return np.diff(self.pool.sets.begins)[self.pool.left(mask(gone, self.known.count))]
 
     def _among(self, gone: tuple[int, ...], p: int | None, budget: Budget = _AT_ONCE) -> Moles:
         """Moles among the items that are left: all, or some; they join the pool."""

@@ -162,6 +162,7 @@ def pairs(
     shared = np.zeros(count, np.int64)
     met = np.empty(count, np.int64)
     seen = np.zeros(private_count + 1, np.int64)
+    tops = np.zeros(count, np.int64)
     for a in range(first, count):
         if state[1] > limit:
             return a
@@ -178,15 +179,22 @@ def pairs(
             for i in range(found):
                 shared[met[i]] = 0
             return a
+        unsure = False
+        for b in met[:found]:
+            most = min(maxima[a], maxima[b], shared[b])
+            unsure |= under > over and shared[b] >= k and most * under > over * shared[b]
+        if unsure:
+            own, where = rows[begins[a] : begins[a + 1]], stands[begins[a] : begins[a + 1]]
+            _private_pairs(
+                own, where, starts, items, private_starts, private, k, over, under, seen, tops
+            )
         for b in met[:found]:
             support = shared[b]
             shared[b] = 0
             most = min(maxima[a], maxima[b], support)
             mole = support < k
             if not mole and under > over and most * under > over * support:
-                most = _private_pair(
-                    a, b, begins, rows, stands, starts, items, private_starts, private, seen
-                )
+                most = max(min(tops[b], most), min(over * support // under, most))
                 mole = most * under > over * support
             if mole:
                 out[state[0]], out[state[0] + 1], out[state[0] + 2] = 2, a, b
@@ -200,15 +208,47 @@ def pairs(
 
 
 @compiled
-def _private_pair(a, b, begins, rows, stands, starts, items, private_starts, private, seen):
-    both = np.empty(begins[a + 1] - begins[a], np.int64)
-    count = 0
-    for x in range(begins[a], begins[a + 1]):
-        for y in range(stands[x] + 1, starts[rows[x] + 1]):
-            if items[y] == b:
-                both[count] = rows[x]
-                count += 1
-    return most_shared(both, count, private_starts, private, seen)
+def _private_pairs(
+    rows, stands, starts, items, private_starts, private, k, over, under, seen, tops
+):  # fmt: skip
+    """For each later item, how many of some transactions share it and one private item, at most.
+
+    Private items that occur h k times or less are left out: the answer may be too small for them.
+    """
+    for i in range(len(rows)):
+        for y in range(stands[i] + 1, starts[rows[i] + 1]):
+            tops[items[y]] = 0
+    common, _ = _common_private(rows, private_starts, private, k, over, under, seen)
+    if len(common) == 0:
+        return
+    # Transactions by private item, then one item after the other.
+    holders = np.zeros(len(common) + 1, np.int64)
+    for q in range(len(common)):
+        seen[common[q]] = q + 1
+    for row in rows:
+        for x in range(private_starts[row], private_starts[row + 1]):
+            if seen[private[x]]:
+                holders[seen[private[x]]] += 1
+    for q in range(len(common)):
+        holders[q + 1] += holders[q]
+    who, free = np.empty(holders[len(common)], np.int64), holders[:-1].copy()
+    for i in range(len(rows)):
+        for x in range(private_starts[rows[i]], private_starts[rows[i] + 1]):
+            q = seen[private[x]] - 1
+            if q >= 0:
+                who[free[q]] = i
+                free[q] += 1
+    for q in range(len(common)):
+        seen[common[q]] = 0
+    times = np.zeros(len(tops), np.int64)
+    for q in range(len(common)):
+        for i in who[holders[q] : holders[q + 1]]:
+            for y in range(stands[i] + 1, starts[rows[i] + 1]):
+                times[items[y]] += 1
+        for i in who[holders[q] : holders[q + 1]]:
+            for y in range(stands[i] + 1, starts[rows[i] + 1]):
+                tops[items[y]] = max(tops[items[y]], times[items[y]])
+                times[items[y]] = 0
 
 
 @compiled
@@ -454,9 +494,53 @@ def _dive(
             else:
                 for w in range(ws):
                     arena[target + w] = arena[source + w] & arena[base + ii * ws + w]
+        if under > over:
+            hides[d + 1] = _still_common(
+                arena, o2, w2, ints, child, kept, hidden, support, least, r, over, under
+            )
+            state[3] += hidden * kept * w2
+            at[d + 2] = own + hides[d + 1]
+            if least >= k and hides[d + 1] == 0:
+                continue
         prefix[d], place[d] = i, ii
         d += 1
         next_[d], sizes[d] = 0, support
+
+
+@compiled
+def _still_common(arena, base, words, ints, at, count, hides, n, least, r, over, under):
+    """Leave out private items that no r more items can make too common; how many stay.
+
+    Those without private item s must become too few for those with it. An item takes as many of
+    them away as do not hold it; it cannot help that it takes some of the others, too.
+    """
+    stay = 0
+    losses = np.empty(count, np.int64)
+    for q in range(hides):
+        c = ints[at + 4 * count + q]
+        row = base + (count + q) * words
+        safe = c * under <= over * least
+        if not safe:
+            for j in range(count):
+                among = in_both(arena, row, base + j * words, words)
+                losses[j] = (n - ints[at + count + j]) - (c - among)
+            without = n - c
+            if r < count:
+                losses.sort()
+                without -= losses[count - r :].sum()
+            else:
+                without -= losses.sum()
+            safe = c * (under - over) <= over * without
+        if not safe:
+            ints[at + 4 * count + stay] = c
+            to = base + (count + stay) * words
+            for w in range(words if to < row else 0):
+                arena[to + w] = arena[row + w]
+            stay += 1
+    top = ints[at + 4 * count] if stay else np.int64(0)  # the commonest is the first
+    for j in range(count):
+        ints[at + 3 * count + j] = min(ints[at + 3 * count + j], top)
+    return stay
 
 
 @compiled

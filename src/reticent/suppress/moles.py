@@ -100,7 +100,7 @@ def minimal_moles(
     [(0, 1), (0, 2)]
     """
     p = known.transactions + known.count if p is None else p
-    over, under = h.numerator, h.denominator
+    over, under = _plain_share(h, known.transactions)
     if known.transactions and p < 1:
         raise ValueError("an attacker who knows nothing has no mole")
     supports = known.supports()
@@ -119,6 +119,26 @@ def minimal_moles(
         found += [Moles(m.begins, rank[m.items].astype(np.int32), m.complete) for m in search.all()]
     whole = together(found)
     return _only_minimal(whole, known.count) if under > over and p > 2 else whole
+
+
+def _plain_share(h: Fraction, count: int) -> tuple[int, int]:
+    """h, or the largest fraction below it whose denominator is at most `count`.
+
+    Shares of that many transactions exceed both or neither, and products of its numbers with theirs
+    stay below 2^63.
+
+    >>> _plain_share(Fraction(1, 2), 9), _plain_share(Fraction("0.66666666666666667"), 9)
+    ((1, 2), (2, 3))
+    >>> _plain_share(Fraction("0.6666666666666666"), 9)
+    (5, 8)
+    """
+    near = h.limit_denominator(max(count, 1))
+    over, under = near.numerator, near.denominator
+    if near > h:  # its neighbour below, among fractions like these: the products differ by one
+        beside = pow(over, -1, under) if under > 1 else 0
+        below = count - (count - beside) % under
+        over, under = (over * below - 1) // under, below
+    return over, under
 
 
 def _singles(items: Ints) -> Moles:
@@ -182,7 +202,9 @@ class _Search:
         whole = np.zeros((0, 1), np.uint64)
         if size <= _ROOM_FOR_BITS:
             whole = kernels.all_bits(self.known.starts, self.known.items, self.known.count)
-        wanted = np.unique(first)[::-1].tolist()
+        # Long searches first, so that two threads end together; but who wants one mole asks the
+        # rarest items, which have most of them and the fewest transactions.
+        wanted = np.unique(first)[:: 1 if self.budget.moles == 0 else -1].tolist()
         left = self.budget.moles - len(pairs)
         numbers, lock = counting(), Lock()
         spent = np.zeros((_THREADS, 6), np.int64)
@@ -203,8 +225,11 @@ class _Search:
                 for at, before, after in done
             ]
 
-        with ThreadPoolExecutor(_THREADS) as pool:
+        pool = ThreadPoolExecutor(_THREADS)
+        try:
             parts = sorted(chain(*pool.map(work, range(_THREADS))), key=itemgetter(0))
+        finally:  # who is interrupted does not wait for what the threads are doing
+            pool.shutdown(wait=False, cancel_futures=True)
         return [pairs, _up_to(left, self.budget.work, parts, len(wanted))]
 
     def _pairs(self) -> tuple[Moles, Ints]:
