@@ -9,6 +9,7 @@ code, and a table of weights, one row a group, gives the odds of each value.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -47,10 +48,6 @@ def policy(kind: str) -> tuple[str, dict[str, str]]:
     ['education.csv', 'occupation.csv', 'zip.csv']
     """
     _check(kind)
-    if kind not in _POLICIES:
-        raise InputError(
-            "baskets take a transactions policy", do=f"write  private = {list(PRIVATE_ITEMS)}"
-        )
     text = _POLICIES[kind]
     used = {name: values for name, values in _TAXONOMIES.items() if f'"{name}"' in text}
     return text, {name: "\n".join(values.paths) + "\n" for name, values in used.items()}
@@ -346,5 +343,14 @@ of = ["PatientId"]
 over = ["Sex", "Birthdate", "TestDate"]
 sensitive = { Diagnosis = ["HIV", "Hepatitis"] }
 at_most = 0.25
+""",
+    "baskets": f"""\
+# Baskets: whoever saw two things that somebody bought can only guess at what else that was.
+format = "long"       # a table of baskets and items; "basket" is for one basket a line
+private = {json.dumps(PRIVATE_ITEMS)}
+public = "*"          # what somebody may have seen: everything that is not private
+p = 2                 # if up to 2 things were seen,
+k = 10                # at least 10 baskets hold them,
+h = 0.2               # and at most one in five of those holds the same private item
 """,
 }

@@ -161,8 +161,8 @@ def make_sample(
 
     target = Path(output)
     suffix = "" if str(output).endswith("/") else suffix_of(target)
-    text, taxonomies = sample.policy(kind) if kind in ("census", "bank", "clinic") else ("", {})
-    files = {"policy.toml": text, **taxonomies} if text else {}
+    text, taxonomies = sample.policy(kind)
+    files = {"policy.toml": text, **taxonomies}
     holds = (f"{kind}.csv", *files)
     check_free(target, force=force, holds=() if suffix else holds)
     table = sample.make(kind, rows, seed)

@@ -1250,9 +1250,16 @@ def test_sample_folders_can_be_released(kind: str) -> None:
         run("verify", "out", *given)
 
 
-def test_sample_of_baskets_has_no_policy() -> None:
-    run("sample", "baskets", "--rows", 10, "-o", "made")
-    assert files("made") == {"baskets.csv"}
+def test_a_sample_of_baskets_can_be_released() -> None:
+    told = answer("sample", "baskets", "--rows", 1000, "-o", "made")
+    assert told == {"written": ["made/baskets.csv", "made/policy.toml"]}
+    assert files("made") == {"baskets.csv", "policy.toml"}
+    given = ["-p", "made/policy.toml"]
+    done = answer("transactions", "release", "made/baskets.csv", *given, "-o", "out")
+    assert done["templates"][0]["verified"]
+    assert not done["warnings"]
+    assert 0 < done["items"]["suppressed"] < done["items"]["public"]
+    run("transactions", "verify", "out", *given)
 
 
 @pytest.mark.parametrize(

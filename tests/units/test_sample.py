@@ -5,11 +5,13 @@ from __future__ import annotations
 import tomllib
 from collections import Counter, defaultdict
 from datetime import date
+from fractions import Fraction
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
+from reticent import transactions
 from reticent.errors import InputError
 from reticent.sample import KINDS, PRIVATE_ITEMS, make, policy
 
@@ -268,6 +270,18 @@ def test_all_bad_arguments_are_told_at_once() -> None:
     assert len(caught.value.problems) == 3
 
 
-def test_baskets_have_no_table_policy() -> None:
-    with pytest.raises(InputError, match="transactions policy"):
-        policy("baskets")
+def test_the_policy_of_baskets_protects_the_private_items() -> None:
+    text, files = policy("baskets")
+    rules = transactions.Policy.parse(text)
+    assert rules.private == PRIVATE_ITEMS
+    assert rules.format == "long"
+    assert not files
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_thousand_rows_of_baskets_break_the_policy_and_can_be_masked(seed: int) -> None:
+    table, rules = make("baskets", 1000, seed), transactions.Policy.parse(policy("baskets")[0])
+    assert transactions.verify(table, rules).holds is False
+    found = transactions.release(table, rules)
+    assert transactions.verify(found.table, rules).holds
+    assert 0 < found.loss < Fraction(2, 3)

@@ -419,7 +419,7 @@ def sample(
     rows: Annotated[int, typer.Option(help="How many.")] = 1000,
     seed: Annotated[int, typer.Option(help="The same seed makes the same rows.")] = 1,
 ) -> None:
-    """Make invented data to try things on; into a folder, tables come with a policy."""
+    """Make invented data to try things on; into a folder, with a policy for them."""
     from reticent import workshop
 
     written = workshop.make_sample(kind, rows, seed, output=output, force=say.force)
