@@ -345,11 +345,11 @@ sensitive = { Diagnosis = ["HIV", "Hepatitis"] }
 at_most = 0.25
 """,
     "baskets": f"""\
-# Baskets: whoever saw two things that somebody bought can only guess at what else that was.
+# Baskets: whoever saw two items in a basket finds a crowd, and can only guess at private ones.
 format = "long"       # a table of baskets and items; "basket" is for one basket a line
 private = {json.dumps(PRIVATE_ITEMS)}
 public = "*"          # what somebody may have seen: everything that is not private
-p = 2                 # if up to 2 things were seen,
+p = 2                 # if up to 2 items were seen,
 k = 10                # at least 10 baskets hold them,
 h = 0.2               # and at most one in five of those holds the same private item
 """,
