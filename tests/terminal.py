@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
 from typer.testing import CliRunner, Result
 
 from reticent.front.cli import app
+
+SHELL = ("cut", "grep", "head", "ls", "printf", "sort", "tail", "uniq")
 
 
 def run(*given: object, code: int = 0) -> Result:
@@ -14,3 +25,58 @@ def run(*given: object, code: int = 0) -> Result:
     assert result.exception is None or isinstance(result.exception, SystemExit)
     assert "Traceback" not in result.output
     return result
+
+
+def shown(text: str) -> Iterator[tuple[str, str]]:
+    """The commands of a page, each with what it is said to print."""
+    for block in re.findall(r"```console\n(.*?)```", text, re.DOTALL):
+        for command, printed in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
+            yield command, printed.rstrip()
+
+
+def lines(text: str) -> list[str]:
+    """Without the blanks that tools put at either end of a line."""
+    return [line.strip() for line in text.strip().splitlines()]
+
+
+def replay(commands: Iterable[tuple[str, str]]) -> Counter[str]:
+    """Run commands in the current folder, and see that each prints what it is said to.
+
+    Returns how often each command of reticent was run.
+    """
+    code, told = 0, Counter[str]()
+    for command, expected in commands:
+        words = shlex.split(command)
+        if words[0] == "reticent":
+            result = CliRunner().invoke(app, words[1:])
+            code = result.exit_code
+            # Warnings come first on a terminal.
+            assert lines(result.stderr + result.stdout) == lines(expected), command
+            told[words[2] if words[1] == "transactions" else words[1]] += 1
+        elif command == "echo $?":
+            assert expected == str(code)
+        elif words[0] == "rm":
+            shutil.rmtree(words[-1])
+        elif words[0] == "python":
+            done = subprocess.run(
+                [sys.executable, *words[1:]], check=True, capture_output=True, text=True
+            )
+            assert lines(done.stdout) == lines(expected), command
+        elif words[0] in SHELL:
+            if not all(map(shutil.which, SHELL)):
+                continue
+            done = subprocess.run(
+                command, shell=True, check=True, capture_output=True, text=True,
+                env={**os.environ, "LC_ALL": "C"},
+            )  # fmt: skip
+            assert lines(done.stdout) == lines(expected), command
+        else:
+            assert words[0] in ("cd", "source"), command
+    return told
+
+
+def table_of(text: str, head: str) -> list[list[str]]:
+    """The rows of a page's table below a line that begins like this."""
+    below = text.partition(f"\n{head}")[2].splitlines()[2:]
+    rows = [line.strip("| ").split(" | ") for line in below[: below.index("")]]
+    return [[cell.strip() for cell in row] for row in rows]

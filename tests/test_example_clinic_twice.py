@@ -4,30 +4,24 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import re
-import shlex
 import shutil
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
 from fractions import Fraction
 from html import unescape
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import reticent
-from reticent.front.cli import app
-from terminal import run
+from terminal import replay, run, shown
 
 ROOT = Path(__file__).parent.parent
 EXAMPLE = ROOT / "examples/clinic_twice"
 TUTORIAL = ROOT / "docs/tutorials/a-second-release.md"
 METHOD = ROOT / "docs/methods/sequential-releases.md"
-SHELL = ("cut", "grep", "sort", "uniq")
 
 
 @pytest.fixture
@@ -39,46 +33,12 @@ def clinic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def shown(page: Path) -> Iterator[tuple[str, str]]:
-    """The commands of a page, each with what it is said to print."""
-    for block in re.findall(r"```console\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
-        for command, printed in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
-            yield command, printed.rstrip()
-
-
-def lines(text: str) -> list[str]:
-    """Without the blanks that tools put at either end of a line."""
-    return [line.strip() for line in text.strip().splitlines()]
-
-
 # --- the pages -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("page", [TUTORIAL, EXAMPLE / "README.md"], ids=lambda page: page.name)
 def test_what_the_pages_show_is_real_output(page: Path, clinic: Path) -> None:
-    code, told = 0, {"release": 0, "verify": 0}
-    for command, expected in shown(page):
-        words = shlex.split(command)
-        if words[0] == "reticent":
-            result = CliRunner().invoke(app, words[1:])
-            code = result.exit_code
-            # Warnings come first on a terminal.
-            assert lines(result.stderr + result.stdout) == lines(expected), command
-            told[words[1]] = told.get(words[1], 0) + 1
-        elif command == "echo $?":
-            assert expected == str(code)
-        elif words[0] == "rm":
-            shutil.rmtree(clinic / words[-1])
-        elif words[0] in SHELL:
-            if not all(map(shutil.which, SHELL)):
-                continue
-            done = subprocess.run(
-                command, shell=True, check=True, capture_output=True, text=True,
-                env={**os.environ, "LC_ALL": "C"},
-            )  # fmt: skip
-            assert lines(done.stdout) == lines(expected), command
-        else:
-            assert words[0] in ("cd", "source"), command
+    told = replay(shown(page.read_text(encoding="utf-8")))
     assert told["release"] == 3
     assert told["verify"] == 2
 
