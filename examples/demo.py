@@ -53,6 +53,7 @@ def main() -> None:
     side_by_side(people / "census.csv", out / "public/data.csv", columns)
     print(f"\nEverything is in {HERE}/: publish {out}/public, keep {out}/private to yourself.")
     print(f"Look at {out}/public/report.html, and at {out}/private/report.html for the reasons.")
+    print("Baskets, as of shoppers, are released in another way: see examples/baskets.")
 
 
 if __name__ == "__main__":

@@ -7,20 +7,32 @@ from pathlib import Path
 import pytest
 
 import reticent
+from reticent import sample, transactions
 
 ROOT = Path(__file__).parent.parent
 FOLDERS = sorted(path.parent for path in (ROOT / "examples").glob("*/policy.toml"))
+TABLES = [folder for folder in FOLDERS if folder.name != "baskets"]
 
 
 def test_there_are_examples() -> None:
-    assert [folder.name for folder in FOLDERS] == ["bank_customers", "patients"]
+    assert [folder.name for folder in FOLDERS] == ["bank_customers", "baskets", "patients"]
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+@pytest.mark.parametrize("folder", TABLES, ids=lambda folder: folder.name)
 def test_example_is_released_and_verified(folder: Path, tmp_path: Path) -> None:
     data = folder / f"{folder.name.rpartition('_')[2]}.csv"
     reticent.release(data, folder / "policy.toml", output=tmp_path / "out")
     assert reticent.verify(tmp_path / "out", folder / "policy.toml").holds
+
+
+def test_baskets_are_released_and_verified(tmp_path: Path) -> None:
+    policy = ROOT / "examples/baskets/policy.toml"
+    baskets = sample.make("baskets", 20_000, seed=2)
+    found = transactions.release(baskets, policy, output=tmp_path / "out")
+    assert not found.warnings  # every pattern means something
+    assert found.roles.private.sum() == len(sample.PRIVATE_ITEMS)
+    assert transactions.verify(tmp_path / "out", policy).holds
+    assert not transactions.verify(baskets, policy).holds
 
 
 def test_bank_customers_hide_traders_and_clerks() -> None:
