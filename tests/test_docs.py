@@ -10,14 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from reticent import Policy, __version__, release
+from reticent import Policy, __version__, release, transactions
 from reticent.front.cli import app
 from reticent.workshop import make_sample
+from terminal import replay, shown
 
 ROOT = Path(__file__).parent.parent
 RETICENT = Path(sys.executable).with_name("reticent")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+EXAMPLES = sorted((ROOT / "examples").rglob("README.md"))
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *EXAMPLES]
 
 
 def blocks(text: str, kind: str) -> list[str]:
@@ -66,11 +68,19 @@ def test_three_steps_of_the_readme_work_on_a_table_of_patients(
     assert (tmp_path / "release/public/data.csv").exists()
 
 
+def test_baskets_in_the_readme_are_real_output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    section = README.partition("\n## Baskets and click streams\n")[2].partition("\n## ")[0]
+    assert replay(shown(section)) == {"sample": 1, "release": 1}
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_toml_blocks_are_policies(page: Path) -> None:
     for block in blocks(page.read_text(encoding="utf-8"), "toml"):
-        assert tomllib.loads(block)
-        Policy.parse(block)
+        kind = transactions.Policy if "private" in tomllib.loads(block) else Policy
+        kind.parse(block)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
