@@ -7,8 +7,9 @@ from fractions import Fraction
 import numpy as np
 
 from naive import transactions as naive
-from reticent.suppress.coherent import Occurrences, Search
+from reticent.suppress.coherent import Search
 from reticent.suppress.moles import Known, minimal_moles
+from reticent.suppress.worth import Occurrences
 
 ROWS = ["abef", "cefg", "abg", "abfg", "abdg", "efg", "befg"]
 PRIVATE = ["1", "2", "3", "2", "2", "1", "3"]

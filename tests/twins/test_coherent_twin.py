@@ -11,8 +11,9 @@ import pytest
 
 from naive import transactions as naive
 from reticent.suppress import coherent
-from reticent.suppress.coherent import Occurrences, Search
+from reticent.suppress.coherent import Search
 from reticent.suppress.moles import Budget, Known, Moles
+from reticent.suppress.worth import Occurrences
 
 METHODS = ("greedy", "levels", "grow", "best")
 

@@ -9,9 +9,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from reticent.suppress.coherent import Occurrences
 from reticent.suppress.engine import Threats, give_back, improve, mask, remove
 from reticent.suppress.moles import Moles
+from reticent.suppress.worth import Occurrences
 
 Threat = list[frozenset[int]]
 
@@ -60,7 +60,7 @@ def test_removal(seed: int) -> None:
         order, back = naive(threats, costs)
         went = remove(sets, np.array(costs))
         assert list(went) == order
-        assert remove(sets, Occurrences(np.array(costs)).each) == went
+        assert remove(sets, np.array(costs)) == went
         found = give_back(sets, went)
         assert found.back == back
         assert give_back(sets, went, lambda thing, gone: False) == found

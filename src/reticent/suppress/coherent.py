@@ -18,13 +18,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Protocol
 
 import numpy as np
 
 from reticent.suppress import kernels
 from reticent.suppress.engine import Mask, Removed, Threats, give_back, improve, mask, remove
-from reticent.suppress.moles import Budget, Ints, Known, Moles, minimal_moles
+from reticent.suppress.moles import Budget, Known, Moles, minimal_moles
+from reticent.suppress.worth import Asked, Worth
 
 # Searches that go further are given up: seconds of work, and half a gigabyte of moles.
 _AT_ONCE = Budget(moles=20_000_000, work=150_000_000)
@@ -37,36 +37,6 @@ _ROUNDS = 2  # of those, one after the other, that bring nothing
 
 class Undecided(Exception):
     """As much work as is allowed was done, and nobody knows yet whether a mole is left."""
-
-
-class Worth(Protocol):
-    """What it costs to suppress items."""
-
-    @property
-    def steady(self) -> bool:
-        """Whether an item costs the same whatever else is gone."""
-
-    def each(self, gone: Mask) -> Ints:
-        """Of every item, what suppressing it costs where others are gone."""
-
-    def lost(self, gone: Mask) -> tuple[int, ...]:
-        """What all those that are gone cost together; of equal ones a second number decides."""
-
-
-@dataclass(frozen=True, slots=True)
-class Occurrences:
-    """An item costs as many occurrences as it has."""
-
-    supports: Ints
-    steady = True
-
-    def each(self, gone: Mask) -> Ints:
-        """Whatever else is gone."""
-        return self.supports
-
-    def lost(self, gone: Mask) -> tuple[int, ...]:
-        """All their occurrences."""
-        return (int(self.supports[gone].sum()),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +63,7 @@ class Search:
         self.pool = Threats(single, known.count)
         self.alone = mask(single.items, known.count)  # items that are moles by themselves
         self.complete = p == 1  # whether the pool has all minimal moles
-        self.costs = worth.each(mask((), known.count)) if worth.steady else worth.each
+        self.costs = worth.costs()
 
     def run(self, method: str) -> Suppressed:
         """Items to suppress, by one method or by the best."""
@@ -103,12 +73,14 @@ class Search:
         return Suppressed(found[name], name, lost[name], lost, len(self.pool), self.complete)
 
     def _by(self, method: str) -> dict[str, Removed]:
-        if method == "greedy" and not self.list_all():
-            method = "levels"
+        if method == "greedy":
+            found = self.greedy(_PATIENT)
+            return {"levels": self.levels()} if found is None else {"greedy": found}
         return {method: getattr(self, method)()}
 
     def _best(self) -> dict[str, Removed]:
-        found = {"greedy": self.greedy()} if self._mine_all(_AT_ONCE) else {}
+        greedy = self.greedy(_AT_ONCE)
+        found = {} if greedy is None else {"greedy": greedy}
         found |= {"levels": self.levels(), "grow": self.grow()}
         return found | {"swaps": self.swaps(min(found.values(), key=self._lost))}
 
@@ -117,9 +89,12 @@ class Search:
 
     # --- the methods -----------------------------------------------------------------------------
 
-    def greedy(self) -> Removed:
-        """All moles at once; the pool is complete."""
-        return self._give_back(remove(self.pool, self.costs))
+    def greedy(self, budget: Budget) -> Removed | None:
+        """The papers' way, if it can be gone."""
+        self._mine_all(budget)  # which every other method is glad of as well
+        asked = Asked(self.known, self.k, self.h, self.p)
+        order = self.worth.greedy(asked, lambda: self.pool if self.complete else None)
+        return None if order is None else self._give_back(order)
 
     def levels(self) -> Removed:
         """Moles of one item, of two, of three, and so on."""
@@ -158,9 +133,9 @@ class Search:
 
     def swaps(self, best: Removed) -> Removed:
         """Cheaper items for some that are gone, as far as the budget goes."""
-        alone, left = self.worth.each(mask((), self.known.count)), _ROUNDS
+        costs, left = self.worth.added_up(), _ROUNDS
         while left:
-            gone = improve(self.pool, alone, best.gone)
+            gone = improve(self.pool, costs, best.gone)
             if self.worth.lost(gone) >= self._lost(best):
                 return best
             order = tuple(np.flatnonzero(gone).tolist())

@@ -151,12 +151,13 @@ def private_maxima(begins, rows, private_starts, private, private_count):
 @compiled
 def pairs(
     starts, items, begins, rows, stands, private_starts, private, private_count, maxima,
-    k, over, under, first, out, near, state, limit,
+    k, over, under, first, bits, out, near, state, limit,
 ):  # fmt: skip
     """Pairs of items that occur together, from item `first` on: moles, and the good ones.
 
     Good pairs go to `near` as item, item, support, private maximum; returns where it must go on,
-    with larger arrays, unless there are more than `limit` moles already.
+    with larger arrays, unless there are more than `limit` moles already. `bits`: every item's, if
+    they are short enough for it to pay.
     """
     count = len(begins) - 1
     shared = np.zeros(count, np.int64)
@@ -167,7 +168,15 @@ def pairs(
         if state[1] > limit:
             return a
         found = 0
-        for x in range(begins[a], begins[a + 1]):
+        for b in range(a + 1, count if len(bits) else 0):
+            both = np.uint64(0)
+            for w in range(bits.shape[1]):
+                both += ones(bits[a, w] & bits[b, w])
+            shared[b] = np.int64(both)
+            if both:
+                met[found] = b
+                found += 1
+        for x in range(begins[a], begins[a + 1] if len(bits) == 0 else 0):
             for y in range(stands[x] + 1, starts[rows[x] + 1]):
                 b = items[y]
                 if shared[b] == 0:

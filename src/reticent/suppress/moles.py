@@ -192,16 +192,18 @@ class _Search:
 
     def all(self) -> list[Moles]:
         """Pairs, then everything that is longer."""
-        pairs, near = self._pairs()
+        words = (self.known.transactions + 63) // 64
+        bits = np.zeros((0, 1), np.uint64)
+        if 8 * self.known.count * words <= _ROOM_FOR_BITS:
+            bits = kernels.all_bits(self.known.starts, self.known.items, self.known.count)
+        # On dense data, bits of two items are compared sooner than pairs are counted: ten times.
+        dense = self.known.count**2 * words < (np.diff(self.known.starts) ** 2).sum()
+        pairs, near = self._pairs(bits if dense else bits[:0])
         if self.p < 3 or not len(near) or not pairs.complete:
             return [pairs]
         first = near[::4]
         next_to = np.searchsorted(first, np.arange(self.known.count + 1))
         neighbours = np.arange(0, len(near), 4)
-        size = self.known.count * ((self.known.transactions + 63) // 64) * 8
-        whole = np.zeros((0, 1), np.uint64)
-        if size <= _ROOM_FOR_BITS:
-            whole = kernels.all_bits(self.known.starts, self.known.items, self.known.count)
         # Long searches first, so that two threads end together; but who wants one mole asks the
         # rarest items, which have most of them and the fewest transactions.
         wanted = np.unique(first)[:: 1 if self.budget.moles == 0 else -1].tolist()
@@ -217,7 +219,7 @@ class _Search:
                 if at >= len(wanted):
                     break
                 before = scratch.state.copy()
-                self._from(wanted[at], next_to, neighbours, near, whole, scratch)
+                self._from(wanted[at], next_to, neighbours, near, bits, scratch)
                 spent[thread] = scratch.state
                 done.append((at, before, scratch.state.copy()))
             return [
@@ -232,7 +234,7 @@ class _Search:
             pool.shutdown(wait=False, cancel_futures=True)
         return [pairs, _up_to(left, self.budget.work, parts, len(wanted))]
 
-    def _pairs(self) -> tuple[Moles, Ints]:
+    def _pairs(self, bits: NDArray[np.uint64]) -> tuple[Moles, Ints]:
         known = self.known
         out, near = np.zeros(1 << 16, np.int32), np.zeros(1 << 16, np.int64)
         state, first = np.zeros(6, np.int64), 0
@@ -240,7 +242,7 @@ class _Search:
             first = kernels.pairs(
                 known.starts, known.items, self.begins, self.rows, self.stands,
                 known.private_starts, known.private, known.private_count, self.maxima,
-                self.k, self.over, self.under, first, out, near, state, self.budget.moles,
+                self.k, self.over, self.under, first, bits, out, near, state, self.budget.moles,
             )  # fmt: skip
             if first >= known.count or state[1] > self.budget.moles:
                 complete = first >= known.count and state[1] <= self.budget.moles

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from reticent.transactions.flow import MOST_KNOWN, known_of, nuggets_of, read, r
 from reticent.transactions.policy import Mask, Nuggets, Policy, Roles
 from reticent.watching import Clock, Watch
 
-_USUAL = "1/100"  # the support of a nugget where a policy does not say
+_USUAL = Fraction(1, 100)  # the support of a nugget where a policy does not say
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,8 @@ def _gone(whole: Baskets, part: Baskets) -> Mask:
 def _others(whole: Baskets, roles: Roles, policy: Policy) -> dict[str, Mask]:
     """Which items other ways would suppress."""
     from reticent.evidence import baskets as others
-    from reticent.suppress.coherent import Occurrences, Search
+    from reticent.suppress.coherent import Search
+    from reticent.suppress.worth import Occurrences
 
     known, public = known_of(whole, roles)
     search = Search(known, policy.k, policy.promise.h, policy.p, Occurrences(known.supports()))

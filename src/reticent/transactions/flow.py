@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from reticent.suppress.coherent import Suppressed
     from reticent.suppress.diagrams import Family
     from reticent.suppress.moles import Known
+    from reticent.suppress.worth import Worth
 
 _BEFORE = 200_000_000  # work spent on what the data expose as they are, beside a release
 MOST_KNOWN = 3  # items, of that
@@ -170,18 +171,16 @@ def find(
     baskets: Baskets, roles: Roles, policy: Policy
 ) -> tuple[Suppressed, Mask, tuple[int, int] | None]:
     """Which items to suppress; and the nuggets before and after, if they matter."""
-    from reticent.suppress.coherent import Occurrences, Search, Undecided
+    from reticent.suppress.coherent import Search, Undecided
+    from reticent.suppress.worth import Itemsets, Occurrences
 
     known, public = known_of(baskets, roles)
     counted = None if policy.nuggets is None else nuggets_of(baskets, policy.nuggets)
-    if policy.utility == "items" or counted is None:
-        worth = Occurrences(known.supports())
-        search = Search(known, policy.k, policy.promise.h, policy.p, worth)
-    else:
-        from reticent.suppress.itemsets import ItemsetSearch
-
-        search = ItemsetSearch(known, policy.k, policy.promise.h, policy.p, counted, public)
+    worth: Worth = Occurrences(known.supports())
+    if counted is not None and policy.utility == "itemsets":
+        worth = Itemsets(counted, public, known.supports())
     try:
+        search = Search(known, policy.k, policy.promise.h, policy.p, worth)
         found = search.run(policy.method)
     except Undecided:
         raise InputError(
@@ -193,7 +192,7 @@ def find(
     gone[public[list(found.removed.gone)]] = True
     if counted is None:
         return found, gone, None
-    return found, gone, (counted.total, counted.without(np.flatnonzero(gone)).total)
+    return found, gone, (counted.total, counted.without(np.flatnonzero(gone).tolist()).total)
 
 
 def nuggets_of(baskets: Baskets, nuggets: Nuggets) -> Family:

@@ -36,7 +36,7 @@ from pydantic import (
 )
 
 from reticent import forms
-from reticent.errors import InputError, did_you_mean
+from reticent.errors import SHOWN, InputError, did_you_mean
 from reticent.privacy.coherence import Coherence
 from reticent.privacy.promises import Record, Share
 
@@ -216,21 +216,16 @@ class Policy(Record):
     def roles(self, names: pa.Array | Sequence[str]) -> Roles:
         """Who plays which part among the items of some transactions."""
         texts = names.to_pylist() if isinstance(names, pa.Array) else list(names)
-        hits = {pattern: _matches(pattern, texts) for pattern in {*self.private, *self.public}}
-        none = np.zeros(len(texts), np.bool_)
-        private = np.logical_or.reduce([none, *(hits[p] for p in self.private)])
-        public = np.logical_or.reduce([none, *(hits[p] for p in self.public)]) & ~private
-        lost = {
-            key: [p for p in patterns if not hits[p].any()]
-            for key, patterns in (("private", self.private), ("public", self.public))
-        }
+        private, no_private = _meant(self.private, texts)
+        public, no_public = _meant(self.public, texts)
+        lost = [*(("private", p) for p in no_private), *(("public", p) for p in no_public)]
         warnings = [
             f'{key}: "{pattern}" matches no item. {did_you_mean(pattern, texts)}'.rstrip()
-            for key, patterns in lost.items()
-            for pattern in patterns
-            if pattern != "*"
+            for key, pattern in lost[:SHOWN]
         ]
-        return Roles(public, private, tuple(warnings))
+        if len(lost) > SHOWN:
+            warnings.append(f"{len(lost) - SHOWN:,} more names or patterns match no item.")
+        return Roles(public & ~private, private, tuple(warnings))
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,12 +237,19 @@ class Roles:
     warnings: tuple[str, ...]  # about names that no item has
 
 
-def _matches(pattern: str, names: Sequence[str]) -> Mask:
-    """Which names are meant: the very name, or those that a pattern fits."""
-    if not any(sign in pattern for sign in "*?["):
-        return np.array([name == pattern for name in names], np.bool_)
-    fits = re.compile(fnmatch.translate(pattern)).match
-    return np.array([name == pattern or fits(name) is not None for name in names], np.bool_)
+def _meant(patterns: Sequence[str], names: Sequence[str]) -> tuple[Mask, list[str]]:
+    """Which names are meant, the very name or one that a pattern fits; and what means none."""
+    places = {name: place for place, name in enumerate(names)}
+    meant, nothing = np.zeros(len(names), np.bool_), []
+    for pattern in patterns:
+        hits = [places[pattern]] if pattern in places else []
+        if any(sign in pattern for sign in "*?["):
+            fits = re.compile(fnmatch.translate(pattern)).match
+            hits += [place for place, name in enumerate(names) if fits(name)]
+        meant[hits] = True
+        if not hits and pattern != "*":
+            nothing.append(pattern)
+    return meant, nothing
 
 
 def schema() -> dict[str, Any]:
