@@ -89,7 +89,7 @@ def problems(
             )
         else:
             what = _PLAINER.get(finding["type"], finding["msg"]).removeprefix("Value error, ")
-            problem = Problem(what[:1].lower() + what[1:], where=f"{where}, {place}")
+            problem = Problem(what[:1].lower() + what[1:], where=f"{where}, {place}".rstrip(", "))
         # A union reports each of its branches; the first says enough.
         found.setdefault(problem.where if finding["type"] != "extra_forbidden" else place, problem)
     return list(found.values())

@@ -266,6 +266,11 @@ class Policy(Record):
         """Read a policy from TOML text; `source` names it and anchors relative paths."""
         where = str(source) if source else "policy"
         data = forms.parsed(text, where)
+        if {"private", "k"} <= data.keys():
+            raise InputError(
+                "this is a policy for baskets", where=where,
+                do="use it with  reticent transactions.",
+            )  # fmt: skip
         try:
             policy = cls.model_validate(data)
         except ValidationError as error:

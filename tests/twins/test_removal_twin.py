@@ -11,7 +11,6 @@ import pytest
 
 from reticent.suppress.engine import Threats, give_back, improve, mask, remove
 from reticent.suppress.moles import Moles
-from reticent.suppress.worth import Occurrences
 
 Threat = list[frozenset[int]]
 

@@ -30,7 +30,7 @@ def test_every_key() -> None:
     assert policy.private == ("AdultToy", "s*")
     assert policy.promise.h == Fraction(1, 2)
     assert policy.promise.p is None
-    assert policy.nuggets == Nuggets(support="2/5")
+    assert policy.nuggets == Nuggets.model_validate({"support": "2/5"})
     assert policy.method == "grow"
     assert policy.text == WHOLE
     assert Policy.parse(policy.canonical()).model_dump() == policy.model_dump()
@@ -83,27 +83,30 @@ def test_all_problems_at_once() -> None:
 
 
 def test_shares_and_counts() -> None:
-    assert Nuggets(support="1/3").least(10) == 4
-    assert Nuggets(support=0.1).least(10) == 1
-    assert Nuggets(support=1).least(10) == 1
-    assert Nuggets(support=7).least(3) == 7
+    assert Nuggets.model_validate({"support": "1/3"}).least(10) == 4
+    assert Nuggets.model_validate({"support": 0.1}).least(10) == 1
+    assert Nuggets.model_validate({"support": 1}).least(10) == 1
+    assert Nuggets.model_validate({"support": 7}).least(3) == 7
 
 
 def test_roles() -> None:
     names = ["apple", "bun", "s1", "s2", "tea", "[x]"]
-    roles = Policy(private=["s*", "[x]"], public=["a*", "s1", "nothing"], h=1, k=2).roles(names)
+    roles = Policy.of(
+        {"private": ["s*", "[x]"], "public": ["a*", "s1", "nothing"], "h": 1, "k": 2}
+    ).roles(names)
     assert roles.public.tolist() == [True, False, False, False, False, False]
     assert roles.private.tolist() == [False, False, True, True, False, True]
     assert roles.warnings == ('public: "nothing" matches no item.',)
 
 
 def test_a_typo_in_a_private_item() -> None:
-    roles = Policy(private=["hiv-tets"], h=0.2, k=2).roles(["hiv-test", "milk"])
-    assert roles.warnings == ('private: "hiv-tets" matches no item. Did you mean "hiv-test"?',)
+    roles = Policy.of({"private": ["hiv-tets"], "h": 0.2, "k": 2}).roles(["hiv-test", "milk"])
+    assert roles.warnings == ('private: "hiv-tets" matches no item, so it protects nothing.',)
+    assert roles.hints[0].endswith('Did you mean "hiv-test"?')
 
 
 def test_patterns_tell_case() -> None:
-    assert not Policy(private=["S*"], h=1, k=2).roles(["s1"]).private.any()
+    assert not Policy.of({"private": ["S*"], "h": 1, "k": 2}).roles(["s1"]).private.any()
 
 
 def test_schema() -> None:

@@ -20,9 +20,10 @@ def every_item_of_every_mole(search: Search) -> Mask:
     sizes = np.diff(moles.begins)
     # A shorter one can be known together with anything that stands beside it.
     small = moles.some(np.flatnonzero(sizes < (p or np.iinfo(np.int64).max)))
-    return kernels.beside(
+    kernels.beside(
         small.begins, small.items, known.starts, known.items, search.begins, search.rows, found
     )
+    return found
 
 
 def whole_baskets_alike(search: Search) -> Mask:
@@ -43,4 +44,5 @@ def whole_baskets_alike(search: Search) -> Mask:
             group[rows] = len(sizes) + place
             sizes[touched] = outside
             sizes = np.concatenate([sizes, inside])
-    return gone & (search.supports > 0)
+    gone[search.supports == 0] = False
+    return gone

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,11 +15,15 @@ from reticent.front.command import Data, Output, PolicyPath, Say, command, watch
 if TYPE_CHECKING:
     from reticent.privacy.coherence import Exposed
     from reticent.transactions import Evaluation, Release, Risk, Verdict
+    from reticent.transactions.policy import Policy, Roles
 
 app = typer.Typer(
     help="Baskets and click streams: nobody is singled out by a few known items.",
     no_args_is_help=True,
 )
+
+
+Known = Annotated[int, typer.Option(min=1, help="Items that somebody may know, at most.")]
 
 
 @command(app, "release")
@@ -31,7 +35,8 @@ def release(say: Say, reading: Any, data: Data, policy: PolicyPath, output: Outp
         found = transactions.release(
             data, policy, output=output, reading=reading, force=say.force, watch=watch
         )
-    say.note(*found.original.notes, *(f"Warning: {w}" for w in found.warnings))
+    _warn(say, found.roles, *found.original.notes)
+    say.note(*(f"Warning: {w}" for w in found.warnings))
     say.result(_release(found), found.summary())
 
 
@@ -47,7 +52,7 @@ def verify(
 
     with watching(say, stoppable=False) as watch:
         found = transactions.verify(data, policy, reading=reading, watch=watch)
-    say.note(*(f"Warning: {w}" for w in found.warnings))
+    _warn(say, found.roles)
     say.result(_verdict(found, names=say.show_values), found.summary())
     if found.holds is not True:
         raise typer.Exit(2 if found.holds is None else 1)
@@ -59,7 +64,7 @@ def risk(
     reading: Any,
     data: Data,
     policy: PolicyPath,
-    known: Annotated[int, typer.Option(min=1, help="Items that somebody may know, at most.")] = 3,
+    known: Known = 3,
     chart: Annotated[
         Path | None, typer.Option(metavar="FILE.svg", help="Draw it into this file.")
     ] = None,
@@ -77,7 +82,7 @@ def risk(
     if chart is not None:
         with whole_file(chart, force=say.force) as path:
             path.write_text(found.chart(), encoding="utf-8")
-    say.note(*(f"Warning: {w}" for w in found.warnings))
+    _warn(say, found.roles)
     say.result(_risk(found), found.summary())
 
 
@@ -88,13 +93,16 @@ def evaluate(
     original: Annotated[str, typer.Argument(metavar="ORIGINAL", help="The baskets as they were.")],
     released: Annotated[str, typer.Argument(metavar="RELEASE", help="A released file or folder.")],
     policy: PolicyPath,
+    known: Known = 3,
 ) -> None:
     """Measure what a release of baskets costs and what it stops."""
     from reticent import transactions
 
     with watching(say, stoppable=False) as watch:
-        found = transactions.evaluate(original, released, policy, reading=reading, watch=watch)
-    say.note(*(f"Warning: {w}" for w in found.warnings))
+        found = transactions.evaluate(
+            original, released, policy, most=known, reading=reading, watch=watch
+        )
+    _warn(say, found.roles)
     say.result(_evaluation(found), found.summary())
 
 
@@ -106,6 +114,12 @@ def schema(say: Say) -> None:
     print(json.dumps(schema(), indent=1))
 
 
+def _warn(say: Say, roles: Roles, *notes: str) -> None:
+    """Say what a policy names and no item is called; with items that may be meant, if asked."""
+    names = roles.hints if say.show_values else roles.warnings
+    say.note(*notes, *(f"Warning: {text}" for text in names))
+
+
 # --- in words ------------------------------------------------------------------------------------
 
 
@@ -114,8 +128,8 @@ def _release(found: Release) -> str:
 
     gone, items = int(found.gone.sum()), len(found.original.names)
     lines = [
-        f"{found.released.transactions:,} transactions released; {gone:,} of {items:,} items "
-        f"suppressed, {float(found.loss):.2%} of all occurrences.",
+        f"{_many(found.released.transactions, 'transaction')} released; {gone:,} of {items:,} "
+        f"items suppressed, {float(found.loss):.2%} of all occurrences.",
         "",
         f"Kept, and recounted: {found.policy.promise.text}.",
         "",
@@ -129,7 +143,7 @@ def _release(found: Release) -> str:
         ),
     ]
     tried = found.summary()["tried"]
-    if len(tried) > 1:
+    if len({*tried.values()}) > 1:
         what = "nuggets" if found.policy.utility == "itemsets" else "occurrences"
         rows = [
             [f"{name} (released)" if name == found.search.method else name, f"{lost:.2%}"]
@@ -143,45 +157,62 @@ def _release(found: Release) -> str:
 
 def _verdict(found: Verdict, *, names: bool) -> str:
     finding = found.finding
-    counted = f"{found.transactions:,} transactions, {found.occurrences:,} occurrences of items."
-    if finding.holds:
-        return f"{counted}\nThe promise holds: {finding.promise.text}."
-    if finding.holds is None:
-        return (
-            f"{counted}\nNot decided: {finding.promise.text}; there are too many sets of items to "
-            "look at them all."
-        )
-    assert finding.breaking is not None
-    size = len(finding.breaking)
-    what = f"a set of {size} public {'item' if size == 1 else 'items'}" if size else "nothing known"
     lines = [
-        counted,
-        f"BROKEN: {finding.promise.text}.",
-        f"  {what[:1].upper()}{what[1:]} leaves {finding.support:,} transactions"
-        + (f", {float(finding.confidence):.1%} of which" if finding.confidence else "")
-        + (" share a private item." if finding.confidence else "."),
+        f"{_many(found.transactions, 'transaction')}, "
+        f"{_many(found.occurrences, 'occurrence')} of items."
     ]
-    if names and finding.breaking:
-        lines.append("  Items: " + ", ".join(str(found.names[i]) for i in finding.breaking))
-    elif finding.breaking:
-        lines.append("  Items are hidden because they may be personal; --show-values shows them.")
+    if finding.holds:
+        lines.append(f"The promise holds: {finding.promise.text}.")
+    elif finding.holds is None:
+        lines.append(
+            f"Not decided: {finding.promise.text}; there are too many sets of items to look at "
+            "them all."
+        )
+    else:
+        lines += [f"BROKEN: {finding.promise.text}.", *_breaking(found, names=names)]
+    lines += [f"ALTERED: {problem.text()}" for problem in found.altered]
     return "\n".join(lines)
+
+
+def _breaking(found: Verdict, *, names: bool) -> Iterator[str]:
+    """What breaks a promise, and which part of it."""
+    finding = found.finding
+    assert finding.breaking is not None
+    assert finding.support is not None
+    size = len(finding.breaking)
+    who = f"Knowing {_many(size, 'public item')}" if size else "Knowing nothing"
+    yield f"  {who} leaves {_many(finding.support, 'transaction')}, k = {finding.promise.k:,}."
+    sure = finding.confidence
+    if sure is not None and sure > finding.promise.h:
+        yield f"  {float(sure):.1%} of them hold the same private item, h = {finding.promise.h}."
+    if not names:
+        yield "  Items are hidden because they may be personal; --show-values shows them."
+        return
+    if size:
+        yield "  Known: " + ", ".join(str(found.names[i]) for i in finding.breaking)
+    if sure is not None and sure > finding.promise.h and finding.inferred is not None:
+        yield f"  Told: {found.names[finding.inferred]}"
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def _risk(found: Risk) -> str:
     return (
-        f"{found.transactions:,} transactions, {found.items:,} items: {found.public:,} public, "
-        f"{found.private:,} private.\n\n" + _levels(found.levels, found.policy, found.transactions)
+        f"{_many(found.transactions, 'transaction')}, {_many(found.items, 'item')}: "
+        f"{int(found.roles.public.sum()):,} public, {int(found.roles.private.sum()):,} private.\n\n"
+        + _levels(found.levels, found.policy, found.roles, found.transactions)
     )
 
 
-def _levels(levels: Sequence[Exposed], policy: Any, transactions: int) -> str:
+def _levels(levels: Sequence[Exposed], policy: Policy, roles: Roles, transactions: int) -> str:
     from reticent.front.render import table
 
     def share(count: int | None) -> str:
         return "not counted" if count is None else f"{count:,} ({count / max(transactions, 1):.1%})"
 
-    sure = policy.promise.h < 1
+    sure = policy.promise.h < 1 and bool(roles.private.any())
     head = ["known items", "unique", f"among fewer than {policy.k}"]
     head += [f"above {policy.promise.h} sure", "largest confidence"] if sure else []
     rows = [
@@ -210,15 +241,15 @@ def _evaluation(found: Evaluation) -> str:
     ours = ["this release", lost(found.occurrences), lost(found.nuggets)]
     return "\n".join(
         [
-            f"{found.transactions:,} transactions.",
+            f"{_many(found.transactions, 'transaction')}.",
             "",
             table(["", "before", "after", "lost"], kept),
             "",
             "People at risk, before:",
-            _levels(found.before, found.policy, found.transactions),
+            _levels(found.before, found.policy, found.roles, found.transactions),
             "",
             "and after:",
-            _levels(found.after, found.policy, found.transactions),
+            _levels(found.after, found.policy, found.roles, found.transactions),
             "",
             table(["way", "occurrences lost", "itemsets lost"], [ours, *others]),
         ]

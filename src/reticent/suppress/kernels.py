@@ -1031,4 +1031,3 @@ def beside(begins, items, starts, held, of_item, rows, found):
                         open_ -= 1
         for x in range(begins[s], begins[s + 1]):
             has[items[x]] = False
-    return found

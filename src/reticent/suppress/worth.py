@@ -98,7 +98,8 @@ class Itemsets:
         """Nuggets first; of items with as many, those that occur less often are cheaper."""
         each = self._each(mask((), len(self.supports)))
         beyond = max(int(each.max(initial=0)).bit_length() - 30, 0)
-        return (each >> beyond) * (1 + self.supports.max(initial=0)) + self.supports
+        costs: Ints = (each >> beyond) * (1 + self.supports.max(initial=0)) + self.supports
+        return costs
 
     def greedy(
         self, asked: Asked, all_moles: Callable[[], Threats | None]

@@ -36,7 +36,7 @@ class Evaluation:
     before: tuple[Exposed, ...]
     after: tuple[Exposed, ...]
     baselines: Mapping[str, Mapping[str, float]]  # the losses of other ways
-    warnings: tuple[str, ...] = ()
+    roles: Roles
 
     def summary(self) -> dict[str, Any]:
         """What ``transactions evaluate --json`` prints."""
@@ -50,6 +50,7 @@ def evaluate(
     released: Any,
     policy: Policy | Mapping[str, Any] | str | Path,
     *,
+    most: int = MOST_KNOWN,
     reading: Reading | None = None,
     watch: Watch | None = None,
 ) -> Evaluation:
@@ -67,8 +68,8 @@ def evaluate(
         counted = nuggets_of(whole, wanted)
         left = counted.without(np.flatnonzero(gone).tolist()).total
         promise = policy.promise
-        before = coherence.exposure(roled(whole, roles), promise, most=MOST_KNOWN)
-        after = coherence.exposure(roled(part, policy.roles(part.names)), promise, most=MOST_KNOWN)
+        before = coherence.exposure(roled(whole, roles), promise, most=most)
+        after = coherence.exposure(roled(part, policy.roles(part.names)), promise, most=most)
     with clock.stage("compare"):
         others = {
             name: {
@@ -83,7 +84,7 @@ def evaluate(
     return Evaluation(
         policy, whole.transactions, (len(whole.names), len(part.names)),
         (whole.occurrences, part.occurrences), (counted.total, left),
-        wanted.least(whole.transactions), before, after, others, roles.warnings,
+        wanted.least(whole.transactions), before, after, others, roles,
     )  # fmt: skip
 
 

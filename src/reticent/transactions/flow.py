@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from reticent import folder as release_folder
 from reticent.errors import Broken, InputError, Problem, Unsatisfiable
 from reticent.privacy import coherence
 from reticent.privacy.coherence import Exposed, Finding
@@ -120,14 +121,14 @@ def release(
         released = released.arranged() if policy.order == "sorted" else released
     result = Release(
         policy, baskets, roles, gone, search, released, _unproven(policy), nuggets,
-        (*roles.warnings, *_switched(policy, search)), clock.seconds, reading=reading or Reading(),
+        (*_curious(baskets, policy, gone), *_switched(policy, search)), clock.seconds,
+        reading=reading or Reading(),
     )  # fmt: skip
     if output is None:
         with clock.stage("verify"):
             finding = _proven(_recount(released, policy), released.transactions, result)
-        table = (
-            released if kind == "file" else basket_files.handed_back(released, kind, data, names)
-        )
+        kind = kind if kind != "file" else "sets" if policy.format == "basket" else "pyarrow"
+        table = basket_files.handed_back(released, kind, data, names)
         return replace(result, finding=finding, table=table)
     return _publish(result, data, Path(output), suffix, force, clock)
 
@@ -252,6 +253,22 @@ def refuse_infeasible(baskets: Baskets, roles: Roles, policy: Policy) -> None:
         raise Unsatisfiable(problems)
 
 
+def _curious(baskets: Baskets, policy: Policy, gone: Mask) -> list[str]:
+    """What looks as if it were not meant."""
+    said = []
+    left = baskets.occurrences - int(baskets.supports()[gone].sum())
+    if baskets.occurrences and not left:
+        said.append("nothing is left: every item was suppressed.")
+    if policy.format == "basket":
+        comma = [name for name in baskets.names.to_pylist() if "," in name or ";" in name]
+        if 2 * len(comma) > len(baskets.names):
+            said.append(
+                "most items hold a comma or semicolon. Is this a table of id and item? Then set "
+                '  format = "long".'
+            )
+    return said
+
+
 def _switched(policy: Policy, search: Suppressed) -> list[str]:
     if policy.method != "greedy" or search.method == "greedy":
         return []
@@ -336,12 +353,13 @@ class Verdict:
     transactions: int
     occurrences: int
     names: Any  # of all items
-    warnings: tuple[str, ...] = ()
+    roles: Roles
+    altered: tuple[Problem, ...] = ()  # files of a release folder that are not as they were
 
     @property
     def holds(self) -> bool | None:
         """Whether the promise is kept; None: nobody can tell within the budget."""
-        return self.finding.holds
+        return False if self.altered else self.finding.holds
 
     def summary(self) -> dict[str, Any]:
         """What ``transactions verify --json`` prints."""
@@ -369,8 +387,10 @@ def verify(
     roles = policy.roles(baskets.names)
     with clock.stage("verify"):
         finding = coherence.recount(roled(baskets, roles), policy.promise)
-    warnings = tuple(w for w in roles.warnings if w.startswith("private"))
-    return Verdict(finding, baskets.transactions, baskets.occurrences, baskets.names, warnings)
+    altered = tuple(release_folder.altered(Path(place))) if own else ()
+    return Verdict(
+        finding, baskets.transactions, baskets.occurrences, baskets.names, roles, altered
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,9 +401,7 @@ class Risk:
     levels: tuple[Exposed, ...]
     transactions: int
     items: int
-    public: int
-    private: int
-    warnings: tuple[str, ...] = ()
+    roles: Roles
 
     def summary(self) -> dict[str, Any]:
         """What ``transactions risk --json`` prints."""
@@ -422,7 +440,4 @@ def risk(
     roles = policy.roles(baskets.names)
     with clock.stage("count"):
         levels = coherence.exposure(roled(baskets, roles), policy.promise, most=most)
-    return Risk(
-        policy, levels, baskets.transactions, len(baskets.names),
-        int(roles.public.sum()), int(roles.private.sum()), roles.warnings,
-    )  # fmt: skip
+    return Risk(policy, levels, baskets.transactions, len(baskets.names), roles)

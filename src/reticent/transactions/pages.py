@@ -37,7 +37,7 @@ def public(release: Release) -> str:
             "drawn": charts.bars("The most frequent items", "transactions", drawn),
             "rows": rows,
             "more": max(len(often) - MOST, 0),
-            "policy": release.policy.canonical(),
+            "policy": release.policy.shown_with(released.names.to_pylist()).canonical(),
         },
     )
 
@@ -53,6 +53,7 @@ def private(release: Release) -> str:
             "items": (len(release.original.names), len(release.released.names)),
             "occurrences": (release.original.occurrences, release.released.occurrences),
             "roles": (int(release.roles.public.sum()), int(release.roles.private.sum())),
+            "warnings": (*release.roles.warnings, *release.warnings),
             "nuggets": report.nuggets(release.nuggets),
             "search": release.search,
             "tried": {

@@ -43,6 +43,8 @@ from reticent.privacy.promises import Record, Share
 Mask = NDArray[np.bool_]
 Method = Literal["best", "greedy", "levels", "grow"]
 _UNLIMITED = "unlimited"
+_SIGNS = "*?["  # what makes a name a pattern
+_OF_TABLES = {"anonymity", "confidence", "attributes", "keep", "drop", "class"}
 
 
 def _as_list(given: Any) -> Any:
@@ -170,8 +172,14 @@ class Policy(Record):
     def parse(cls, text: str, *, source: Path | None = None) -> Policy:
         """Read a policy from TOML text."""
         where = str(source) if source else "policy"
+        data = forms.parsed(text, where)
+        if _OF_TABLES & data.keys():
+            raise InputError(
+                "this is a policy for tables", where=where,
+                do="use it without  transactions, as in  reticent release.",
+            )  # fmt: skip
         try:
-            policy = cls.model_validate(forms.parsed(text, where))
+            policy = cls.model_validate(data)
         except ValidationError as error:
             found = forms.problems(error, where, cls, {"nuggets": Nuggets})
             raise InputError(found) from None
@@ -194,7 +202,7 @@ class Policy(Record):
     @property
     def promise(self) -> Coherence:
         """What is promised."""
-        return Coherence(h=1 if self.h is None else self.h, k=self.k, p=self.p)
+        return Coherence(h=Fraction(1) if self.h is None else self.h, k=self.k, p=self.p)
 
     @property
     def text(self) -> str:
@@ -218,14 +226,28 @@ class Policy(Record):
         texts = names.to_pylist() if isinstance(names, pa.Array) else list(names)
         private, no_private = _meant(self.private, texts)
         public, no_public = _meant(self.public, texts)
-        lost = [*(("private", p) for p in no_private), *(("public", p) for p in no_public)]
-        warnings = [
-            f'{key}: "{pattern}" matches no item. {did_you_mean(pattern, texts)}'.rstrip()
-            for key, pattern in lost[:SHOWN]
+        lost = [
+            *((f'private: "{p}" matches no item, so it protects nothing.', p) for p in no_private),
+            *((f'public: "{p}" matches no item.', p) for p in no_public),
         ]
+        warnings = [said for said, _ in lost[:SHOWN]]
+        hints = [f"{said} {did_you_mean(p, texts)}".rstrip() for said, p in lost[:SHOWN]]
         if len(lost) > SHOWN:
-            warnings.append(f"{len(lost) - SHOWN:,} more names or patterns match no item.")
-        return Roles(public & ~private, private, tuple(warnings))
+            hints.append(f"{len(lost) - SHOWN:,} more names or patterns match no item.")
+            warnings.append(hints[-1])
+        return Roles(public & ~private, private, tuple(warnings), tuple(hints))
+
+    def shown_with(self, names: Sequence[str]) -> Policy:
+        """The policy without names of items that are not there: a release does not tell them.
+
+        It still means the same there. Patterns stay: they name nobody's items.
+        """
+        there = {*names}
+        update = {
+            key: tuple(p for p in patterns if p in there or any(sign in p for sign in _SIGNS))
+            for key, patterns in (("private", self.private), ("public", self.public))
+        }
+        return self.model_copy(update=update)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +257,7 @@ class Roles:
     public: Mask  # may be known
     private: Mask  # must not be told
     warnings: tuple[str, ...]  # about names that no item has
+    hints: tuple[str, ...]  # the same, with items that may be meant: they may be personal
 
 
 def _meant(patterns: Sequence[str], names: Sequence[str]) -> tuple[Mask, list[str]]:
@@ -243,7 +266,7 @@ def _meant(patterns: Sequence[str], names: Sequence[str]) -> tuple[Mask, list[st
     meant, nothing = np.zeros(len(names), np.bool_), []
     for pattern in patterns:
         hits = [places[pattern]] if pattern in places else []
-        if any(sign in pattern for sign in "*?["):
+        if any(sign in pattern for sign in _SIGNS):
             fits = re.compile(fnmatch.translate(pattern)).match
             hits += [place for place, name in enumerate(names) if fits(name)]
         meant[hits] = True

@@ -38,7 +38,7 @@ def release_summary(release: Release) -> dict[str, Any]:
         "tried": tried(release),
         "moles": {"found": release.search.moles, "all": release.search.complete},
         "templates": [about(release.policy.promise) | {"verified": release.finding.holds}],
-        "warnings": list(release.warnings),
+        "warnings": [*release.roles.warnings, *release.warnings],
         "output": release.output,
         "seconds": {name: round(spent, 3) for name, spent in release.seconds.items()},
     }
@@ -115,11 +115,11 @@ def risk_summary(risk: Risk) -> dict[str, Any]:
     return {
         "transactions": risk.transactions,
         "items": risk.items,
-        "public": risk.public,
-        "private": risk.private,
+        "public": int(risk.roles.public.sum()),
+        "private": int(risk.roles.private.sum()),
         "templates": [about(risk.policy.promise)],
         "levels": levels(risk.levels),
-        "warnings": list(risk.warnings),
+        "warnings": list(risk.roles.warnings),
     }
 
 
@@ -130,7 +130,8 @@ def verify_summary(verdict: Verdict) -> dict[str, Any]:
         "occurrences": verdict.occurrences,
         "holds": verdict.holds,
         "templates": [about(verdict.finding.promise) | broken(verdict.finding)],
-        "warnings": list(verdict.warnings),
+        "altered": [problem.text() for problem in verdict.altered],
+        "warnings": list(verdict.roles.warnings),
     }
 
 
@@ -158,7 +159,7 @@ def evaluation_summary(found: Evaluation) -> dict[str, Any]:
         "support": found.support,
         "exposed": {"before": levels(found.before), "after": levels(found.after)},
         "baselines": {name: dict(facts) for name, facts in found.baselines.items()},
-        "warnings": list(found.warnings),
+        "warnings": list(found.roles.warnings),
     }
 
 
