@@ -7,9 +7,11 @@ from fractions import Fraction
 import numpy as np
 
 from naive import transactions as naive
-from reticent.suppress.coherent import Search
+from reticent.suppress.diagrams import Budget, Family
+from reticent.suppress.engine import remove
+from reticent.suppress.itemsets import Present, remove_for_itemsets
 from reticent.suppress.moles import Known, minimal_moles
-from reticent.suppress.worth import Occurrences
+from reticent.suppress.nuggets import distinct_rows, find_nuggets, frequent_sets
 
 ROWS = ["abef", "cefg", "abg", "abfg", "abdg", "efg", "befg"]
 PRIVATE = ["1", "2", "3", "2", "2", "1", "3"]
@@ -36,7 +38,42 @@ def test_minimal_moles() -> None:
 
 
 def test_the_order_in_which_items_go() -> None:
-    search = Search(known(), 3, Fraction(1, 2), 3, Occurrences(known().supports()))
-    found = search.run("greedy")
-    assert "".join(NAMES[i] for i in found.removed.order) == "cdab"
-    assert not found.removed.back
+    found = minimal_moles(known(), k=3, h=Fraction(1, 2), p=3)
+    removed = remove(found, known().supports())
+    assert "".join(NAMES[i] for i in removed.order) == "cdab"
+    assert not removed.back
+
+
+def nuggets() -> Family:
+    """Of all items: a private one has a number after those of the public ones."""
+    everything = zip(ROWS, PRIVATE, strict=True)
+    rows = [frozenset([*map(NAMES.index, row), 6 + int(s)]) for row, s in everything]
+    starts, items = naive.flat(rows)
+    found = find_nuggets(np.array(starts), np.array(items, np.int32), 10, least_support=4)
+    assert found is not None
+    return found
+
+
+def test_nuggets() -> None:
+    found = nuggets()
+    assert found.total == 9  # a, b, e, f, g, ab, bg, ef, fg
+    assert found.per_item() == [2, 3, 0, 0, 2, 3, 3, 0, 0, 0]
+    assert found.without([NAMES.index("b")]).total == 9 - 3
+
+
+def test_the_order_in_which_items_go_for_nuggets() -> None:
+    found = remove_for_itemsets(known(), 3, Fraction(1, 2), 3, nuggets(), np.arange(7))
+    assert found.complete
+    assert "".join(NAMES[i] for i in found.order) == "cdab"
+
+
+def test_moles_that_hold_both_a_and_g() -> None:
+    """Once c and d are gone: ag, afg, abg."""
+    table, left = known(), np.array([i for i, name in enumerate(NAMES) if name not in "cd"])
+    rows = distinct_rows(table.starts, table.items, table.supports(), left)
+    a, g = (rows.rank.tolist().index(NAMES.index(name)) for name in "ag")
+    both = Present(rows, 3, Budget(10**6)).counts(a, np.ones(5, np.bool_)).of_item[g]
+    moles = minimal_moles(table, 3, Fraction(1, 2), 3)
+    fine = frequent_sets(rows, 7, 3, 3, Budget(10**6), moles)
+    good = fine.per_item()[NAMES.index("g")] - fine.without([0]).per_item()[NAMES.index("g")]
+    assert both - good == 3

@@ -19,6 +19,7 @@ moles (`fine`): the frequent sets, less those with a set inside whose confidence
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from math import inf, log2
@@ -26,7 +27,7 @@ from math import inf, log2
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.suppress import kernels, moles
+from reticent.suppress import kernels
 from reticent.suppress import nodes as loops
 from reticent.suppress.diagrams import Budget, Counts, Diagrams, Family, Ints, Spent, most_parts
 from reticent.suppress.moles import Known, Moles, minimal_moles
@@ -123,8 +124,9 @@ class _Scores:
         if highest == -inf:
             return []
         near = np.flatnonzero(self._logs >= highest - 1e-9).tolist()
-        exact = {item: Fraction(self._moles[item], self._costs[item]) for item in near}
-        return [item for item in near if exact[item] == max(exact.values())]
+        exact = [Fraction(self._moles[item], self._costs[item]) for item in near]
+        most = max(exact)
+        return [item for item, score in zip(near, exact, strict=True) if score == most]
 
 
 class _Removal:
@@ -191,7 +193,7 @@ class _Removal:
         private = self.known.private_starts, self.known.private, self.known.private_count
         left = Known(starts, self.known.items[kept], self.known.count, *private)
         most = self.budget.left // _WORK_OF_A_MOLE
-        found = minimal_moles(left, self.k, self.h, self.p, budget=moles.Budget(moles=most))
+        found = minimal_moles(left, self.k, self.h, self.p, most=most)
         self.budget.spend(len(found) * _WORK_OF_A_MOLE)
         if not found.complete:
             raise Spent
@@ -200,12 +202,11 @@ class _Removal:
     def _go_alone(self, items: Ints) -> None:
         """Suppress items that are moles alone; every set with one of them is a mole, too."""
         if len(items) > 1:
-            rows, budget = self._rows(), Budget(self.budget.left // 2)
-            wanted = np.flatnonzero(np.isin(rows.rank, items))
-            try:
+            rows, allowed = self._rows(), self.budget.left // 2
+            wanted, budget = np.flatnonzero(np.isin(rows.rank, items)), Budget(allowed)
+            with suppress(Spent):
                 self._go_by_score(Present(rows, self.p, budget), None, wanted)
-            except Spent:
-                self.budget.spend(self.budget.left // 2)
+            self.budget.spend(allowed - max(budget.left, 0))
         for item in items[self.there[items]].tolist():
             self._go(item)
 
@@ -248,7 +249,7 @@ class _Removal:
             return True
         private = _taken(known.private_starts, known.private, own)
         beside = Known(starts, items, known.count, *private, known.private_count)
-        if len(minimal_moles(beside, self.k, self.h, self.p - 1, budget=moles.Budget(moles=0))):
+        if len(minimal_moles(beside, self.k, self.h, self.p - 1, most=0)):
             return True
         return self.h < 1 and self._beside_a_mole(item)
 

@@ -1,0 +1,143 @@
+"""Counts of all moles, and the removal that weighs them against nuggets, and their definitions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from naive import itemsets as slow
+from naive import transactions as naive
+from reticent.suppress import diagrams
+from reticent.suppress.diagrams import Budget, Family
+from reticent.suppress.itemsets import Present, Suppressed, _Scores, remove_for_itemsets
+from reticent.suppress.moles import Known, minimal_moles
+from reticent.suppress.nuggets import distinct_rows, find_nuggets, frequent_sets
+
+
+def known(case: naive.Case) -> Known:
+    starts, items = naive.flat(case.rows)
+    private_starts, private = naive.flat(case.private)
+    return Known(
+        np.array(starts), np.array(items, np.int32), slow.PUBLIC,
+        np.array(private_starts), np.array(private, np.int32), 4,
+    )  # fmt: skip
+
+
+def nuggets(problem: slow.Problem) -> Family:
+    starts, items = naive.flat(problem.rows)
+    found = find_nuggets(
+        np.array(starts), np.array(items, np.int32), slow.ALL, problem.least, problem.longest
+    )
+    assert found is not None
+    return found
+
+
+def removed(problem: slow.Problem, most_work: int = 10**8) -> Suppressed:
+    case, among_all = problem.case, np.array(problem.among_all)
+    return remove_for_itemsets(
+        known(case), case.k, case.h, case.p, nuggets(problem), among_all, most_work=most_work
+    )
+
+
+def fine_sets(table: Known, case: naive.Case) -> Family:
+    """Non-moles, as the removal counts them."""
+    supports = table.supports()
+    alone = minimal_moles(table, case.k, case.h, 1).items
+    wanted = np.setdiff1d(np.flatnonzero(supports), alone)
+    rows = distinct_rows(table.starts, table.items, supports, wanted)
+    moles = minimal_moles(table, case.k, case.h, case.p) if case.h < 1 else None
+    return frequent_sets(rows, slow.PUBLIC, case.k, case.p, Budget(10**8), moles)
+
+
+@pytest.mark.parametrize("first", range(0, 300, 100))
+def test_moles_with_one_item_and_with_two(first: int) -> None:
+    largest = 0
+    for seed in range(first, first + 100):
+        case = slow.random_problem(seed).case
+        if not case.feasible():
+            continue
+        bad, table = naive.moles(case), known(case)
+        fine, supports = fine_sets(table, case), table.supports()
+        rows = distinct_rows(table.starts, table.items, supports, np.flatnonzero(supports))
+        present = Present(rows, case.p or slow.PUBLIC, Budget(10**8))
+        rank, there = rows.rank.tolist(), np.ones(len(rows.rank), np.bool_)
+        of_each, good = present.of_each(np.arange(len(rank))), fine.per_item()
+        for x, item in enumerate(rank):
+            assert of_each[x] - good[item] == slow.with_all(bad, item)
+            counts, without = present.counts(x, there), fine.without([item]).per_item()
+            assert counts.total == of_each[x]
+            for y, other in enumerate(rank):
+                both = counts.of_item[y] - (good[other] - without[other])
+                assert x == y or both == slow.with_all(bad, item, other)
+        largest = max(largest, *map(len, bad), 0)
+    assert largest > 4
+
+
+@pytest.mark.parametrize("first", range(0, 500, 100))
+def test_the_order_in_which_items_go(first: int) -> None:
+    steps = Counter[bool]()
+    for seed in range(first, first + 100):
+        problem = slow.random_problem(seed)
+        if problem.case.feasible():
+            found, wanted = removed(problem), slow.greedy(problem)
+            assert found.complete
+            assert list(found.order) == wanted
+            steps[problem.case.h < 1] += len(wanted)
+    assert min(steps.values()) > 100
+
+
+@pytest.mark.parametrize(("p", "order"), [(None, (2, 0)), (3, (2, 0)), (2, (0,))])
+def test_an_item_beside_a_mole(p: int | None, order: tuple[int, ...]) -> None:
+    """Of those with 0 and 1, three in five have the private item; of those with 2, too, half."""
+    rows = ["012", "012", "01", "01", "01", "0", "0", "1", "1"]
+    sets = tuple(frozenset(map(int, row)) for row in rows)
+    private = tuple(frozenset({0} if row in (0, 2, 3) else ()) for row in range(len(rows)))
+    case = naive.Case(sets, private, 2, Fraction(1, 2), p)
+    problem = slow.Problem(case, sets, tuple(range(slow.PUBLIC)), least=3, longest=None)
+    assert removed(problem) == Suppressed(order, complete=True)
+    assert slow.greedy(problem) == list(order)
+
+
+def test_diagrams_grow(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = diagrams.Diagrams.__init__
+
+    def small(self: diagrams.Diagrams, *arguments: int, **options: int) -> None:
+        made(self, *arguments, **options)  # type: ignore[arg-type]
+        self._nodes = self._nodes[:4].copy()
+        self._stack = self._stack[:1].copy()
+        self._make_tables()
+
+    monkeypatch.setattr(diagrams.Diagrams, "__init__", small)
+    for seed in range(40):
+        problem = slow.random_problem(seed)
+        if problem.case.feasible():
+            assert list(removed(problem).order) == slow.greedy(problem)
+
+
+def test_too_much_work() -> None:
+    cut_short = 0
+    for seed in range(60):
+        problem = slow.random_problem(seed)
+        if not problem.case.feasible():
+            continue
+        whole = removed(problem)
+        for most_work in [0, 100, 1000, 3000]:
+            some = removed(problem, most_work)
+            assert set(some.order) <= set(whole.order)
+            assert some.complete <= (set(some.order) == set(whole.order))
+            cut_short += not some.complete
+    assert cut_short > 60
+
+
+def test_exact_fractions_decide() -> None:
+    scores = _Scores(3)
+    scores.set(0, 2**80, 3)
+    scores.set(1, 2**80 + 1, 3)
+    scores.set(2, 2 * (2**80 + 1), 6)
+    assert scores.best() == [1, 2]
+    scores.set(1, 0, 1)
+    scores.set(2, 0, 1)
+    assert scores.best() == [0]
