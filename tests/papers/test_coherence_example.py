@@ -7,11 +7,12 @@ from fractions import Fraction
 import numpy as np
 
 from naive import transactions as naive
+from reticent.suppress.coherent import Search
 from reticent.suppress.diagrams import Budget, Family
-from reticent.suppress.engine import remove
 from reticent.suppress.itemsets import Present, remove_for_itemsets
 from reticent.suppress.moles import Known, minimal_moles
 from reticent.suppress.nuggets import distinct_rows, find_nuggets, frequent_sets
+from reticent.suppress.worth import Itemsets, Occurrences
 
 ROWS = ["abef", "cefg", "abg", "abfg", "abdg", "efg", "befg"]
 PRIVATE = ["1", "2", "3", "2", "2", "1", "3"]
@@ -38,10 +39,13 @@ def test_minimal_moles() -> None:
 
 
 def test_the_order_in_which_items_go() -> None:
-    found = minimal_moles(known(), k=3, h=Fraction(1, 2), p=3)
-    removed = remove(found, known().supports())
-    assert "".join(NAMES[i] for i in removed.order) == "cdab"
-    assert not removed.back
+    for worth in (
+        Occurrences(known().supports()),
+        Itemsets(nuggets(), np.arange(7), known().supports()),
+    ):
+        found = Search(known(), 3, Fraction(1, 2), 3, worth).run("greedy")
+        assert "".join(NAMES[i] for i in found.removed.order) == "cdab"
+        assert not found.removed.back
 
 
 def nuggets() -> Family:

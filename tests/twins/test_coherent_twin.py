@@ -9,11 +9,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from naive import itemsets
 from naive import transactions as naive
 from reticent.suppress import coherent
 from reticent.suppress.coherent import Search
 from reticent.suppress.moles import Budget, Known, Moles
-from reticent.suppress.worth import Occurrences
+from reticent.suppress.nuggets import find_nuggets
+from reticent.suppress.worth import Itemsets, Occurrences
 
 METHODS = ("greedy", "levels", "grow", "best")
 
@@ -64,6 +66,33 @@ def test_every_method_is_coherent_and_minimal(method: str) -> None:
 def naive_cost(case: naive.Case, gone: tuple[int, ...]) -> int:
     held = Counter(item for row in case.rows for item in row)
     return sum(held[item] for item in gone)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_that_keeps_itemsets(method: str) -> None:
+    """Coherent and minimal as well, and what it loses is counted from the definition."""
+    gone_in_all = 0
+    for seed in range(150):
+        problem = itemsets.random_problem(seed)
+        case, wanted = problem.case, problem.nuggets()
+        if not case.feasible():
+            continue
+        starts, items = map(np.array, naive.flat(problem.rows))
+        counted = find_nuggets(
+            starts, items.astype(np.int32), itemsets.ALL, problem.least, problem.longest
+        )
+        assert counted is not None
+        table = known(case, itemsets.PUBLIC)
+        worth = Itemsets(counted, np.array(problem.among_all), table.supports())
+        found = Search(table, case.k, case.h, case.p, worth).run(method)
+        gone = found.removed.gone
+        assert_minimal(case, set(gone))
+        taken = {problem.among_all[item] for item in gone}
+        assert found.lost[0] == sum(bool(nugget & taken) for nugget in wanted)
+        if method == "best":
+            assert found.lost == min(found.tried.values())
+        gone_in_all += len(gone)
+    assert gone_in_all > 100
 
 
 @pytest.mark.parametrize("method", METHODS)

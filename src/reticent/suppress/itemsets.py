@@ -27,7 +27,7 @@ from math import inf, log2
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.suppress import kernels
+from reticent.suppress import kernels, moles
 from reticent.suppress import nodes as loops
 from reticent.suppress.diagrams import Budget, Counts, Diagrams, Family, Ints, Spent, most_parts
 from reticent.suppress.moles import Known, Moles, minimal_moles
@@ -193,7 +193,7 @@ class _Removal:
         private = self.known.private_starts, self.known.private, self.known.private_count
         left = Known(starts, self.known.items[kept], self.known.count, *private)
         most = self.budget.left // _WORK_OF_A_MOLE
-        found = minimal_moles(left, self.k, self.h, self.p, most=most)
+        found = minimal_moles(left, self.k, self.h, self.p, budget=moles.Budget(moles=most))
         self.budget.spend(len(found) * _WORK_OF_A_MOLE)
         if not found.complete:
             raise Spent
@@ -249,7 +249,7 @@ class _Removal:
             return True
         private = _taken(known.private_starts, known.private, own)
         beside = Known(starts, items, known.count, *private, known.private_count)
-        if len(minimal_moles(beside, self.k, self.h, self.p - 1, most=0)):
+        if len(minimal_moles(beside, self.k, self.h, self.p - 1, budget=moles.Budget(moles=0))):
             return True
         return self.h < 1 and self._beside_a_mole(item)
 
