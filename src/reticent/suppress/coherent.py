@@ -27,11 +27,13 @@ from reticent.suppress.moles import Budget, Known, Moles, minimal_moles
 from reticent.suppress.worth import Asked, Worth
 
 # Searches that go further are given up: seconds of work, and half a gigabyte of moles.
-_AT_ONCE = Budget(moles=20_000_000, work=150_000_000)
+_AT_ONCE = Budget(moles=20_000_000, work=300_000_000)
+_HOPELESS = Budget(moles=20_000_000, work=40_000_000)  # all moles of any size, of dense data
 _PATIENT = Budget(moles=100_000_000, work=200_000_000_000)  # minutes, where nothing else will do
 _FRESH = Budget(moles=5_000, work=100_000_000)  # moles that join the pool in one round of swaps
 _FEW = Budget(moles=50_000, work=200_000_000)  # moles of all sizes, after those of a few items
 _LOOK_AHEAD = 6  # how many
+_SWAPPING, _SOME_SWAPS = 100_000_000, 30_000_000  # threats that swaps look at, a second's worth
 _ROUNDS = 2  # of those, one after the other, that bring nothing
 
 
@@ -79,7 +81,10 @@ class Search:
         return {method: getattr(self, method)()}
 
     def _best(self) -> dict[str, Removed]:
-        greedy = self.greedy(_AT_ONCE)
+        dense = (
+            self.p is None and self.supports.sum() > self.known.count * self.known.transactions / 10
+        )
+        greedy = self.greedy(_HOPELESS if dense else _AT_ONCE)
         found = {} if greedy is None else {"greedy": greedy}
         found |= {"levels": self.levels(), "grow": self.grow()}
         return found | {"swaps": self.swaps(min(found.values(), key=self._lost))}
@@ -135,7 +140,7 @@ class Search:
         """Cheaper items for some that are gone, as far as the budget goes."""
         costs, left = self.worth.added_up(), _ROUNDS
         while left:
-            gone = improve(self.pool, costs, best.gone)
+            gone = improve(self.pool, costs, best.gone, _SWAPPING if self.complete else _SOME_SWAPS)
             if self.worth.lost(gone) >= self._lost(best):
                 return best
             order = tuple(np.flatnonzero(gone).tolist())

@@ -20,10 +20,9 @@ from reticent.suppress.moles import Ints, Moles, together
 
 Mask = NDArray[np.bool_]
 _SEED = 88172645463325252  # of the order in which swaps are tried
-# How many threats swaps look at: no more than a second's worth. With a tenth of it, the optimum was
-# found on Mushroom, Groceries and msweb wherever an integer program knew it.
-_SWAPPING = 100_000_000
-_A_THREAT = 5_000  # looks, for each of its things
+# How many threats swaps look at, for each thing of each. With a tenth of it, the optimum was found
+# on Mushroom, Groceries and msweb wherever an integer program knew it.
+_A_THING = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,10 +113,10 @@ def give_back(
     return Removed(order, frozenset(back))
 
 
-def improve(threats: Threats, costs: Ints, gone: Iterable[int], most: int = _SWAPPING) -> Mask:
-    """What is gone after swaps that make it cheaper, if any do."""
+def improve(threats: Threats, costs: Ints, gone: Iterable[int], most: int) -> Mask:
+    """What is gone after swaps that make it cheaper, if any do; `most`: looks at threats."""
     away = mask(gone, threats.things)
-    work = min(most, _A_THREAT * len(threats.sets.items))
+    work = min(most, _A_THING * len(threats.sets.items))
     kernels.improve(*threats.arrays, costs.astype(np.float64), away, work, _SEED)
     return away
 
