@@ -6,12 +6,14 @@ import random
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
+from typing import Any
 
 import pytest
 
 from naive import coherence as naive
 from naive.transactions import Case, random_case
-from reticent.privacy.coherence import Baskets, Coherence, Finding, recount
+from reticent.privacy.coherence import Baskets, Coherence, Exposed, Finding, exposure, recount
 
 
 def baskets(case: Case, seed: int) -> Baskets:
@@ -102,3 +104,34 @@ def test_a_small_budget_decides_nothing_wrong() -> None:
             assert recount(held, promise, budget=0).holds is not True or not some_item
             assert recount(held, promise, budget=full.work).holds == full.holds
     assert undecided > 100
+
+
+def test_a_level_is_counted_to_its_end_or_not_at_all() -> None:
+    partly = 0
+    for seed in range(40):
+        case = random_case(random.Random(seed), sure=True)
+        promise, held = Coherence(h=case.h, k=case.k), baskets(case, seed)
+        full = exposure(held, promise, most=3)
+        for budget in (0, 10, 100, 300, 1000, 3000, 10_000):
+            levels = exposure(held, promise, most=3, budget=budget)
+            counted = [level for level in levels if level.counted]
+            assert tuple(counted) == full[: len(counted)]
+            for level in levels[len(counted) :]:
+                assert level == Exposed(level.known, None, None, None, None)
+            partly += 0 < len(counted) < 4
+    assert partly > 5
+
+
+def counts(level: Exposed) -> list[Any]:
+    return [level.unique, level.small, level.sure, level.largest]
+
+
+def test_who_knows_more_sees_more_and_coherence_is_that_nobody_is_exposed() -> None:
+    for seed, (original, case, _) in enumerate(releases(60)):
+        for table in (original, case):
+            levels = exposure(baskets(table, seed), Coherence(h=table.h, k=table.k), most=5)
+            for level, more in pairwise(levels):
+                assert counts(level) == [*map(min, counts(level), counts(more))]
+            for level in levels[1:]:
+                known = replace(table, p=level.known)
+                assert verdict(known, seed) == (level.small == 0 and level.sure == 0)

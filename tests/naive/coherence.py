@@ -1,4 +1,4 @@
-"""Coherence of transactions straight from its definition, over Python sets."""
+"""Coherence and exposure of transactions straight from their definitions, over Python sets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from naive.transactions import Case, Items, minimal, moles
+from naive.transactions import Case, Items, minimal, moles, subsets
 
 PRIVATE = 4  # private items of a case
 
@@ -40,6 +40,22 @@ def cohort(known: Items, case: Case) -> tuple[int, Fraction, set[int]]:
     often = Counter(item for items in held for item in items)
     most = max(often.values(), default=0)
     return len(held), Fraction(most, max(len(held), 1)), {s for s in often if often[s] == most}
+
+
+def exposed(case: Case, most: int) -> list[tuple[int, int, int, Fraction]]:
+    """For 0, 1, …, `most` known items: people unique, in small and in sure cohorts; how sure."""
+    unique, small, sure, largest = set(), set(), set(), Fraction(0)
+    levels = []
+    for size in range(most + 1):
+        for person, row in enumerate(case.rows):
+            for known in subsets(row, range(size, size + 1)):
+                count, share, _ = cohort(known, case)
+                unique |= {person} if count == 1 else set()
+                small |= {person} if count < case.k else set()
+                sure |= {person} if share > case.h else set()
+                largest = max(largest, share)
+        levels.append((len(unique), len(small), len(sure), largest))
+    return levels
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The recount of coherence against its definition."""
+"""The recount of coherence, and the count of what is exposed, against their definitions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from naive import coherence as naive
 from naive.transactions import Case, random_case, subsets, violates
 from reticent.privacy import coherence
-from reticent.privacy.coherence import Baskets, Coherence, Finding, recount
+from reticent.privacy.coherence import Baskets, Coherence, Finding, exposure, recount
 
 WAYS = {
     "as it comes": {},
@@ -152,6 +152,18 @@ def test_parts_that_are_surer_than_wholes(way: str, monkeypatch: pytest.MonkeyPa
         assert counted(replace(case, h=h), seed)[0].holds
         assert not compare(replace(case, h=h - Fraction(1, 10**6)), seed)
     assert surer > 30
+
+
+@pytest.mark.parametrize("sure", [False, True], ids=["support", "confidence"])
+def test_exposure(sure: bool) -> None:
+    for seed in range(60):
+        case = random_case(random.Random(seed), sure=sure)
+        coded = naive.coded(case, random.Random(seed))
+        baskets = Baskets(coded.starts, coded.items, coded.public, coded.private)
+        levels = exposure(baskets, Coherence(h=case.h, k=case.k), most=4)
+        found = [(level.unique, level.small, level.sure, level.largest) for level in levels]
+        assert found == naive.exposed(case, 4)
+        assert [level.known for level in levels] == [0, 1, 2, 3, 4]
 
 
 def of(rows: list[str], private: list[str], h: Fraction | int, k: int, p: int | None) -> Case:

@@ -1,4 +1,4 @@
-"""(h,k,p)-coherence of transactions, recounted from the data.
+"""(h,k,p)-coherence of transactions: recounted from the data, and what raw data expose.
 
 A transaction holds items; an item is public (an attacker may know it), private (to protect) or
 neither. For every set of at most p public items that some transaction holds, the empty set
@@ -367,6 +367,69 @@ class _Search:
         self.work += work
         self.tired = end == TIRED
         return out[:length] if end == FOUND else None
+
+
+@dataclass(frozen=True, slots=True)
+class Exposed:
+    """What somebody can do who knows up to so many public items of a person.
+
+    People are transactions. None: not counted within the budget.
+    """
+
+    known: int
+    unique: int | None  # people whom some such set singles out
+    small: int | None  # people in a cohort of fewer than k
+    sure: int | None  # people in a cohort of which more than h hold the same private item
+    largest: Fraction | None  # the largest such share
+
+    @property
+    def counted(self) -> bool:
+        """Whether the budget sufficed."""
+        return self.largest is not None
+
+
+def exposure(
+    baskets: Baskets, promise: Coherence, *, most: int = 4, budget: int = BUDGET
+) -> tuple[Exposed, ...]:
+    """Count what transactions expose as they are, for 0, 1, …, `most` known public items.
+
+    Of the promise, h and k are used. Three people hold 0 and 1, 0 and 1, 0 and 2; the first of them
+    holds the private item 3, too:
+
+    >>> starts, items = np.array([0, 3, 5, 7]), np.array([0, 1, 3, 0, 1, 0, 2], np.int32)
+    >>> public = np.array([True, True, True, False])
+    >>> baskets = Baskets(starts, items, public, ~public)
+    >>> for level in exposure(baskets, Coherence(h=0.4, k=2), most=1):
+    ...     print(level.known, level.unique, level.small, level.sure, level.largest)
+    0 0 0 0 1/3
+    1 1 1 2 1/2
+    """
+    from reticent.privacy.sets import marks as loops
+
+    rows, h = _Rows(baskets, baskets.public), promise.h
+    k = min(promise.k, len(baskets) + 1)
+    total, tallies = rows.holders(np.zeros(0, np.int64))
+    surest = np.array([tallies.max(initial=0), max(total, 1)])
+    settled = loops.UNIQUE * (total == 1) | loops.SMALL * (total < k)
+    settled |= loops.SURE * (Fraction(*surest.tolist()) > h)
+    people = total * (settled & np.array([loops.UNIQUE, loops.SMALL, loops.SURE]) > 0)
+    possible = loops.UNIQUE * (rows.weights == 1) | loops.SMALL * (rows.weights < k)
+    possible |= loops.SURE * (h < 1 and len(tallies) > 0)
+    open_to = (possible & ~settled).astype(np.uint8)
+    limit = _no_more_than(h, total)
+    left, levels = min(budget, _PLENTY) - baskets.size, []
+    for known in range(most + 1):
+        if 0 < known <= rows.longest and left >= 0:
+            ask = known, k, limit.numerator, limit.denominator
+            left -= loops.mark(
+                rows.table, rows.lists, rows.bags, len(tallies), ask, open_to, people, surest, left
+            )
+        if left >= 0:
+            unique, small, sure = people.tolist()
+            levels.append(Exposed(known, unique, small, sure, Fraction(*surest.tolist())))
+        else:  # a level is counted to its end or not at all
+            levels.append(Exposed(known, None, None, None, None))
+    return tuple(levels)
 
 
 def _no_more_than(h: Fraction, count: int) -> Fraction:
