@@ -19,7 +19,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "compiling": set(),
     "watching": set(),
     "table": {"errors"},
-    "privacy": {"compiling", "errors", "table"},  # the verifier lives here: it never sees an engine
+    "privacy": {"compiling", "errors", "table"},  # the verifiers live here: they see no engine
     "forms": {"errors"},
     "policy": {"errors", "forms", "table", "privacy"},
     "refine": {"compiling", "errors", "table", "privacy"},
@@ -146,16 +146,18 @@ def test_the_package_itself_imports_nothing_at_once() -> None:
     assert imports_of(SRC / "__init__.py") == set()
 
 
-def test_the_verifier_never_reaches_an_engine() -> None:
+@pytest.mark.parametrize("verifier", ["verify", "coherence"])
+def test_a_verifier_never_reaches_an_engine(verifier: str) -> None:
     """It shares nothing with the search whose result it judges."""
-    reached = reached_from("reticent.privacy.verify")
+    reached = reached_from(f"reticent.privacy.{verifier}")
     assert "reticent.privacy.promises" in reached  # the walk does find something
-    for room in ("refine", "prepare", "pipeline"):
+    for room in ("refine", "suppress", "prepare", "pipeline"):
         assert not [name for name in reached if name.startswith(f"reticent.{room}")]
 
 
-@pytest.mark.parametrize("module", ["reticent.privacy.verify", "reticent.privacy.promises"])
-def test_importing_the_verifier_loads_no_engine(module: str) -> None:
+@pytest.mark.parametrize("name", ["verify", "promises", "coherence"])
+def test_importing_a_verifier_loads_no_engine(name: str) -> None:
+    module = f"reticent.privacy.{name}"
     code = f"import {module}, sys; print(*sorted(sys.modules), sep='\\n')"
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=SRC.parent
