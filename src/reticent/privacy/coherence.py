@@ -83,12 +83,12 @@ class Coherence(Record):
     @property
     def text(self) -> str:
         """The promise in words."""
-        known = "any" if self.p is None else f"up to {self.p}"
+        known = "any public items" if self.p is None else f"up to {self.p} public items"
+        known = "one public item" if self.p == 1 else known
+        found = "1 transaction that holds" if self.k == 1 else f"{self.k:,} transactions that hold"
         sure = "" if self.h == 1 else f", and no private item in more than {self.h} of those"
-        return (
-            f"whoever knows {known} public items of somebody finds at least {self.k} transactions "
-            f"that hold them{sure}"
-        )
+        them = "it" if self.p == 1 else "them"
+        return f"whoever knows {known} of somebody finds at least {found} {them}{sure}"
 
 
 @dataclass(frozen=True, slots=True)
