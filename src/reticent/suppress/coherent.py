@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reticent.suppress import kernels
 from reticent.suppress.engine import Mask, Removed, Threats, give_back, improve, mask, remove
@@ -34,6 +35,7 @@ _FRESH = Budget(moles=5_000, work=100_000_000)  # moles that join the pool in on
 _FEW = Budget(moles=50_000, work=200_000_000)  # moles of all sizes, after those of a few items
 _LOOK_AHEAD = 6  # how many
 _SWAPPING, _SOME_SWAPS = 100_000_000, 30_000_000  # threats that swaps look at, a second's worth
+_LOOKED_AT, _TOLD = 500, 20  # moles that are named to the owner of the data
 _ROUNDS = 2  # of those, one after the other, that bring nothing
 
 
@@ -51,6 +53,7 @@ class Suppressed:
     tried: dict[str, tuple[int, ...]]  # what every method that finished would have lost
     moles: int  # minimal moles that were found
     complete: bool  # whether these are all there are
+    worst: tuple[tuple[tuple[int, ...], int], ...]  # the shortest of them, and who holds them
 
 
 class Search:
@@ -72,7 +75,8 @@ class Search:
         found = self._best() if method == "best" else self._by(method)
         lost = {name: self._lost(removed) for name, removed in found.items()}
         name = min(lost, key=lambda name: lost[name])
-        return Suppressed(found[name], name, lost[name], lost, len(self.pool), self.complete)
+        known = len(self.pool), self.complete, self._worst()
+        return Suppressed(found[name], name, lost[name], lost, *known)
 
     def _by(self, method: str) -> dict[str, Removed]:
         if method == "greedy":
@@ -163,6 +167,21 @@ class Search:
     def in_mole(self, item: int) -> bool:
         """Whether an item is part of any mole."""
         return bool(self.alone[item]) or self._barred(item, mask((), self.known.count), [])
+
+    def _worst(self) -> tuple[tuple[tuple[int, ...], int], ...]:
+        """A few moles with how many transactions hold them: the shortest, then the rarest."""
+        sets = self.pool.sets
+        first = np.argsort(np.diff(sets.begins), kind="stable")[:_LOOKED_AT]
+        held = [(mole, len(self._holders(mole))) for mole in sets.some(first)]
+        return tuple(sorted(held, key=lambda pair: (len(pair[0]), pair[1], pair[0]))[:_TOLD])
+
+    def _holders(self, items: tuple[int, ...]) -> NDArray[np.int32]:
+        """The transactions that have all of these."""
+        lists = [self.rows[self.begins[v] : self.begins[v + 1]] for v in items]
+        both: NDArray[np.int32] = lists[0]
+        for rows in lists[1:]:
+            both = np.intersect1d(both, rows, assume_unique=True)
+        return both
 
     def _mine_all(self, budget: Budget) -> bool:
         """Fill the pool, if that can be done."""

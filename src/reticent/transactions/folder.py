@@ -91,7 +91,10 @@ def describe(release: Release, place: Path, path: Path, data: Any) -> None:
             "suppressed": report.suppressed(release),
         },
     )
-    write_json(private / "risk.json", {"before": report.levels(release.before)})
+    write_json(
+        private / "risk.json",
+        {"before": report.levels(release.before), "worst_sets": report.worst(release)},
+    )
     write_json(private / "input.json", _input(release, data))
     for file in private.rglob("*"):
         file.chmod(0o600)

@@ -61,6 +61,7 @@ def private(release: Release) -> str:
                 for name, share in report.tried(release).items()
             },
             "lost_what": "nuggets" if release.policy.utility == "itemsets" else "occurrences",
+            "worst": report.worst(release),
             "gone": gone[:MOST],
             "more": max(len(gone) - MOST, 0),
             "levels": [_level(level) for level in release.before],

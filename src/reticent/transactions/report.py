@@ -96,6 +96,16 @@ def suppressed(release: Release) -> list[dict[str, Any]]:
     ]
 
 
+def worst(release: Release) -> list[dict[str, Any]]:
+    """Sets of items that would break the promise, the shortest first; for the owner's eyes."""
+    names = release.original.names
+    where = release.roles.public.nonzero()[0]
+    return [
+        {"items": [str(names[int(where[item])]) for item in mole], "baskets": held}
+        for mole, held in release.search.worst
+    ]
+
+
 def levels(exposed: Iterable[Exposed]) -> list[dict[str, Any]]:
     """What an attacker can do, by the number of items known."""
     return [
