@@ -16,6 +16,7 @@ Connect (k = 50, any number of items known) needs a few thousand of its millions
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -25,12 +26,14 @@ from numpy.typing import NDArray
 from reticent.suppress import kernels
 from reticent.suppress.engine import Mask, Removed, Threats, give_back, improve, mask, remove
 from reticent.suppress.moles import Budget, Known, Moles, minimal_moles
+from reticent.suppress.thin import thin_set
 from reticent.suppress.worth import Asked, Worth
 
 # Searches that go further are given up: seconds of work, and half a gigabyte of moles.
 _AT_ONCE = Budget(moles=20_000_000, work=300_000_000)
 _HOPELESS = Budget(moles=20_000_000, work=40_000_000)  # all moles of any size, of dense data
-_PATIENT = Budget(moles=100_000_000, work=200_000_000_000)  # minutes, where nothing else will do
+_PATIENT = Budget(moles=100_000_000, work=50_000_000_000)  # minutes, where nothing else will do
+_A_METHOD = 5_000_000_000  # work that a method may do, where others do as well
 _FRESH = Budget(moles=5_000, work=100_000_000)  # moles that join the pool in one round of swaps
 _FEW = Budget(moles=50_000, work=200_000_000)  # moles of all sizes, after those of a few items
 _LOOK_AHEAD = 6  # how many
@@ -69,6 +72,7 @@ class Search:
         self.alone = mask(single.items, known.count)  # items that are moles by themselves
         self.complete = p == 1  # whether the pool has all minimal moles
         self.costs = worth.costs()
+        self.allowed = _PATIENT.work  # work that may still be done
 
     def run(self, method: str) -> Suppressed:
         """Items to suppress, by one method or by the best."""
@@ -90,7 +94,13 @@ class Search:
         )
         greedy = self.greedy(_HOPELESS if dense else _AT_ONCE)
         found = {} if greedy is None else {"greedy": greedy}
-        found |= {"levels": self.levels(), "grow": self.grow()}
+        for name, method in (("levels", self.levels), ("grow", self.grow)):
+            self.allowed = _A_METHOD
+            with suppress(Undecided):
+                found[name] = method()
+        self.allowed = _PATIENT.work
+        if not found:
+            found["grow"] = self.grow()
         return found | {"swaps": self.swaps(min(found.values(), key=self._lost))}
 
     def _lost(self, removed: Removed) -> tuple[int, ...]:
@@ -115,7 +125,13 @@ class Search:
             if not moles.complete:
                 continue  # what is left has fewer of them
             if size >= _LOOK_AHEAD or (self.p is None and not len(moles)):
-                rest = self._all_left(order, patient=not len(moles))
+                left = self._mined(order, self.p, _FEW)
+                if left.complete:
+                    rest = Threats(left, self.known.count)
+                elif not len(moles):  # longer ones than can be listed; some of them will do
+                    left = self._among(order, self.p)
+                    order += remove(Threats(left, self.known.count), self.costs, order)
+                    continue
             size += 1
         return self._give_back(self._by_size(rest, order) if rest else order)
 
@@ -126,13 +142,6 @@ class Search:
             level = Threats(rest.sets.some(np.flatnonzero(sizes == size)), self.known.count)
             order += remove(level, self.costs, order)
         return order
-
-    def _all_left(self, gone: tuple[int, ...], *, patient: bool) -> Threats | None:
-        """All moles among the items that are left, if there are not too many; or with patience."""
-        moles = self._mined(gone, self.p, _FEW)
-        if patient and not moles.complete:
-            moles = self._among(gone, self.p, _AT_ONCE)
-        return Threats(moles, self.known.count) if moles.complete else None
 
     def grow(self) -> Removed:
         """No item at first; then each that brings no mole, by falling support."""
@@ -195,16 +204,30 @@ class Search:
         """Moles among the items that are left: all, or some; they join the pool."""
         moles = self._mined(gone, p, budget)
         if not len(moles) and not moles.complete:
-            moles = self._mined(gone, p, _PATIENT)
+            moles = self._mined(gone, p, replace(_PATIENT, work=max(self.allowed, 0)))
         return _decided(moles)
 
     def _mined(self, gone: tuple[int, ...], p: int | None, budget: Budget) -> Moles:
         away = mask(gone, self.known.count)
         starts, items = kernels.without(self.known.starts, self.known.items, away)
         known = replace(self.known, starts=starts, items=items)
-        moles = minimal_moles(known, self.k, self.h, p, budget=budget)
+        moles = self._found(known, p, budget)
         self.pool = self.pool.and_also([moles])
         return moles
+
+    def _found(self, known: Known, p: int | None, budget: Budget) -> Moles:
+        """Moles of some transactions; for sets of any size, one if there are any."""
+        if self.allowed < 0:
+            raise Undecided
+        thin = thin_set(known, self.k) if p is None else None
+        one = Moles(np.array([0, len(thin or ())]), np.array(thin or (), np.int32), complete=False)
+        if p is None and thin is None and self.h == 1:
+            return replace(one, begins=one.begins[:1], complete=True)
+        if thin is not None and budget.moles == 0:
+            return one
+        moles = minimal_moles(known, self.k, self.h, p, budget=budget)
+        self.allowed -= moles.work
+        return one if thin is not None and not len(moles) else moles
 
     def _give_back(self, order: tuple[int, ...]) -> Removed:
         """Let items come back, the last gone first, each that brings no mole."""
@@ -223,8 +246,8 @@ class Search:
             rows, item, gone, known.starts, known.items, known.private_starts, known.private
         )
         held = Known(starts, items, known.count, own, private, known.private_count)
-        one = Budget(moles=0, work=_PATIENT.work)
-        moles = _decided(minimal_moles(held, self.k, self.h, p, budget=one))
+        one = Budget(moles=0, work=max(self.allowed, 0))
+        moles = _decided(self._found(held, p, one))
         if len(moles):
             whole = np.array([*moles.items[: moles.begins[1]], item], np.int32)
             fresh.append(Moles(np.array([0, len(whole)]), whole))

@@ -1031,3 +1031,38 @@ def beside(begins, items, starts, held, of_item, rows, found):
                         open_ -= 1
         for x in range(begins[s], begins[s + 1]):
             has[items[x]] = False
+
+
+@compiled
+def held_by(starts, items, weights, begins, holders, some, enough):
+    """How many transactions hold all of some items, ascending; or at least `enough`.
+
+    Equal transactions are one row with a weight.
+    """
+    found = np.int64(0)
+    first = some[0]
+    for x in range(begins[first], begins[first + 1]):
+        row = holders[x]
+        at, met = starts[row], 0
+        while met < len(some) and at < starts[row + 1]:
+            if items[at] == some[met]:
+                met += 1
+            elif items[at] > some[met]:
+                break
+            at += 1
+        if met == len(some):
+            found += weights[row]
+            if found >= enough:
+                break
+    return found
+
+
+@compiled
+def thin_row(starts, items, weights, begins, holders, k):
+    """A row of items that fewer than k transactions hold; -1 if there is none."""
+    for row in range(len(starts) - 1):
+        if weights[row] < k and starts[row + 1] > starts[row]:
+            some = items[starts[row] : starts[row + 1]]
+            if held_by(starts, items, weights, begins, holders, some, k) < k:
+                return row
+    return -1

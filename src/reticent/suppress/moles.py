@@ -68,6 +68,7 @@ class Moles:
     begins: Ints  # set s is items[begins[s] : begins[s + 1]]
     items: NDArray[np.int32]
     complete: bool = True  # False: there may be more
+    work: int = 0  # what it took to find them
 
     def __len__(self) -> int:
         """How many there are."""
@@ -116,9 +117,13 @@ def minimal_moles(
         there = np.flatnonzero((supports > 0) & ~alone)
         rank = there[np.argsort(supports[there], kind="stable")]
         search = _Search(known, rank, maxima[rank], k, p, over, under, budget or Budget())
-        found += [Moles(m.begins, rank[m.items].astype(np.int32), m.complete) for m in search.all()]
+        found += [
+            Moles(m.begins, rank[m.items].astype(np.int32), m.complete, m.work)
+            for m in search.all()
+        ]
     whole = together(found)
-    return _only_minimal(whole, known.count) if under > over and p > 2 else whole
+    whole = _only_minimal(whole, known.count) if under > over and p > 2 else whole
+    return replace(whole, work=sum(part.work for part in found))
 
 
 def _plain_share(h: Fraction, count: int) -> tuple[int, int]:
@@ -289,7 +294,7 @@ def _up_to(moles: int, work: int, parts: Sequence[_Part], wanted: int) -> Moles:
             break
     complete = len(cells) == wanted and not _over(spent, moles, work)
     whole = np.concatenate(cells) if cells else np.zeros(0, np.int32)
-    return replace(_unpacked(whole, int(spent[1])), complete=complete)
+    return replace(_unpacked(whole, int(spent[1])), complete=complete, work=int(spent[3]))
 
 
 def _unpacked(cells: NDArray[np.int32], count: int) -> Moles:
