@@ -157,3 +157,10 @@ def test_exact_fractions_decide() -> None:
     scores.set(1, 0, 1)
     scores.set(2, 0, 1)
     assert scores.best() == [0]
+
+
+@pytest.mark.parametrize("rows", [(), (frozenset[int](),) * 3, (frozenset({2}),) * 3])
+def test_nobody_and_nothing(rows: tuple[naive.Items, ...]) -> None:
+    case = naive.Case(rows, tuple(frozenset[int]() for _ in rows), 2, Fraction(1, 2), None)
+    problem = slow.Problem(case, rows, tuple(range(slow.PUBLIC)), least=2, longest=None)
+    assert removed(problem) == Suppressed((), complete=True)
