@@ -35,11 +35,12 @@ def nuggets(problem: slow.Problem) -> Family:
     return found
 
 
-def removed(problem: slow.Problem, most_work: int = 10**8) -> Suppressed:
+def removed(problem: slow.Problem, most_work: int = 10**8, alone: int = 10**8) -> Suppressed:
     case, among_all = problem.case, np.array(problem.among_all)
     return remove_for_itemsets(
-        known(case), case.k, case.h, case.p, nuggets(problem), among_all, most_work=most_work
-    )
+        known(case), case.k, case.h, case.p, nuggets(problem), among_all,
+        most_work=most_work, most_work_alone=alone,
+    )  # fmt: skip
 
 
 def fine_sets(table: Known, case: naive.Case) -> Family:
@@ -117,6 +118,21 @@ def test_diagrams_grow(monkeypatch: pytest.MonkeyPatch) -> None:
             assert list(removed(problem).order) == slow.greedy(problem)
 
 
+def test_items_alone_that_nobody_counts_go_by_number() -> None:
+    differ = 0
+    for seed in range(1, 200, 2):
+        problem = slow.random_problem(seed)
+        if not problem.case.feasible():
+            continue
+        exact, plain = removed(problem).order, removed(problem, alone=0).order
+        alone = [item for item in exact if naive.violates(frozenset({item}), problem.case)]
+        costs = nuggets(problem).per_item()
+        first = sorted(alone, key=lambda item: (costs[problem.among_all[item]] > 0, item))
+        assert plain == (*first, *exact[len(alone) :])
+        differ += plain != exact
+    assert differ
+
+
 def test_too_much_work() -> None:
     cut_short = 0
     for seed in range(60):
@@ -141,3 +157,10 @@ def test_exact_fractions_decide() -> None:
     scores.set(1, 0, 1)
     scores.set(2, 0, 1)
     assert scores.best() == [0]
+
+
+@pytest.mark.parametrize("rows", [(), (frozenset[int](),) * 3, (frozenset({2}),) * 3])
+def test_nobody_and_nothing(rows: tuple[naive.Items, ...]) -> None:
+    case = naive.Case(rows, tuple(frozenset[int]() for _ in rows), 2, Fraction(1, 2), None)
+    problem = slow.Problem(case, rows, tuple(range(slow.PUBLIC)), least=2, longest=None)
+    assert removed(problem) == Suppressed((), complete=True)

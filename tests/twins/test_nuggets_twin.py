@@ -56,3 +56,12 @@ def test_nuggets_of_many_transactions(seed: int) -> None:
     assert found is not None
     assert found.total == len(wanted) > items
     assert found.per_item() == [int((wanted >> item & 1).sum()) for item in range(items)]
+
+
+@pytest.mark.parametrize("rows", [[], [frozenset[int]()] * 3, [frozenset({2})]])
+def test_nobody_and_nothing(rows: list[naive.Items]) -> None:
+    starts, items = naive.flat(rows)
+    found = find_nuggets(np.array(starts), np.array(items, np.int32), 4, least_support=2)
+    assert found is not None
+    assert found.total == 0
+    assert found.without([2]).per_item() == [0] * 4

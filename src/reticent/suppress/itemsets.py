@@ -46,18 +46,19 @@ class Suppressed:
 
 def remove_for_itemsets(
     known: Known, k: int, h: Fraction, p: int | None, nuggets: Family, among_all: Ints,
-    *, most_work: int = 2 * 10**9,
+    *, most_work: int = 2 * 10**9, most_work_alone: int = 10**8,
 ) -> Suppressed:  # fmt: skip
     """Suppress items until no mole is left; nothing is given back.
 
     `among_all`: the number that each public item has among all items, of which nuggets are made.
 
-    Items that are moles alone may be too much work to count. They go by number then: all of them go
-    anyway and stay away, and what is counted of the others does not depend on their order.
+    `most_work_alone`: items that are moles alone may be too much work to count, as all others are
+    still there; they go by number then. Little hangs on it: they go anyway and stay away, and what
+    is counted of the others does not depend on their order.
     """
     removal = _Removal(known, k, h, p, nuggets, among_all, Budget(most_work))
     try:
-        removal.run()
+        removal.run(most_work_alone)
     except Spent:
         return Suppressed(tuple(removal.order), complete=False)
     return Suppressed(tuple(removal.order), complete=True)
@@ -145,7 +146,7 @@ class _Removal:
         self.order: list[int] = []
         self._beside: tuple[Present, tuple[Ints, NDArray[np.int32]]] | None = None
 
-    def run(self) -> None:
+    def run(self, most_work_alone: int) -> None:
         """Items that are moles alone go, then others that cost nothing, then the rest."""
         self.costs = self._costs()
         rich = np.array([cost > 0 for cost in self.costs], np.bool_)
@@ -153,7 +154,7 @@ class _Removal:
         alone[minimal_moles(self.known, self.k, self.h, 1).items] = True
         for item in np.flatnonzero(alone & ~rich).tolist():
             self._go(item)
-        self._go_alone(np.flatnonzero(alone & rich))
+        self._go_alone(np.flatnonzero(alone & rich), most_work_alone)
         if self.p == 1:
             return
         for item in np.flatnonzero(self.there & ~rich).tolist():
@@ -199,14 +200,13 @@ class _Removal:
             raise Spent
         return found
 
-    def _go_alone(self, items: Ints) -> None:
+    def _go_alone(self, items: Ints, most_work: int) -> None:
         """Suppress items that are moles alone; every set with one of them is a mole, too."""
         if len(items) > 1:
-            rows, allowed = self._rows(), self.budget.left // 2
-            wanted, budget = np.flatnonzero(np.isin(rows.rank, items)), Budget(allowed)
+            rows, budget = self._rows(), Budget(most_work)
+            wanted = np.flatnonzero(np.isin(rows.rank, items))
             with suppress(Spent):
                 self._go_by_score(Present(rows, self.p, budget), None, wanted)
-            self.budget.spend(allowed - max(budget.left, 0))
         for item in items[self.there[items]].tolist():
             self._go(item)
 
