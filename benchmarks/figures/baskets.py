@@ -27,11 +27,12 @@ What comes out otherwise than in the paper, and why:
    anything can stay, it does not matter much which promise forbids it.
 5. Nuggets of Connect: the paper says near zero, for no nugget would have an item in a mole. But p
    is unlimited, so that a whole transaction is known, nearly all are unique, and every item is in a
-   mole. Some of the 41 items that 40 % hold must go in any release, and `least_nuggets` tells what
-   that costs at least. Perhaps the paper's way of counting hides it: it adds up overlapping edges,
+   mole. At k = 50 six of the 41 items that 40 % hold go, of supports 43 to 61 %, and `least_nuggets`
+   shows that no choice loses less than these 7.7 %. With p = 4 instead nothing is lost. Perhaps the paper's way of counting hides it: it adds up overlapping edges,
    so sets of the most frequent items, which stay, count many times over.
 6. Nuggets of Retail under "every item": all are lost for each k and support, by minimal moles alone
    as well. No reading of the text was found that spares them at 5 % and k = 10 or 20.
+   And at 1 % our loss is 75 to 78 % (the paper: 70 %), for which no reason was found.
 7. Greedy depends on ties. On Mushroom (k = 10, p = 3) one of them decides between 20.26 % (17.48 %
    after giving back) and 19.31 % (18.65 %); the first is what the smallest name gives. The swaps of
    "best" make up for it.
@@ -359,7 +360,7 @@ def nuggets(setting: Setting, percent: int) -> Nuggets:
         for item in np.flatnonzero(frequent).tolist()
     ]
     tell(f"{setting.cells} {percent} % {lost} {seconds:.1f} s")
-    return Nuggets(setting, percent, whole.total, len(whole.nodes[0]), lost, seconds, dear)
+    return Nuggets(setting, percent, whole.total, len(whole.nodes), lost, seconds, dear)
 
 
 def in_rare_baskets(known: Known, k: int) -> Mask:
@@ -710,7 +711,8 @@ def nuggets_of_retail() -> list[Claim]:
         Claim(f"{what}: every item of every mole", "near 100 %; less at 5 %, k = 10 and 20",
               f"{span(every)} %", min(every) > 95),
         Claim(f"{what}: every item of every minimal mole, 5 %, k = 10, 20, 50",
-              "less at k = 10 and 20", f"{', '.join(f'{loss:.0f}' for loss in small)} %", None),
+              "less at k = 10 and 20", f"{', '.join(f'{loss:.0f}' for loss in small)} %",
+              max(small[:2]) < 95),
     ]  # fmt: skip
 
 
