@@ -10,6 +10,7 @@ import time
 import adult_anonymity
 import adult_generalized
 import attribute_ranking
+import baskets
 import confidence_bounding
 import credit_anonymity
 import deviations
@@ -25,7 +26,7 @@ from experiment import RESULTS, Claim
 EXPERIMENTS = (
     adult_anonymity, adult_generalized, taxonomy_choice, attribute_ranking, several_templates,
     credit_anonymity, confidence_bounding, deviations, inference_counts, genetic_algorithm,
-    scalability, sequence,
+    scalability, sequence, baskets,
 )  # fmt: skip
 HEADS = ("experiment", "paper", "ours", "within?", "J48 on the same data")
 

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import csv
+from fractions import Fraction
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
+import baskets
 import credit_anonymity
 import every
 import experiment
 from datasets import ADULT, NoData, crx
 from reticent.pages.charts import Series
+from reticent.suppress.engine import Mask
+from reticent.suppress.moles import Known, Moles
 from several_templates import requirements
 
 
@@ -60,3 +65,36 @@ def test_credit_screening_end_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with (tmp_path / "credit-crx.csv").open(encoding="utf-8") as file:
         assert len(list(csv.DictReader(file))) == 6
     ElementTree.parse(tmp_path / "credit-crx.svg")
+
+
+def test_an_integer_program_that_meets_threats_one_by_one() -> None:
+    every = Moles(np.array([0, 2, 4, 6, 8]), np.array([0, 1, 1, 2, 2, 0, 2, 3], np.int32))
+
+    def left(gone: Mask) -> Moles:
+        there = [i for i, some in enumerate(every) if not gone[list(some)].any()]
+        return every.some(np.array(there[:1], np.int64))
+
+    costs = np.array([5, 4, 9, 3])
+    few = every.some(np.array([0]))
+    cost, solved, rounds = baskets.cheapest(costs, few, left, until=float("inf"))
+    assert (cost, solved) == (12, True)  # 0, 1 and 3; 1 and 2 would cost 13
+    assert rounds > 1
+
+
+def test_items_of_rare_baskets() -> None:
+    rows = [[0, 1], [0, 1], [2], [2], [1, 3]]
+    starts, items = np.cumsum([0, *map(len, rows)]), np.concatenate(rows).astype(np.int32)
+    none = np.zeros(len(rows) + 1, np.int64), np.zeros(0, np.int32), 0
+    gone = baskets.in_rare_baskets(Known(starts, items, 4, *none), 2)
+    assert gone.tolist() == [False, True, False, True]
+
+
+@pytest.mark.data
+def test_mushrooms_are_released_at_the_least_loss() -> None:
+    try:
+        found = baskets.optimum(baskets.Setting("mushroom", Fraction(1), 10, 3))
+    except NoData as missing:
+        pytest.skip(str(missing))
+    assert found.solved
+    assert found.best == pytest.approx(found.bound)
+    assert round(found.best, 2) == 17.48
