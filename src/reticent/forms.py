@@ -96,7 +96,7 @@ def problems(
 
 
 _PLAINER = {
-    "tuple_type": 'write a list of column names, as ["Ward"]',
+    "tuple_type": 'write a list of names, as ["Ward"]',
     "int_type": "write a whole number, without quotes",
     "bool_type": "write true or false, without quotes",
     "string_type": "write a text in quotes",

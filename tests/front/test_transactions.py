@@ -331,3 +331,81 @@ def test_parquet_of_numbers(tmp_path: Path) -> None:
     assert pq.read_table(tmp_path / "b.parquet").to_pydict() == {
         "id": [1, 2, 2, 3, 3], "item": [None, "10", "20", "10", "20"],
     }  # fmt: skip
+
+
+def test_a_file_without_a_header_is_refused(tmp_path: Path) -> None:
+    """Its first row would become the names of the columns, and be published."""
+    rows = [
+        "1,secretmedicine",
+        "1,bread",
+        *(f"{i},{x}" for i in range(2, 9) for x in ("bread", "milk")),
+    ]
+    (tmp_path / "in.csv").write_text("\n".join(rows))
+    (tmp_path / "p.toml").write_text("format = 'long'\nprivate = []\nk = 2\n")
+    said = run("transactions", "release", tmp_path / "in.csv", "-p", tmp_path / "p.toml",
+               "-o", tmp_path / "out", code=2)  # fmt: skip
+    assert "looks like an id and an item" in said.stderr
+    assert "secret" not in said.output
+
+
+def test_a_table_that_is_called_baskets_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "in.csv").write_text("id,item\ncustomer1,bread\ncustomer2,milk\n")
+    (tmp_path / "p.toml").write_text("private = []\nk = 1\n")
+    said = run("transactions", "risk", tmp_path / "in.csv", "-p", tmp_path / "p.toml", code=2)
+    assert 'format = "long"' in said.stderr
+
+
+def test_what_is_no_release_is_not_evaluated() -> None:
+    """Not even where every item is as frequent as it was."""
+    policy = {"private": [], "k": 1}
+    before = [{"a", "b"}, {"c", "d"}, {"a", "c"}, {"b", "d"}]
+    other = [{"a", "d"}, {"c", "b"}, {"a", "c"}, {"b", "d"}]
+    with pytest.raises(InputError, match="no release of these baskets"):
+        transactions.evaluate(before, other, policy)
+    assert transactions.evaluate(before, before[::-1], policy).occurrences == (8, 8)
+
+
+def test_a_changed_release_does_not_hold(example: Path) -> None:
+    out, policy = example / "out", example / "p.toml"
+    run("transactions", "release", example / "in.dat", "-p", policy, "-o", out)
+    data = out / "public/data.dat"
+    data.write_text("\n".join([*data.read_text().splitlines()[:-1], "e f g s1"]) + "\n")
+    said = run("transactions", "verify", out, "-p", policy, code=1)
+    assert said.stdout.startswith("ALTERED")
+    policy.write_text("format = 'long'\n" + EXAMPLE)
+    assert "no data of format" in run("transactions", "verify", out, "-p", policy, code=2).stderr
+
+
+def test_what_verify_tells_if_it_may(example: Path) -> None:
+    args = ("transactions", "verify", example / "in.dat", "-p", example / "p.toml", "--json")
+    shown = json.loads(run(*args, "--show-values", code=1).stdout)["templates"][0]
+    assert shown["known"]
+    assert "known" not in json.loads(run(*args, code=1).stdout)["templates"][0]
+
+
+def test_public_policy_names_nothing_that_is_gone(tmp_path: Path) -> None:
+    rows = ["milk bread"] * 9 + ["milk xylophone"]
+    (tmp_path / "in.txt").write_text("\n".join(rows))
+    policy = (
+        "private = ['rumm']\npublic = ['milk', 'bread', 'xylophone', 'xylofone']\nh = 0.5\nk = 3\n"
+    )
+    (tmp_path / "p.toml").write_text(policy)
+    said = run("transactions", "release", tmp_path / "in.txt", "-p", tmp_path / "p.toml",
+               "-o", tmp_path / "out")  # fmt: skip
+    page = (tmp_path / "out/public/report.html").read_text()
+    assert "xylo" not in page
+    assert "private item" not in page.partition("</h3>")[0]  # there is none
+    assert "xylophone" not in said.output
+    checked = run("transactions", "verify", tmp_path / "out", "-p", tmp_path / "p.toml")
+    assert "xylo" not in checked.output
+
+
+def test_long_baskets_and_any_number_of_known_items() -> None:
+    """More minimal moles than anybody can list; the release is found all the same."""
+    rng = random.Random(1)
+    names = [f"i{i}" for i in range(60)]
+    rows = [{name for name in names if rng.random() < 0.95} for _ in range(25)] + [{*names}]
+    for policy in ({"private": [], "k": 2}, {"private": [], "k": 2, "method": "grow"}):
+        found = transactions.release(rows, policy)
+        assert found.finding.holds
+        assert len(found.suppressed) < 20

@@ -12,11 +12,15 @@ from reticent.suppress.engine import Mask, mask
 def every_item_of_every_mole(search: Search) -> Mask:
     """Which items occur in a mole, minimal or not: the simplest way is to suppress them all."""
     known, p = search.known, search.p
-    if not search.list_all():
-        there = np.flatnonzero(search.supports)
-        return mask([v for v in there.tolist() if search.in_mole(v)], known.count)
+    if (
+        not search.list_all()
+    ):  # one item after the other, then; and what stands beside moles so found
+        search.levels()
     moles = search.pool.sets
     found = mask(moles.items, known.count)
+    if not search.complete:
+        others = np.flatnonzero((search.supports > 0) & ~found)
+        found |= mask([v for v in others.tolist() if search.in_mole(v)], known.count)
     sizes = np.diff(moles.begins)
     # A shorter one can be known together with anything that stands beside it.
     small = moles.some(np.flatnonzero(sizes < (p or np.iinfo(np.int64).max)))

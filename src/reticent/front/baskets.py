@@ -49,11 +49,13 @@ def verify(
 ) -> None:
     """Look for a set of items that breaks the promise, without the original."""
     from reticent import transactions
+    from reticent.transactions import report
 
     with watching(say, stoppable=False) as watch:
         found = transactions.verify(data, policy, reading=reading, watch=watch)
-    _warn(say, found.roles)
-    say.result(_verdict(found, names=say.show_values), found.summary())
+    _warn(say, found.roles, only="private")  # public ones may all be suppressed
+    said = report.verify_summary(found, names=say.show_values)
+    say.result(_verdict(found, names=say.show_values), said)
     if found.holds is not True:
         raise typer.Exit(2 if found.holds is None else 1)
 
@@ -114,10 +116,10 @@ def schema(say: Say) -> None:
     print(json.dumps(schema(), indent=1))
 
 
-def _warn(say: Say, roles: Roles, *notes: str) -> None:
+def _warn(say: Say, roles: Roles, *notes: str, only: str = "") -> None:
     """Say what a policy names and no item is called; with items that may be meant, if asked."""
     names = roles.hints if say.show_values else roles.warnings
-    say.note(*notes, *(f"Warning: {text}" for text in names))
+    say.note(*notes, *(f"Warning: {text}" for text in names if text.startswith(only)))
 
 
 # --- in words ------------------------------------------------------------------------------------
@@ -170,8 +172,7 @@ def _verdict(found: Verdict, *, names: bool) -> str:
         )
     else:
         lines += [f"BROKEN: {finding.promise.text}.", *_breaking(found, names=names)]
-    lines += [f"ALTERED: {problem.text()}" for problem in found.altered]
-    return "\n".join(lines)
+    return "\n".join([*(f"ALTERED: {problem.text()}" for problem in found.altered), *lines])
 
 
 def _breaking(found: Verdict, *, names: bool) -> Iterator[str]:

@@ -31,9 +31,9 @@ from reticent.suppress.worth import Asked, Worth
 
 # Searches that go further are given up: seconds of work, and half a gigabyte of moles.
 _AT_ONCE = Budget(moles=20_000_000, work=300_000_000)
-_HOPELESS = Budget(moles=20_000_000, work=40_000_000)  # all moles of any size, of dense data
+_HOPELESS = Budget(moles=20_000_000, work=100_000_000)  # all moles of any size, of dense data
 _PATIENT = Budget(moles=100_000_000, work=50_000_000_000)  # minutes, where nothing else will do
-_A_METHOD = 5_000_000_000  # work that a method may do, where others do as well
+_A_METHOD = 1_500_000_000  # work that a method may do, where others do as well
 _FRESH = Budget(moles=5_000, work=100_000_000)  # moles that join the pool in one round of swaps
 _FEW = Budget(moles=50_000, work=200_000_000)  # moles of all sizes, after those of a few items
 _LOOK_AHEAD = 6  # how many
@@ -54,7 +54,7 @@ class Suppressed:
     method: str  # which one found it
     lost: tuple[int, ...]
     tried: dict[str, tuple[int, ...]]  # what every method that finished would have lost
-    moles: int  # minimal moles that were found
+    moles: int  # that were found
     complete: bool  # whether these are all there are
     worst: tuple[tuple[tuple[int, ...], int], ...]  # the shortest of them, and who holds them
 
@@ -110,15 +110,16 @@ class Search:
 
     def greedy(self, budget: Budget) -> Removed | None:
         """The papers' way, if it can be gone."""
-        self._mine_all(budget)  # which every other method is glad of as well
+        self._mine_all(min(budget, _AT_ONCE, key=lambda b: b.work))  # others are glad of it, too
         asked = Asked(self.known, self.k, self.h, self.p)
-        order = self.worth.greedy(asked, lambda: self.pool if self.complete else None)
+        order = self.worth.greedy(asked, lambda: self.pool if self._mine_all(budget) else None)
         return None if order is None else self._give_back(order)
 
     def levels(self) -> Removed:
         """Moles of one item, of two, of three, and so on."""
-        order: tuple[int, ...] = ()
-        rest, size = self.pool if self.complete else None, 1
+        single = self.pool.sets.some(np.flatnonzero(np.diff(self.pool.sets.begins) == 1))
+        order = remove(Threats(single, self.known.count), self.costs)
+        rest, size = self.pool if self.complete else None, 2
         while rest is None and (self.p is None or size <= self.p):
             moles = self._among(order, size)
             order += remove(Threats(moles, self.known.count), self.costs, order)
@@ -127,6 +128,7 @@ class Search:
             if size >= _LOOK_AHEAD or (self.p is None and not len(moles)):
                 left = self._mined(order, self.p, _FEW)
                 if left.complete:
+                    self.pool = self.pool.and_also([left])
                     rest = Threats(left, self.known.count)
                 elif not len(moles):  # longer ones than can be listed; some of them will do
                     left = self._among(order, self.p)
@@ -161,6 +163,7 @@ class Search:
                 return self._give_back(order)
             left -= 1
             fresh = self._mined(order, self.p, _FRESH)
+            self.pool = self.pool.and_also([fresh])
             if not len(fresh):
                 if not fresh.complete:
                     return best
@@ -170,8 +173,8 @@ class Search:
     # --- moles -----------------------------------------------------------------------------------
 
     def list_all(self) -> bool:
-        """Fill the pool with all minimal moles, if that can be done; greedy needs it."""
-        return self._mine_all(_PATIENT)
+        """Fill the pool with all minimal moles, if that is soon done."""
+        return self._mine_all(_AT_ONCE)
 
     def in_mole(self, item: int) -> bool:
         """Whether an item is part of any mole."""
@@ -205,15 +208,14 @@ class Search:
         moles = self._mined(gone, p, budget)
         if not len(moles) and not moles.complete:
             moles = self._mined(gone, p, replace(_PATIENT, work=max(self.allowed, 0)))
+        self.pool = self.pool.and_also([moles])
         return _decided(moles)
 
     def _mined(self, gone: tuple[int, ...], p: int | None, budget: Budget) -> Moles:
         away = mask(gone, self.known.count)
         starts, items = kernels.without(self.known.starts, self.known.items, away)
         known = replace(self.known, starts=starts, items=items)
-        moles = self._found(known, p, budget)
-        self.pool = self.pool.and_also([moles])
-        return moles
+        return self._found(known, p, budget)
 
     def _found(self, known: Known, p: int | None, budget: Budget) -> Moles:
         """Moles of some transactions; for sets of any size, one if there are any."""

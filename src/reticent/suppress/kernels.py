@@ -42,9 +42,11 @@ def ones(typing_context, word):
 @compiled
 def in_both(arena, one, other, words):
     """How many transactions two places share."""
+    # Through slices: a sum as an index might be negative, and checking that takes a nanosecond.
+    left, right = arena[one : one + words], arena[other : other + words]
     found = np.uint64(0)
     for w in range(words):
-        found += ones(arena[one + w] & arena[other + w])
+        found += ones(left[w] & right[w])
     return np.int64(found)
 
 
@@ -70,13 +72,15 @@ def most_private(arena, one, other, words, held, ints, counts, hides, c, top, ov
     `counts`: how many they are; there is no need to look at those that are too few.
     """
     most, looked = np.int64(0), np.int64(0)
+    left, right = arena[one : one + words], arena[other : other + words]
     for q in range(hides):
         few = min(ints[counts + q], c, top)
         if few * under <= over * c or few <= most:
             return max(most, few), looked
-        found, at = np.uint64(0), held + q * words
+        found = np.uint64(0)
+        own = arena[held + q * words : held + (q + 1) * words]
         for w in range(words):
-            found += ones(arena[one + w] & arena[other + w] & arena[at + w])
+            found += ones(left[w] & right[w] & own[w])
         looked += words
         most = max(most, np.int64(found))
     return max(most, min(over * c // under, top)), looked
@@ -170,8 +174,9 @@ def pairs(
         found = 0
         for b in range(a + 1, count if len(bits) else 0):
             both = np.uint64(0)
-            for w in range(bits.shape[1]):
-                both += ones(bits[a, w] & bits[b, w])
+            left, right = bits[a], bits[b]
+            for w in range(len(left)):
+                both += ones(left[w] & right[w])
             shared[b] = np.int64(both)
             if both:
                 met[found] = b
@@ -419,7 +424,7 @@ def _dive(
             if not ints[good + one * wide + two]:
                 continue
             c = in_both(arena, base + ii * ws, base + jj * ws, ws)
-            state[3] += ws
+            state[3] += ws + 8
             if c in (0, support, other):
                 continue
             most = min(top, ints[io + 3 * e + jj], c)
@@ -501,8 +506,13 @@ def _dive(
             if narrow:
                 _squeeze(arena, source, base + ii * ws, ws, moves, target, nw)
             else:
+                of_set, whole_row = (
+                    arena[base + ii * ws : base + (ii + 1) * ws],
+                    arena[source : source + ws],
+                )
+                narrowed = arena[target : target + ws]
                 for w in range(ws):
-                    arena[target + w] = arena[source + w] & arena[base + ii * ws + w]
+                    narrowed[w] = whole_row[w] & of_set[w]
         if under > over:
             hides[d + 1] = _still_common(
                 arena, o2, w2, ints, child, kept, hidden, support, least, r, over, under

@@ -104,12 +104,34 @@ def _from_long(parsed: files.Parsed) -> Baskets:
     if others := columns[2:]:
         notes.append(f"{name}: only the first two columns are read, not {quoted(others)}.")
     table = replace(parsed, arrow=parsed.arrow.select([0, 1])).table()
+    headed = not parsed.coded
     del parsed  # of a hundred million rows, two gigabytes
     id_, item = (without_missing(column) for column in table.columns.values())
     rows, ids = _by_first_row(id_, name)
     held, items, texts = _present(item)
+    if not headed:
+        _refuse_headless(columns, ids, texts, name)
     part = Part(rows[held], items, texts, len(ids))
     return made(name, [part], ids=ids, columns=(columns[0], columns[1]), notes=notes)
+
+
+def _refuse_headless(columns: Sequence[str], ids: pa.Array, items: pa.Array, name: str) -> None:
+    """A file without a header would give its first row away as the names of its columns."""
+    import pyarrow.compute as pc
+
+    def among(text: str, values: pa.Array) -> bool:
+        plain = values.cast(pa.large_string())
+        return bool(pc.any(pc.equal(plain, pa.scalar(text, plain.type))).as_py())
+
+    try:
+        float(columns[0])
+    except ValueError:
+        if not among(columns[0], ids) and not among(columns[1], items):
+            return
+    raise InputError(
+        "its first row looks like an id and an item, and not like the names of two columns",
+        where=name, do="begin the file with a line such as  id,item.",
+    )  # fmt: skip
 
 
 def _by_first_row(column: Column, name: str) -> tuple[NDArray[np.integer], pa.Array]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -51,6 +52,7 @@ def evaluate(
     policy: Policy | Mapping[str, Any] | str | Path,
     *,
     most: int = MOST_KNOWN,
+    names: Sequence[str | int] | None = None,
     reading: Reading | None = None,
     watch: Watch | None = None,
 ) -> Evaluation:
@@ -58,9 +60,9 @@ def evaluate(
     clock = Clock(watch or Watch())
     policy = Policy.of(policy)
     with clock.stage("read"):
-        whole, _ = read(original, policy, reading)
+        whole, _ = read(original, policy, reading, names)
         place, own = folder.data_in(released, policy.format)
-        part, _ = read(place, policy, own or reading)
+        part, _ = read(place, policy, own or reading, names)
     gone = _gone(whole, part)
     roles = policy.roles(whole.names)
     with clock.stage("count"):
@@ -97,29 +99,34 @@ def _gone(whole: Baskets, part: Baskets) -> Mask:
     places = {name: place for place, name in enumerate(whole.names.to_pylist())}
     kept = [places.get(name, -1) for name in part.names.to_pylist()]
     same = part.transactions == whole.transactions and -1 not in kept
-    if not same or (whole.supports()[kept] != part.supports()).any():
+    gone = np.ones(len(whole.names), np.bool_)
+    gone[kept] = False
+    if not same or not _alike(whole.without(gone), part):
         raise InputError(
             "this is no release of these baskets: items stand in other baskets than they did",
             where=part.name,
-            do="give the baskets that the release was made from, and the same format.",
+            do="give the baskets first that the release was made from, and the same format.",
         )
-    gone = np.ones(len(whole.names), np.bool_)
-    gone[kept] = False
     return gone
+
+
+def _alike(one: Baskets, other: Baskets) -> bool:
+    """Whether the same baskets are there, in whatever order."""
+    first, second = one.arranged(), other.arranged()
+    return np.array_equal(first.starts, second.starts) and np.array_equal(first.items, second.items)
 
 
 def _others(whole: Baskets, roles: Roles, policy: Policy) -> dict[str, Mask]:
     """Which items other ways would suppress."""
     from reticent.evidence import baskets as others
-    from reticent.suppress.coherent import Search
+    from reticent.suppress.coherent import Search, Undecided
     from reticent.suppress.worth import Occurrences
 
     known, public = known_of(whole, roles)
     search = Search(known, policy.k, policy.promise.h, policy.p, Occurrences(known.supports()))
-    found = {
-        "every item of every mole": others.every_item_of_every_mole(search),
-        "k-anonymity of whole baskets": others.whole_baskets_alike(search),
-    }
+    found = {"k-anonymity of whole baskets": others.whole_baskets_alike(search)}
+    with suppress(Undecided):
+        found = {"every item of every mole": others.every_item_of_every_mole(search)} | found
     masks = {}
     for name, gone in found.items():
         masks[name] = np.zeros(len(whole.names), np.bool_)

@@ -121,7 +121,7 @@ def release(
         released = released.arranged() if policy.order == "sorted" else released
     result = Release(
         policy, baskets, roles, gone, search, released, _unproven(policy), nuggets,
-        (*_curious(baskets, policy, gone), *_switched(policy, search)), clock.seconds,
+        (*_curious(baskets, gone), *_switched(policy, search)), clock.seconds,
         reading=reading or Reading(),
     )  # fmt: skip
     if output is None:
@@ -253,19 +253,12 @@ def refuse_infeasible(baskets: Baskets, roles: Roles, policy: Policy) -> None:
         raise Unsatisfiable(problems)
 
 
-def _curious(baskets: Baskets, policy: Policy, gone: Mask) -> list[str]:
+def _curious(baskets: Baskets, gone: Mask) -> list[str]:
     """What looks as if it were not meant."""
     said = []
     left = baskets.occurrences - int(baskets.supports()[gone].sum())
     if baskets.occurrences and not left:
         said.append("nothing is left: every item was suppressed.")
-    if policy.format == "basket":
-        comma = [name for name in baskets.names.to_pylist() if "," in name or ";" in name]
-        if 2 * len(comma) > len(baskets.names):
-            said.append(
-                "most items hold a comma or semicolon. Is this a table of id and item? Then set "
-                '  format = "long".'
-            )
     return said
 
 
@@ -273,7 +266,7 @@ def _switched(policy: Policy, search: Suppressed) -> list[str]:
     if policy.method != "greedy" or search.method == "greedy":
         return []
     return [
-        f'method "greedy" was given up: there are more moles than can be listed ({search.moles:,} '
+        f'method "greedy" was given up: there are more moles than can be counted ({search.moles:,} '
         f'were found); "{search.method}" was used.'
     ]
 
@@ -314,8 +307,23 @@ def read(
 ) -> tuple[Baskets, str]:
     """Baskets, and what kind of thing they were."""
     if isinstance(data, str | Path):
-        return basket_files.read(data, policy.format, reading), "file"
+        baskets = basket_files.read(data, policy.format, reading)
+        _refuse_tables(baskets, data, policy)
+        return baskets, "file"
     return basket_files.taken(data, names)
+
+
+def _refuse_tables(baskets: Baskets, data: str | Path, policy: Policy) -> None:
+    """A table that is read as lines would make every row a basket, with its id as an item."""
+    if policy.format != "basket" or ".csv" not in Path(data).name.lower():
+        return
+    names = baskets.names.to_pylist()
+    if 2 * sum("," in name or ";" in name for name in names) > len(names):
+        raise InputError(
+            "most items hold a comma or a semicolon", where=str(data),
+            why='with format = "basket" items are separated by blanks.',
+            do='if this is a table of id and item, set  format = "long".',
+        )  # fmt: skip
 
 
 def _inputs(data: Any, policy: Policy) -> list[Path]:

@@ -6,6 +6,7 @@ private/   report.html   policy.toml   suppressed.json   risk.json   input.json
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,12 +53,20 @@ def data_in(data: Any, form: basket_files.Form) -> tuple[Any, Reading | None]:
     if not is_release(public.parent):
         return data, None
     found = [path for path in public.glob("data.*") if basket_files.suffix_of(path, form)]
-    if not found:
+    if not found or _form_of(public) not in (form, None):
         raise InputError(
             f'this release folder has no data of format = "{form}"', where=str(data),
             do="check the format that the policy names.",
         )  # fmt: skip
     return found[0], as_written(form, basket_files.suffix_of(found[0], form))
+
+
+def _form_of(public: Path) -> str | None:
+    try:
+        told = json.loads((public / "manifest.json").read_text(encoding="utf-8"))
+        return str(told["form"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def describe(release: Release, place: Path, path: Path, data: Any) -> None:
@@ -75,6 +84,7 @@ def describe(release: Release, place: Path, path: Path, data: Any) -> None:
             "format": FORMAT,
             "made_by": f"reticent {__version__}",
             "kind": "transactions",
+            "form": release.policy.format,
             "transactions": release.released.transactions,
             "files": {
                 file.name: {"sha256": digest(file), "bytes": file.stat().st_size} for file in files

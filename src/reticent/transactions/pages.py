@@ -99,19 +99,19 @@ def exposed_chart(levels: Sequence[Exposed], transactions: int, promise: Coheren
 def _shared(release: Release) -> dict[str, Any]:
     from reticent import __version__
 
-    promise = release.policy.promise
+    promise, secret = release.policy.promise, bool(release.roles.private.any())
     return {
         "version": __version__,
         "transactions": release.released.transactions,
-        "says": promised(promise),
+        "says": promised(promise if secret else promise.model_copy(update={"h": Fraction(1)})),
         "k": promise.k,
         "h": words.measured(promise.h),
-        "sure": promise.h < 1,
+        "sure": promise.h < 1 and secret,
         "p": "any number of" if promise.p is None else f"up to {promise.p}",
         "unlimited": promise.p is None,
         "smallest": release.finding.smallest,
         "order": release.policy.order,
-        "warnings": release.warnings,
+        "warnings": (),  # they may tell of items that are not there
         "command": _command(release),
     }
 

@@ -191,8 +191,10 @@ class Policy(Record):
         """A policy, wherever it comes from."""
         if isinstance(policy, Policy):
             return policy
-        if not isinstance(policy, Mapping):
+        if isinstance(policy, str | Path):
             return cls.load(policy)
+        if not isinstance(policy, Mapping):
+            raise InputError("a policy is a file, a mapping or a Policy", where="policy")
         try:
             return cls.model_validate(dict(policy))
         except ValidationError as error:

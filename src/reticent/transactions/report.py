@@ -133,15 +133,20 @@ def risk_summary(risk: Risk) -> dict[str, Any]:
     }
 
 
-def verify_summary(verdict: Verdict) -> dict[str, Any]:
-    """What ``transactions verify --json`` prints."""
+def verify_summary(verdict: Verdict, *, names: bool = False) -> dict[str, Any]:
+    """What ``transactions verify --json`` prints; with the names of items if they may be shown."""
+    finding = verdict.finding
+    shown: dict[str, Any] = {}
+    if names and finding.breaking is not None:
+        told = None if finding.inferred is None else str(verdict.names[finding.inferred])
+        shown = {"known": [str(verdict.names[i]) for i in finding.breaking], "told": told}
     return {
         "transactions": verdict.transactions,
         "occurrences": verdict.occurrences,
         "holds": verdict.holds,
-        "templates": [about(verdict.finding.promise) | broken(verdict.finding)],
+        "templates": [about(finding.promise) | broken(finding) | shown],
         "altered": [problem.text() for problem in verdict.altered],
-        "warnings": list(verdict.roles.warnings),
+        "warnings": [text for text in verdict.roles.warnings if text.startswith("private")],
     }
 
 

@@ -1,6 +1,6 @@
 """Release and verify baskets: how long it takes, beside reading and writing the same file.
 
-    python benchmarks/baskets.py [--only NAME,…] [--runs 3] [--big 10000000] [--csv FILE]
+    python benchmarks/basket_speed.py [--only NAME,…] [--runs 3] [--big 10000000] [--csv FILE]
 
 Every job is the command as somebody gives it, in a process of its own, after one run that has
 compiled what is compiled on a machine's first run. All items are public, and each basket has one
