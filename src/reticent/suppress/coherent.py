@@ -39,7 +39,7 @@ _FEW = Budget(moles=50_000, work=200_000_000)  # moles of all sizes, after those
 _LOOK_AHEAD = 6  # how many
 _SWAPPING, _SOME_SWAPS = 100_000_000, 30_000_000  # threats that swaps look at, a second's worth
 _LOOKED_AT, _TOLD = 500, 20  # moles that are named to the owner of the data
-_ROUNDS = 2  # of those, one after the other, that bring nothing
+_ROUNDS = 1  # of those, one after the other, that bring nothing
 
 
 class Undecided(Exception):
