@@ -16,9 +16,9 @@ from reticent.privacy.coherence import Baskets, Coherence, Finding, exposure, re
 
 WAYS = {
     "as it comes": {},
+    "over bits": {"_TOO_FEW_FOR_BITS": 0},
     "never over bits": {"_ROOM_FOR_BITS": 0},
-    "one first item at a time": {"_BEYOND_CACHE": 0},
-    "neither": {"_ROOM_FOR_BITS": 0, "_BEYOND_CACHE": 0},
+    "one first item at a time": {"_TOO_FEW_FOR_BITS": 0, "_BEYOND_CACHE": 0},
 }
 
 

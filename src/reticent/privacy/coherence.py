@@ -43,6 +43,7 @@ from reticent.privacy.promises import Record, Share
 
 BUDGET = 20_000_000_000  # items and words looked at: about a minute
 _ROOM_FOR_BITS = 2**28  # bytes; no larger table of bits is ever made
+_TOO_FEW_FOR_BITS = 256  # items in transactions; to lay out bits for fewer takes too long
 _BEYOND_CACHE = 2**22  # items in transactions; of more, one first item is looked at after the other
 _ANY_NUMBER = 2**31  # items in a set
 _PLENTY = 2**62  # a larger budget would not fit the loops' numbers
@@ -327,9 +328,8 @@ class _Search:
 
         rows, (*asked, most) = self.rows, ask
         width, entries = len(rows.names), len(rows.table[1])
-        dense = is_dense(
-            width, len(rows.weights), entries, max(1, private), closing, _ROOM_FOR_BITS
-        )
+        shape = width, len(rows.weights), entries, max(1, private), most
+        dense = is_dense(shape, closing, (_ROOM_FOR_BITS, _TOO_FEW_FOR_BITS))
         if dense or entries <= _BEYOND_CACHE or most == 1:
             return self._run(rows.table, rows.lists, bags, floors, private, ask, closing)
         single = (*asked, 1)
@@ -361,8 +361,9 @@ class _Search:
         from reticent.privacy.sets.bits import FOUND, TIRED
 
         out = np.empty(len(lists[1]) + 1, np.int64)
+        room = _ROOM_FOR_BITS, _TOO_FEW_FOR_BITS
         end, length, work = loops.walk(
-            table, lists, bags, floors, private, ask, closing, _ROOM_FOR_BITS, self.left, out
+            table, lists, bags, floors, private, ask, closing, room, self.left, out
         )
         self.work += work
         self.tired = end == TIRED

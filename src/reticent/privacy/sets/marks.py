@@ -80,8 +80,8 @@ def mark(rows, lists, bags, private, ask, open_to, people, surest, budget):
         if depth < size - 1:
             enough = k if asked & SMALL else 2 if asked & UNIQUE else 0
             if sure:
-                held = commonest(rows[0], row_of, cohort, bags, tallies, present)
-                work += last - first
+                held, used = commonest(rows[0], row_of, cohort, bags, tallies, present)
+                work += used
                 if asked & SURE:  # a share of theirs is too large only among fewer than this
                     enough = max(enough, -(-held * under // over) if over else total)
                 if hunting:
@@ -115,13 +115,13 @@ def mark(rows, lists, bags, private, ask, open_to, people, surest, budget):
 
 @compiled
 def commonest(starts, row_of, cohort, bags, tallies, touched):
-    """How many of a cohort hold the private item that most of them hold."""
-    count = tally_private(starts, row_of, cohort, bags, tallies, touched)
+    """How many of a cohort hold the private item that most of them hold, and the work done."""
+    count, work = tally_private(starts, row_of, cohort, bags, tallies, touched)
     most = np.int64(0)
     for i in range(count):
         most = max(most, tallies[touched[i]])
         tallies[touched[i]] = 0
-    return most
+    return most, work
 
 
 @compiled

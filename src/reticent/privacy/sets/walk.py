@@ -31,9 +31,9 @@ def spot(starts, row_of, cohort, i):
 
 @compiled
 def tally_private(starts, row_of, cohort, bags, tallies, touched):
-    """Add up the private items of a cohort; return how many different ones there are."""
+    """Add up the private items of a cohort; return how many different ones, and the work done."""
     bag, inmates, shares = bags
-    count = 0
+    count, work = 0, cohort[2] - cohort[1]
     for i in range(cohort[1], cohort[2]):
         row = spot(starts, row_of, cohort, i)[0]
         for held in range(bag[row], bag[row + 1]):
@@ -42,7 +42,8 @@ def tally_private(starts, row_of, cohort, bags, tallies, touched):
                 touched[count] = item
                 count += 1
             tallies[item] += shares[held]
-    return count
+        work += bag[row + 1] - bag[row]
+    return count, work
 
 
 @compiled
@@ -161,8 +162,8 @@ def whole_rows(rows, lists, bags, private, k, rule, most, budget, floors):
         first = edges[length - 1] if length else np.int64(0)
         last = edges[length] if length else np.int64(len(weights))
         cohort = pool, first, last, length == 0
-        count = tally_private(starts, row_of, cohort, bags, tallies, touched)
-        work += last - first
+        count, used = tally_private(starts, row_of, cohort, bags, tallies, touched)
+        work += used
         for held in range(bag[row], bag[row + 1]):
             floors[held] = total - tallies[inmates[held]]
         broken = False
@@ -210,15 +211,16 @@ def walk(rows, lists, bags, floors, private, ask, closing, room, budget, out):
         node = nodes[depth]
         node[NEXT], node[LAST], node[TOP] = low, low, top
         cohort = (pool if depth > 1 else places), first, last, depth == 0
-        left, living = most - depth, 1
+        left, living, most_held = most - depth, 1, np.int64(0)
         if private:
-            found = tally_private(rows[0], row_of, cohort, bags, tallies, alive)
-            work += last - first
+            found, used = tally_private(rows[0], row_of, cohort, bags, tallies, alive)
+            work += used
             broken, living = False, 0
             for i in range(found):
                 inside = tallies[alive[i]]
                 tallies[alive[i]] = 0
                 broken |= a * (total - inside) < c * inside
+                most_held = max(most_held, inside)
                 if inside >= least:
                     alive[living] = alive[i]
                     living += 1
@@ -241,12 +243,15 @@ def walk(rows, lists, bags, floors, private, ask, closing, room, budget, out):
                 out[depth] = item
                 return FOUND, depth + 1, work
             fewest = min(fewest, many)
-            if least <= many < total:  # who loses nobody adds nothing to the set
+            if private and left == 1 and a * (many - most_held) >= c * most_held:
+                continue  # not sure enough even if all who hold that private item were among them
+            if least <= many < total:  # an item that loses nobody adds nothing to the set
                 kids[high, ITEM], kids[high, HELD] = item, many
                 high += 1
         if private == 0 and (left == 1 or total - left * (total - fewest) >= k):
             continue  # r more items lose at most r times what one can lose
-        if not is_dense(high - low, last - first, entries, living, closing, room):
+        shape = high - low, last - first, entries, living, left
+        if not is_dense(shape, closing, room):
             node[LAST] = high
             pool, node[TOP] = hand_out(rows, lists, cohort, kids, low, high, free, pool, top)
             work += 2 * entries
@@ -273,15 +278,20 @@ def walk(rows, lists, bags, floors, private, ask, closing, room, budget, out):
 
 
 @compiled
-def is_dense(count, rows, entries, living, closing, room):
+def is_dense(shape, closing, room):
     """Whether bits are the better way: by how many pairs of items either way would have to count.
 
-    Bits do it for each private item that is still of interest. Among sets of any size, they have
-    more reasons to give up a branch, and are worth more.
+    `shape`: how many items, rows, occurrences of items in rows, private items still of interest
+    (bits are searched for each of them), and how many items may be added. Among sets of any size,
+    bits have more reasons to give up a branch, and are worth more. `room`: the bytes there are, and
+    how many occurrences do not pay for laying out bits, unless sets can become large.
     """
+    items, rows, entries, living, left = shape
     words = rows // 64 + 2.0
-    pairs = float(living) * count * count * words * rows
-    return count * words * 8 <= room and pairs <= (64.0 if closing else 4.0) * entries * entries
+    if items * words * 8 > room[0] or left < 2 or (left < 4 and entries < room[1]):
+        return False
+    pairs = float(living) * items * items * words * rows
+    return pairs <= (64.0 if closing else 4.0) * entries * entries
 
 
 @compiled
