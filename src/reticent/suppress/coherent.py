@@ -31,7 +31,7 @@ from reticent.suppress.worth import Asked, Worth
 
 # Searches that go further are given up: seconds of work, and half a gigabyte of moles.
 _AT_ONCE = Budget(moles=20_000_000, work=300_000_000)
-_HOPELESS = Budget(moles=20_000_000, work=100_000_000)  # all moles of any size, of dense data
+_HOPELESS = Budget(moles=20_000_000, work=40_000_000)  # all moles of any size, of dense data
 _PATIENT = Budget(moles=100_000_000, work=50_000_000_000)  # minutes, where nothing else will do
 _A_METHOD = 1_500_000_000  # work that a method may do, where others do as well
 _FRESH = Budget(moles=5_000, work=100_000_000)  # moles that join the pool in one round of swaps
