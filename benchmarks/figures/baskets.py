@@ -8,7 +8,7 @@ Loss is in percent of all item occurrences, private copies not counted, or of al
 part of the items is public, it is drawn by lot, and losses are means of five draws. Times are of
 "best": all that is done between the transactions in memory and the items to suppress. Whatever an
 experiment uses was recounted by the verifier first. The figures are drawings, so only what the
-text says stands beside ours; a "bar" is no number of the paper but one that we set ourselves.
+text says stands beside ours; a "bar" is no number of the paper but one that was to be reached.
 
 What comes out otherwise than in the paper, and why:
 
