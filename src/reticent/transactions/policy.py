@@ -113,7 +113,7 @@ class Policy(Record):
 
     >>> policy = Policy(private=["s*"], h=0.5, k=3, p=3)
     >>> policy.promise.text.partition(" finds ")[0]
-    'whoever knows up to 3 public items'
+    'whoever knows up to 3 public items of somebody'
     """
 
     format: Literal["basket", "long"] = Field(
