@@ -63,7 +63,7 @@ from experiment import Claim, Kept, run, span
 from reticent.evidence import baskets as others
 from reticent.pages.charts import Series
 from reticent.privacy.coherence import Baskets, Coherence, recount
-from reticent.suppress import kernels
+from reticent.suppress import lists
 from reticent.suppress.coherent import Search
 from reticent.suppress.diagrams import Family
 from reticent.suppress.engine import Mask, mask
@@ -121,7 +121,7 @@ def known_of(name: str, share: Fraction, seed: int) -> Known:
 
 
 def without(known: Known, gone: Mask) -> Known:
-    starts, items = kernels.without(known.starts, known.items, gone)
+    starts, items = lists.without(known.starts, known.items, gone)
     own = known.private_starts, known.private, known.private_count
     return Known(starts, items, known.count, *own)
 

@@ -23,7 +23,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.suppress import kernels
+from reticent.suppress import lists
 from reticent.suppress.engine import Mask, Removed, Threats, give_back, improve, mask, remove
 from reticent.suppress.moles import Budget, Known, Moles, minimal_moles
 from reticent.suppress.thin import thin_set
@@ -65,7 +65,7 @@ class Search:
     def __init__(self, known: Known, k: int, h: Fraction, p: int | None, worth: Worth) -> None:
         """`worth`: what it costs to suppress items."""
         self.known, self.k, self.h, self.p, self.worth = known, k, h, p, worth
-        self.begins, self.rows = kernels.invert(known.starts, known.items, known.count)
+        self.begins, self.rows = lists.invert(known.starts, known.items, known.count)
         self.supports = np.diff(self.begins)
         single = minimal_moles(known, k, h, 1)
         self.pool = Threats(single, known.count)
@@ -189,9 +189,9 @@ class Search:
 
     def _holders(self, items: tuple[int, ...]) -> NDArray[np.int32]:
         """The transactions that have all of these."""
-        lists = [self.rows[self.begins[v] : self.begins[v + 1]] for v in items]
-        both: NDArray[np.int32] = lists[0]
-        for rows in lists[1:]:
+        held = [self.rows[self.begins[v] : self.begins[v + 1]] for v in items]
+        both: NDArray[np.int32] = held[0]
+        for rows in held[1:]:
             both = np.intersect1d(both, rows, assume_unique=True)
         return both
 
@@ -213,7 +213,7 @@ class Search:
 
     def _mined(self, gone: tuple[int, ...], p: int | None, budget: Budget) -> Moles:
         away = mask(gone, self.known.count)
-        starts, items = kernels.without(self.known.starts, self.known.items, away)
+        starts, items = lists.without(self.known.starts, self.known.items, away)
         known = replace(self.known, starts=starts, items=items)
         return self._found(known, p, budget)
 
@@ -244,7 +244,7 @@ class Search:
         """Whether an item would be part of a mole: one is looked for where the item is held."""
         known, p = self.known, None if self.p is None else self.p - 1
         rows = self.rows[self.begins[item] : self.begins[item + 1]]
-        starts, items, own, private = kernels.project(
+        starts, items, own, private = lists.project(
             rows, item, gone, known.starts, known.items, known.private_starts, known.private
         )
         held = Known(starts, items, known.count, own, private, known.private_count)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.suppress import kernels
+from reticent.suppress import lists, removal
 from reticent.suppress.moles import Ints, Moles, together
 
 Mask = NDArray[np.bool_]
@@ -44,7 +44,7 @@ class Threats:
     def __init__(self, sets: Moles, things: int) -> None:
         """`things`: how many there are."""
         self.sets, self.things = sets, things
-        self.holders, self.of_holder = kernels.invert(sets.begins, sets.items, things)
+        self.holders, self.of_holder = lists.invert(sets.begins, sets.items, things)
 
     @property
     def arrays(self) -> tuple[Ints, NDArray[np.int32], Ints, NDArray[np.int32]]:
@@ -57,7 +57,7 @@ class Threats:
 
     def left(self, gone: Mask) -> Ints:
         """Which ones hold nothing that is gone."""
-        return np.flatnonzero(kernels.missing(self.sets.begins, self.sets.items, gone) == 0)
+        return np.flatnonzero(removal.missing(self.sets.begins, self.sets.items, gone) == 0)
 
     def and_also(self, more: Iterable[Moles]) -> Threats:
         """These and others."""
@@ -84,7 +84,7 @@ def remove(
         now = costs(away) if callable(costs) else costs
         # What costs nothing takes nothing from the others' costs: they need not be asked again.
         dear = now > 0 if callable(costs) else np.zeros(len(now), np.bool_)
-        went = kernels.remove(*threats.arrays, now, away, dear)
+        went = removal.remove(*threats.arrays, now, away, dear)
         order += went.tolist()
         away[went] = True
     return tuple(order)
@@ -100,10 +100,10 @@ def give_back(
     `bars`: whether something else keeps a thing away, others being gone; asked only if need be.
     """
     if bars is None:
-        back = kernels.give_back(*threats.arrays, np.array(order, np.int64))
+        back = removal.give_back(*threats.arrays, np.array(order, np.int64))
         return Removed(order, frozenset(np.array(order, np.int64)[back].tolist()))
     away, back = mask(order, threats.things), set()
-    missing = kernels.missing(threats.sets.begins, threats.sets.items, away)
+    missing = removal.missing(threats.sets.begins, threats.sets.items, away)
     for thing in reversed(order):
         own = threats.of_holder[threats.holders[thing] : threats.holders[thing + 1]]
         if (missing[own] > 1).all() and not bars(thing, away):
@@ -117,7 +117,7 @@ def improve(threats: Threats, costs: Ints, gone: Iterable[int], most: int) -> Ma
     """What is gone after swaps that make it cheaper, if any do; `most`: looks at threats."""
     away = mask(gone, threats.things)
     work = min(most, _A_THING * len(threats.sets.items))
-    kernels.improve(*threats.arrays, costs.astype(np.float64), away, work, _SEED)
+    removal.improve(*threats.arrays, costs.astype(np.float64), away, work, _SEED)
     return away
 
 

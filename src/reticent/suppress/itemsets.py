@@ -27,7 +27,7 @@ from math import inf, log2
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.suppress import kernels, moles
+from reticent.suppress import lists, moles
 from reticent.suppress import nodes as loops
 from reticent.suppress.diagrams import Budget, Counts, Diagrams, Family, Ints, Spent, most_parts
 from reticent.suppress.moles import Known, Moles, minimal_moles
@@ -69,7 +69,7 @@ class Present:
 
     def __init__(self, rows: Rows, p: int, budget: Budget) -> None:
         self.rows, self._largest, self._budget = rows, p - 1, budget
-        self._begins, self._holders = kernels.invert(rows.starts, rows.items, len(rows.rank))
+        self._begins, self._holders = lists.invert(rows.starts, rows.items, len(rows.rank))
 
     def beside(self, item: int, there: NDArray[np.bool_]) -> tuple[Diagrams, int, int]:
         """What such sets have besides an item: a family, and a number that no count exceeds."""
@@ -140,7 +140,7 @@ class _Removal:
         self.known, self.k, self.h, self.budget = known, k, h, budget
         self.p = known.count + 1 if p is None else p
         self.supports = known.supports()
-        self.begins, self.holders = kernels.invert(known.starts, known.items, known.count)
+        self.begins, self.holders = lists.invert(known.starts, known.items, known.count)
         self.there = self.supports > 0
         self.nuggets, self.among_all = nuggets, among_all.tolist()
         self.order: list[int] = []

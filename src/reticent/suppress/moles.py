@@ -25,7 +25,7 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.suppress import kernels
+from reticent.suppress import kernels, lists
 
 Ints = NDArray[np.int64]
 _ROOM_FOR_BITS = 1 << 27  # bytes, for every item's bits over all transactions
@@ -105,7 +105,7 @@ def minimal_moles(
     if known.transactions and p < 1:
         raise ValueError("an attacker who knows nothing has no mole")
     supports = known.supports()
-    begins, rows = kernels.invert(known.starts, known.items, known.count)
+    begins, rows = lists.invert(known.starts, known.items, known.count)
     maxima = np.zeros(known.count, np.int64)
     if under > over:
         maxima = kernels.private_maxima(
@@ -189,7 +189,7 @@ class _Search:
         self.k, self.p, self.over, self.under = k, p, over, under
         number = np.full(known.count, -1, np.int32)
         number[rank] = np.arange(len(rank))
-        starts, items, self.begins, self.rows, self.stands = kernels.renumber(
+        starts, items, self.begins, self.rows, self.stands = lists.renumber(
             known.starts, known.items, number, len(rank)
         )
         private = known.private_starts, known.private, known.private_count
@@ -200,7 +200,7 @@ class _Search:
         words = (self.known.transactions + 63) // 64
         bits = np.zeros((0, 1), np.uint64)
         if 8 * self.known.count * words <= _ROOM_FOR_BITS:
-            bits = kernels.all_bits(self.known.starts, self.known.items, self.known.count)
+            bits = lists.all_bits(self.known.starts, self.known.items, self.known.count)
         # On dense data, bits of two items are compared sooner than pairs are counted: ten times.
         dense = self.known.count**2 * words < (np.diff(self.known.starts) ** 2).sum()
         pairs, near = self._pairs(bits if dense else bits[:0])

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.suppress import kernels, maximal
+from reticent.suppress import lists, maximal
 from reticent.suppress import nodes as loops
 from reticent.suppress.diagrams import Budget, Diagrams, Family, Ints, Spent, most_parts
 from reticent.suppress.moles import Moles
@@ -56,7 +56,7 @@ def distinct_rows(starts: Ints, items: NDArray[np.int32], supports: Ints, wanted
     rank = wanted[np.argsort(supports[wanted], kind="stable")]
     number = np.full(len(supports), -1, np.int32)
     number[rank] = np.arange(len(rank))
-    cut, renumbered, *_ = kernels.renumber(starts, items, number, len(rank))
+    cut, renumbered, *_ = lists.renumber(starts, items, number, len(rank))
     begins, cells, weights = maximal.merged(cut, renumbered, loops.in_order(cut, renumbered))
     return Rows(begins, cells, weights, rank)
 
@@ -113,7 +113,7 @@ def _large_ones(
         return rows.starts, rows.items
     count = len(rows.rank)
     same = np.arange(count, dtype=np.int32)
-    *_, begins, holders, stands = kernels.renumber(rows.starts, rows.items, same, count)
+    *_, begins, holders, stands = lists.renumber(rows.starts, rows.items, same, count)
     ends, cells, work = maximal.maximal(
         rows.starts, rows.items, rows.weights, begins, holders, stands, least, longest, budget.left
     )
@@ -125,5 +125,5 @@ def _ascending(
     starts: Ints, items: NDArray[np.int32], count: int
 ) -> tuple[Ints, NDArray[np.int32]]:
     """The same rows, items ascending in each."""
-    cut, items, *_ = kernels.renumber(starts, items, np.arange(count, dtype=np.int32), count)
+    cut, items, *_ = lists.renumber(starts, items, np.arange(count, dtype=np.int32), count)
     return cut, items

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from reticent.suppress import kernels
+from reticent.suppress import lists
 from reticent.suppress.moles import Known
 from reticent.suppress.nuggets import distinct_rows
 
@@ -26,14 +26,14 @@ def thin_set(known: Known, k: int) -> tuple[int, ...] | None:
     """
     supports = known.supports()
     rows = distinct_rows(known.starts, known.items, supports, np.flatnonzero(supports))
-    begins, holders = kernels.invert(rows.starts, rows.items, len(rows.rank))
+    begins, holders = lists.invert(rows.starts, rows.items, len(rows.rank))
     table = rows.starts, rows.items, rows.weights, begins, holders
-    row = kernels.thin_row(*table, k)
+    row = lists.thin_row(*table, k)
     if row < 0:
         return None
     kept = rows.items[rows.starts[row] : rows.starts[row + 1]]
     for item in kept[::-1]:  # frequent items first: rare ones are why
         fewer = kept[kept != item]
-        if len(fewer) and kernels.held_by(*table, fewer, k) < k:
+        if len(fewer) and lists.held_by(*table, fewer, k) < k:
             kept = fewer
     return tuple(sorted(rows.rank[kept].tolist()))

@@ -1,0 +1,273 @@
+"""The loops of `engine`: remove, give back, swap. They know threats and things by number only."""
+
+# mypy: disable-error-code="no-untyped-def, untyped-decorator, no-untyped-call"
+
+from __future__ import annotations
+
+import numpy as np
+
+from reticent.compiling import compiled
+
+
+@compiled
+def missing(begins, items, gone):
+    """How many things of each threat are gone."""
+    found = np.zeros(len(begins) - 1, np.int32)
+    for t in range(len(found)):
+        for x in range(begins[t], begins[t + 1]):
+            found[t] += gone[items[x]]
+    return found
+
+
+@compiled
+def dearer(a, b, c, d):
+    """Whether a * b > c * d, for numbers from 0 to 2^62, exactly: products may take 128 bits."""
+    if max(a, c) < 2147483648 and max(b, d) < 2147483648:
+        return a * b > c * d
+    low, half = np.uint64(4294967295), np.uint64(32)
+    high_one, low_one = _product(np.uint64(a), np.uint64(b), low, half)
+    high_two, low_two = _product(np.uint64(c), np.uint64(d), low, half)
+    return high_one > high_two or (high_one == high_two and low_one > low_two)
+
+
+@compiled
+def _product(a, b, low, half):
+    """The upper and lower 64 bits."""
+    first, second = (a & low) * (b & low), (a >> half) * (b & low)
+    third, fourth = (a & low) * (b >> half), (a >> half) * (b >> half)
+    middle = (first >> half) + (second & low) + (third & low)
+    upper = fourth + (second >> half) + (third >> half) + (middle >> half)
+    return upper, (middle << half) | (first & low)
+
+
+@compiled
+def remove(begins, items, holders, of_holder, costs, gone, dear):
+    """The order in which things go until each threat has lost one; or a `dear` thing has gone.
+
+    `of_holder[holders[v] : holders[v + 1]]`: the threats that hold thing v. Some things may be
+    gone already.
+    """
+    things = len(costs)
+    left = np.zeros(things, np.int64)  # threats that each would break
+    broken = missing(begins, items, gone) > 0
+    alone = np.zeros(things, np.bool_)
+    for t in range(len(begins) - 1):
+        if broken[t]:
+            continue
+        for x in range(begins[t], begins[t + 1]):
+            left[items[x]] += 1
+        if begins[t + 1] - begins[t] == 1:
+            alone[items[begins[t]]] = True
+    order = np.empty(things, np.int64)
+    went = 0
+    while True:
+        best = -1
+        for v in range(things):
+            if left[v] == 0:
+                continue
+            if best < 0:
+                best = v
+            elif alone[v] != alone[best]:
+                best = v if alone[v] else best
+            elif dearer(left[v], costs[best], left[best], costs[v]):
+                best = v
+        if best < 0:
+            return order[:went]
+        order[went] = best
+        went += 1
+        for y in range(holders[best], holders[best + 1]):
+            t = of_holder[y]
+            if not broken[t]:
+                broken[t] = True
+                for x in range(begins[t], begins[t + 1]):
+                    left[items[x]] -= 1
+        if dear[best]:
+            return order[:went]
+
+
+@compiled
+def give_back(begins, items, holders, of_holder, order):
+    """Which of the things that went can come back, the last asked first."""
+    missing = np.zeros(len(begins) - 1, np.int64)  # things that each threat has lost
+    for v in order:
+        for y in range(holders[v], holders[v + 1]):
+            missing[of_holder[y]] += 1
+    back = np.zeros(len(order), np.bool_)
+    for i in range(len(order) - 1, -1, -1):
+        v = order[i]
+        fine = True
+        for y in range(holders[v], holders[v + 1]):
+            fine &= missing[of_holder[y]] > 1
+        if fine:
+            back[i] = True
+            for y in range(holders[v], holders[v + 1]):
+                missing[of_holder[y]] -= 1
+    return back
+
+
+@compiled
+def _take(v, holders, of_holder, missing, sole, needed):
+    """Thing v goes."""
+    for y in range(holders[v], holders[v + 1]):
+        t = of_holder[y]
+        missing[t] += 1
+        sole[t] += v
+        if missing[t] == 1:
+            needed[v] += 1
+        elif missing[t] == 2:
+            needed[sole[t] - v] -= 1
+
+
+@compiled
+def _give(v, holders, of_holder, missing, sole, needed, open_):
+    """Thing v comes back; how many threats that leaves open, which are listed in `open_`."""
+    found = 0
+    for y in range(holders[v], holders[v + 1]):
+        t = of_holder[y]
+        missing[t] -= 1
+        sole[t] -= v
+        if missing[t] == 1:
+            needed[sole[t]] += 1
+        elif missing[t] == 0:
+            needed[v] -= 1
+            open_[found] = t
+            found += 1
+    return found
+
+
+@compiled
+def improve(begins, items, holders, of_holder, costs, gone, work, seed):
+    """Swap things that are gone for cheaper ones, until so much work is done; changes `gone`.
+
+    One thing comes back, whatever it opens is closed by others, and what is then needed no longer
+    comes back as well. A result that is little worse is gone on from, the less so the later; the
+    best one is kept. `sole[t]` adds up the things of threat t that are gone: where that is one
+    thing, it is that thing, and `needed` counts such threats for each.
+    """
+    things, threats = len(costs), len(begins) - 1
+    missing, sole = np.zeros(threats, np.int32), np.zeros(threats, np.int64)
+    needed, forced = np.zeros(things, np.int64), np.zeros(things, np.bool_)
+    for t in range(threats):
+        if begins[t + 1] - begins[t] == 1:
+            forced[items[begins[t]]] = True
+    now = gone.copy()
+    cost = 0.0
+    free = np.empty(things, np.int64)  # things that are gone and may come back
+    place = np.full(things, -1, np.int64)
+    count = 0
+    for v in range(things):
+        if now[v]:
+            _take(v, holders, of_holder, missing, sole, needed)
+            cost += costs[v]
+            if not forced[v]:
+                free[count], place[v] = v, count
+                count += 1
+    if count == 0:
+        return cost
+    best = cost
+    typical = 0.0
+    for i in range(count):
+        typical += costs[free[i]] / count
+    open_ = np.empty(max(threats, 1), np.int64)
+    gain, met = np.zeros(things, np.int64), np.empty(things, np.int64)
+    moves = np.empty(4 * things + 8, np.int64)  # +v + 1: went, -v - 1: came back
+    state, done = np.uint64(seed), np.int64(0)
+    while done < work and count > 0:
+        state ^= state << np.uint64(13)
+        state ^= state >> np.uint64(7)
+        state ^= state << np.uint64(17)
+        v = free[np.int64(state % np.uint64(count))]
+        made, before = 0, cost
+        left = _give(v, holders, of_holder, missing, sole, needed, open_)
+        done += holders[v + 1] - holders[v]
+        now[v] = False
+        cost -= costs[v]
+        moves[made] = -v - 1
+        made += 1
+        stuck = False
+        while left > 0 and not stuck:
+            found = 0
+            for i in range(left):
+                t = open_[i]
+                for x in range(begins[t], begins[t + 1]):
+                    u = items[x]
+                    if u != v and not now[u]:
+                        if gain[u] == 0:
+                            met[found] = u
+                            found += 1
+                        gain[u] += 1
+            done += 2 * left
+            pick, score = -1, -1.0
+            for i in range(found):
+                u = met[i]
+                state ^= state << np.uint64(13)
+                state ^= state >> np.uint64(7)
+                state ^= state << np.uint64(17)
+                luck = 0.85 + 0.3 * np.float64(state >> np.uint64(11)) / 9007199254740992.0
+                worth = luck * gain[u] / max(costs[u], 1e-9)
+                if worth > score:
+                    pick, score = u, worth
+                gain[u] = 0
+            if pick < 0:
+                stuck = True  # a threat of v alone with what cannot go
+                break
+            _take(pick, holders, of_holder, missing, sole, needed)
+            done += holders[pick + 1] - holders[pick]
+            now[pick] = True
+            cost += costs[pick]
+            moves[made] = pick + 1
+            made += 1
+            kept = 0
+            for i in range(left):
+                if missing[open_[i]] == 0:
+                    open_[kept] = open_[i]
+                    kept += 1
+            left = kept
+        # What is needed no longer, the dearest first.
+        while not stuck:
+            pick = -1
+            for i in range(count):
+                u = free[i]
+                if now[u] and needed[u] == 0 and (pick < 0 or costs[u] > costs[pick]):
+                    pick = u
+            for i in range(1, made):
+                u = moves[i] - 1
+                if u >= 0 and now[u] and needed[u] == 0 and (pick < 0 or costs[u] > costs[pick]):
+                    pick = u
+            if pick < 0 or made + 2 >= len(moves):
+                break
+            _give(pick, holders, of_holder, missing, sole, needed, open_)
+            done += holders[pick + 1] - holders[pick]
+            now[pick] = False
+            cost -= costs[pick]
+            moves[made] = -pick - 1
+            made += 1
+        done += count
+        slack = 4.0 * typical * max(0.0, 1.0 - done / work)
+        if stuck or cost > best + slack or (cost > before and cost - before > slack):
+            for i in range(made - 1, -1, -1):
+                if moves[i] < 0:
+                    u = -moves[i] - 1
+                    _take(u, holders, of_holder, missing, sole, needed)
+                    now[u] = True
+                else:
+                    u = moves[i] - 1
+                    _give(u, holders, of_holder, missing, sole, needed, open_)
+                    now[u] = False
+                done += holders[u + 1] - holders[u]
+            cost = before
+            continue
+        for i in range(made):
+            u = abs(moves[i]) - 1
+            if now[u] and place[u] < 0:
+                free[count], place[u] = u, count
+                count += 1
+            elif not now[u] and place[u] >= 0:
+                last = free[count - 1]
+                free[place[u]], place[last] = last, place[u]
+                place[u] = -1
+                count -= 1
+        if cost < best - 1e-9:
+            best = cost
+            gone[:] = now
+    return best
