@@ -2,32 +2,14 @@
 
 from __future__ import annotations
 
-import gzip
-import os
 from fractions import Fraction
-from functools import cache
-from pathlib import Path
 
-import numpy as np
 import pytest
 
-from naive import transactions as naive
-from reticent.suppress.moles import Known, minimal_moles
+from reticent.suppress.moles import minimal_moles
+from transactions_at_hand import real
 
 pytestmark = pytest.mark.data
-
-DATA = Path(os.environ.get("RETICENT_DATA") or Path(__file__).parents[2].parent / "shared" / "data")
-
-
-@cache
-def known(name: str) -> Known:
-    path = DATA / name / f"{name}.dat.gz"
-    if not path.exists():
-        pytest.skip(f"needs {path.name} in the folder of public data sets")
-    with gzip.open(path, "rt") as file:
-        starts, items = naive.flat([frozenset(map(int, line.split())) for line in file])
-    none = np.zeros(len(starts), np.int64), np.zeros(0, np.int32), 0
-    return Known(np.array(starts), np.array(items, np.int32), max(items) + 1, *none)
 
 
 @pytest.mark.parametrize(
@@ -40,6 +22,6 @@ def known(name: str) -> Known:
     ],
 )
 def test_minimal_moles(name: str, k: int, p: int | None, count: int) -> None:
-    found = minimal_moles(known(name), k, Fraction(1), p)
+    found = minimal_moles(real(name), k, Fraction(1), p)
     assert found.complete
     assert len(found) == count

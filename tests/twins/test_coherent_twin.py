@@ -13,20 +13,11 @@ from naive import itemsets
 from naive import transactions as naive
 from reticent.suppress import coherent
 from reticent.suppress.coherent import Search
-from reticent.suppress.moles import Budget, Known, Moles
-from reticent.suppress.nuggets import find_nuggets
+from reticent.suppress.moles import Budget, Moles
 from reticent.suppress.worth import Itemsets, Occurrences
+from transactions_at_hand import known, nuggets
 
 METHODS = ("greedy", "levels", "grow", "best")
-
-
-def known(case: naive.Case, count: int = 8) -> Known:
-    starts, items = naive.flat(case.rows)
-    private_starts, private = naive.flat(case.private)
-    return Known(
-        np.array(starts), np.array(items, np.int32), count,
-        np.array(private_starts), np.array(private, np.int32), 4,
-    )  # fmt: skip
 
 
 def left(case: naive.Case, gone: set[int]) -> set[naive.Items]:
@@ -77,13 +68,8 @@ def test_every_method_that_keeps_itemsets(method: str) -> None:
         case, wanted = problem.case, problem.nuggets()
         if not case.feasible():
             continue
-        starts, items = map(np.array, naive.flat(problem.rows))
-        counted = find_nuggets(
-            starts, items.astype(np.int32), itemsets.ALL, problem.least, problem.longest
-        )
-        assert counted is not None
         table = known(case, itemsets.PUBLIC)
-        worth = Itemsets(counted, np.array(problem.among_all), table.supports())
+        worth = Itemsets(nuggets(problem), np.array(problem.among_all), table.supports())
         found = Search(table, case.k, case.h, case.p, worth).run(method)
         gone = found.removed.gone
         assert_minimal(case, set(gone))

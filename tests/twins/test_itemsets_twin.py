@@ -14,31 +14,14 @@ from reticent.suppress import diagrams
 from reticent.suppress.diagrams import Budget, Family
 from reticent.suppress.itemsets import Present, Suppressed, _Scores, remove_for_itemsets
 from reticent.suppress.moles import Known, minimal_moles
-from reticent.suppress.nuggets import distinct_rows, find_nuggets, frequent_sets
-
-
-def known(case: naive.Case) -> Known:
-    starts, items = naive.flat(case.rows)
-    private_starts, private = naive.flat(case.private)
-    return Known(
-        np.array(starts), np.array(items, np.int32), slow.PUBLIC,
-        np.array(private_starts), np.array(private, np.int32), 4,
-    )  # fmt: skip
-
-
-def nuggets(problem: slow.Problem) -> Family:
-    starts, items = naive.flat(problem.rows)
-    found = find_nuggets(
-        np.array(starts), np.array(items, np.int32), slow.ALL, problem.least, problem.longest
-    )
-    assert found is not None
-    return found
+from reticent.suppress.nuggets import distinct_rows, frequent_sets
+from transactions_at_hand import known, nuggets
 
 
 def removed(problem: slow.Problem, most_work: int = 10**8, alone: int = 10**8) -> Suppressed:
     case, among_all = problem.case, np.array(problem.among_all)
     return remove_for_itemsets(
-        known(case), case.k, case.h, case.p, nuggets(problem), among_all,
+        known(case, slow.PUBLIC), case.k, case.h, case.p, nuggets(problem), among_all,
         most_work=most_work, most_work_alone=alone,
     )  # fmt: skip
 
@@ -60,7 +43,7 @@ def test_moles_with_one_item_and_with_two(first: int) -> None:
         case = slow.random_problem(seed).case
         if not case.feasible():
             continue
-        bad, table = naive.moles(case), known(case)
+        bad, table = naive.moles(case), known(case, slow.PUBLIC)
         fine, supports = fine_sets(table, case), table.supports()
         rows = distinct_rows(table.starts, table.items, supports, np.flatnonzero(supports))
         present = Present(rows, case.p or slow.PUBLIC, Budget(10**8))

@@ -11,15 +11,7 @@ import pytest
 from naive import transactions as naive
 from reticent.suppress import moles as miner
 from reticent.suppress.moles import Budget, Known, minimal_moles
-
-
-def known(case: naive.Case, count: int = 8) -> Known:
-    starts, items = naive.flat(case.rows)
-    private_starts, private = naive.flat(case.private)
-    return Known(
-        np.array(starts), np.array(items, np.int32), count,
-        np.array(private_starts), np.array(private, np.int32), 4,
-    )  # fmt: skip
+from transactions_at_hand import known
 
 
 def compare(case: naive.Case) -> int:

@@ -9,17 +9,8 @@ import pytest
 
 from naive import itemsets as slow
 from naive import transactions as naive
-from reticent.suppress.diagrams import Family
 from reticent.suppress.nuggets import find_nuggets
-
-
-def nuggets(problem: slow.Problem) -> Family:
-    starts, items = naive.flat(problem.rows)
-    found = find_nuggets(
-        np.array(starts), np.array(items, np.int32), slow.ALL, problem.least, problem.longest
-    )
-    assert found is not None
-    return found
+from transactions_at_hand import nuggets
 
 
 @pytest.mark.parametrize("first", range(0, 300, 100))

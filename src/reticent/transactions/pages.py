@@ -111,7 +111,6 @@ def _shared(release: Release) -> dict[str, Any]:
         "unlimited": promise.p is None,
         "smallest": release.finding.smallest,
         "order": release.policy.order,
-        "warnings": (),  # they may tell of items that are not there
         "command": _command(release),
     }
 

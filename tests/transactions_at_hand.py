@@ -1,0 +1,51 @@
+"""Transactions as the engine takes them: of random cases, and of the public data sets."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from naive import itemsets
+from naive import transactions as naive
+from reticent.suppress.diagrams import Family
+from reticent.suppress.moles import Known
+from reticent.suppress.nuggets import find_nuggets
+
+DATA = Path(os.environ.get("RETICENT_DATA") or Path(__file__).parents[1].parent / "shared" / "data")
+
+
+def known(case: naive.Case, count: int = 8) -> Known:
+    """A random case; it has `count` public items, and four private ones."""
+    starts, items = naive.flat(case.rows)
+    private_starts, private = naive.flat(case.private)
+    return Known(
+        np.array(starts), np.array(items, np.int32), count,
+        np.array(private_starts), np.array(private, np.int32), 4,
+    )  # fmt: skip
+
+
+def nuggets(problem: itemsets.Problem) -> Family:
+    """What should be kept of a random problem."""
+    starts, items = naive.flat(problem.rows)
+    found = find_nuggets(
+        np.array(starts), np.array(items, np.int32), itemsets.ALL, problem.least, problem.longest
+    )
+    assert found is not None
+    return found
+
+
+@cache
+def real(name: str) -> Known:
+    """A public data set; all of its items are public."""
+    path = DATA / name / f"{name}.dat.gz"
+    if not path.exists():
+        pytest.skip(f"needs {path.name} in the folder of public data sets")
+    with gzip.open(path, "rt") as file:
+        starts, items = naive.flat([frozenset(map(int, line.split())) for line in file])
+    none = np.zeros(len(starts), np.int64), np.zeros(0, np.int32), 0
+    return Known(np.array(starts), np.array(items, np.int32), max(items) + 1, *none)
