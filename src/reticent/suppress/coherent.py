@@ -33,7 +33,7 @@ from reticent.suppress.worth import Asked, Worth
 _AT_ONCE = Budget(moles=20_000_000, work=300_000_000)
 _HOPELESS = Budget(moles=20_000_000, work=40_000_000)  # all moles of any size, of dense data
 _PATIENT = Budget(moles=100_000_000, work=50_000_000_000)  # minutes, where nothing else will do
-_A_METHOD = 1_500_000_000  # work that a method may do, where others do as well
+_A_METHOD, _A_VALUE = 1_500_000_000, 50  # work that a method may do, where others do as well
 _FRESH = Budget(moles=5_000, work=100_000_000)  # moles that join the pool in one round of swaps
 _FEW = Budget(moles=50_000, work=200_000_000)  # moles of all sizes, after those of a few items
 _LOOK_AHEAD = 6  # how many
@@ -95,7 +95,7 @@ class Search:
         greedy = self.greedy(_HOPELESS if dense else _AT_ONCE)
         found = {} if greedy is None else {"greedy": greedy}
         for name, method in (("levels", self.levels), ("grow", self.grow)):
-            self.allowed = _A_METHOD
+            self.allowed = max(_A_METHOD, _A_VALUE * len(self.known.items))
             with suppress(Undecided):
                 found[name] = method()
         self.allowed = _PATIENT.work
