@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from reticent.compiling import compiled
+from reticent.compiling import compiled, inner
 
 
 @compiled
@@ -79,7 +79,7 @@ def larger(over, under, than_over, than_under):
     return False
 
 
-@compiled
+@inner
 def add_up(cells, of_cell, weights, begins, places, amounts, total, seen):
     """Sum products by place over some cells of one group; returns how many places were seen.
 
@@ -159,7 +159,7 @@ def largest_shares_of_theirs(
         over[group], under[group] = best, whole
 
 
-@compiled
+@inner
 def worse(over, under, than_over, than_under, smallest):
     """Whether one value is worse than another: smaller, or larger."""
     if smallest:

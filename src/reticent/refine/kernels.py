@@ -27,7 +27,7 @@ import math
 
 import numpy as np
 
-from reticent.compiling import compiled
+from reticent.compiling import compiled, inner
 
 UNITS = 2**20  # of a bit
 _BLOCK = 512  # rows whose columns are counted together: they stay in the first-level cache
@@ -76,7 +76,7 @@ def share(starts, count, end_of, total):
     return count
 
 
-@compiled
+@inner
 def _split(
     rows, words, weights, marks, end_of, spare_words, spare_weights, spare_marks,
     start, column, current, tally, touched,
@@ -147,7 +147,7 @@ def _split(
     return parts
 
 
-@compiled
+@inner
 def _live_columns(rows, start, column, only, current, live, picked):
     """The columns of a group whose shown value is still a candidate; just `column` if `only`."""
     count = 0
@@ -158,7 +158,7 @@ def _live_columns(rows, start, column, only, current, live, picked):
     return count
 
 
-@compiled
+@inner
 def _count_parts(rows, weights, start, end, picked, count, children, tally):
     """Add up the records of every part of every picked column's value; returns their total."""
     total = 0
@@ -258,7 +258,7 @@ def scan_squares(
             start = end
 
 
-@compiled
+@inner
 def _bits(known, first, n):
     """log2 of first · (first + 1) · … with n factors, in UNITS; the short ones are known."""
     if n < len(known):
@@ -336,7 +336,7 @@ def scan_code(
             start = end
 
 
-@compiled
+@inner
 def _count_marks(rows, marks, start, end, j, children, tally, held, alone, latest, run):
     """Count each part's rows and distinct marks; returns the group's marks and the run reached.
 
@@ -484,7 +484,7 @@ def scan_lost(
     return run
 
 
-@compiled
+@inner
 def _raise_to(over, under, at, part, whole):
     """Raise the fraction over[at] / under[at] to part / whole if that is larger; exact."""
     if part * under[at] > over[at] * whole:
@@ -492,7 +492,7 @@ def _raise_to(over, under, at, part, whole):
         under[at] = whole
 
 
-@compiled
+@inner
 def _runs_of_marks(weights, marks, start, end, begins, sums):
     """The runs of equal marks above 0 in a group: where each begins, and its records."""
     runs = 0
@@ -517,7 +517,7 @@ def _runs_of_marks(weights, marks, start, end, begins, sums):
     return runs
 
 
-@compiled
+@inner
 def _present(rows, start, end, j, children, low, high, tally, inside, found):
     """The suppressed values of a group that are still candidates; returns how many."""
     none = len(tally) - 1

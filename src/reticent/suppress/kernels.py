@@ -22,7 +22,8 @@ import numpy as np
 from numba import types
 from numba.extending import intrinsic
 
-from reticent.compiling import compiled
+from reticent.compiling import compiled, inner
+from reticent.suppress.lists import rising
 
 OUT, ARENA, INTS, SPENT = 1, 2, 3, 4  # what was too small; or as much work was done as allowed
 DEEPEST = 512  # items of a mole
@@ -39,7 +40,7 @@ def ones(typing_context, word):
     return types.uint64(types.uint64), generate
 
 
-@compiled
+@inner
 def in_both(arena, one, other, words):
     """How many transactions two places share."""
     # Through slices: a sum as an index might be negative, and checking that takes a nanosecond.
@@ -50,7 +51,7 @@ def in_both(arena, one, other, words):
     return np.int64(found)
 
 
-@compiled
+@inner
 def most_shared(rows, count, private_starts, private, seen):
     """The largest number of some transactions that share a private item; `seen`: all zero."""
     most = np.int64(0)
@@ -64,7 +65,7 @@ def most_shared(rows, count, private_starts, private, seen):
     return most
 
 
-@compiled
+@inner
 def most_private(arena, one, other, words, held, ints, counts, hides, c, top, over, under):
     """The same of the c transactions that two places share, or more, but no more than a share h.
 
@@ -166,7 +167,7 @@ def pairs(
     return count
 
 
-@compiled
+@inner
 def _private_pairs(
     rows, stands, starts, items, private_starts, private, k, over, under, seen, tops
 ):  # fmt: skip
@@ -248,7 +249,7 @@ def from_item(
     if 4 * e + q1 + e * e > len(ints):
         state[2] = INTS
         return
-    order = np.argsort(near[some[:e] + 2])
+    order = rising(near[some[:e] + 2])
     for q in range(e):
         pair = some[order[q]]
         ints[q], ints[e + q] = near[pair + 1], near[pair + 2]
@@ -256,7 +257,8 @@ def from_item(
         local[near[pair + 1]] = q
     # Which two of them are a good pair: a table behind everything else of this level.
     good = 4 * e + q1
-    ints[4 * e : good] = occur
+    for q in range(q1):
+        ints[4 * e + q] = occur[q]
     ints[good : good + e * e] = 0
     for q in range(e):
         for x in range(next_to[ints[q]], next_to[ints[q] + 1]):
@@ -290,7 +292,7 @@ def from_item(
     )  # fmt: skip
 
 
-@compiled
+@inner
 def _common_private(rows, private_starts, private, k, over, under, seen):
     """Private items that occur more than h k times in some transactions, and how often."""
     room = 0
@@ -312,11 +314,11 @@ def _common_private(rows, private_starts, private, k, over, under, seen):
         if times * under > over * k:
             met[kept], counts[kept] = s, times
             kept += 1
-    order = np.argsort(-counts[:kept])
+    order = rising(-counts[:kept])
     return met[:kept][order], counts[:kept][order]
 
 
-@compiled
+@inner
 def _dive(
     k, p, over, under, n, prefix, place, arena, off, words, ints, at, count, hides,
     good, wide, whole, begins, all_rows, out, state, limit,
@@ -408,7 +410,7 @@ def _dive(
         places = ints[child : child + kept].copy()
         supports = ints[child + e : child + e + kept].copy()
         maxima = ints[child + 2 * e : child + 2 * e + kept].copy()
-        order = np.argsort(supports)
+        order = rising(supports)
         least, largest = support, np.int64(0)
         for q in range(kept):
             to = order[q]
@@ -471,7 +473,7 @@ def _dive(
         next_[d], sizes[d] = 0, support
 
 
-@compiled
+@inner
 def _still_common(arena, base, words, ints, at, count, hides, n, least, r, over, under):
     """Leave out private items that no r more items can make too common; how many stay.
 
@@ -490,8 +492,8 @@ def _still_common(arena, base, words, ints, at, count, hides, n, least, r, over,
                 losses[j] = (n - ints[at + count + j]) - (c - among)
             without = n - c
             if r < count:
-                losses.sort()
-                without -= losses[count - r :].sum()
+                for j in rising(losses)[count - r :]:
+                    without -= losses[j]
             else:
                 without -= losses.sum()
             safe = c * (under - over) <= over * without
@@ -507,7 +509,7 @@ def _still_common(arena, base, words, ints, at, count, hides, n, least, r, over,
     return stay
 
 
-@compiled
+@inner
 def _moves(arena, mask, to):
     """How bits must move to stand side by side where only those under a mask are kept.
 
@@ -526,7 +528,7 @@ def _moves(arena, mask, to):
         zeros &= ~odd
 
 
-@compiled
+@inner
 def _squeeze(arena, source, mask, words, moves, target, narrow):
     """A row without the bits outside a mask, these closed up: 0.5 ns a bit became 0.05."""
     arena[target : target + narrow] = 0
@@ -546,7 +548,7 @@ def _squeeze(arena, source, mask, words, moves, target, narrow):
             arena[to + 1] |= word >> (np.uint64(64) - shift)
 
 
-@compiled
+@inner
 def _large_without(
     d, ii, jj, k, place, arena, off, words, ints, at, count, whole, begins, rows, prefix
 ):

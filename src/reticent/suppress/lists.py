@@ -9,9 +9,30 @@ from __future__ import annotations
 
 import numpy as np
 
-from reticent.compiling import compiled
+from reticent.compiling import compiled, inner
 
 ONE = np.uint64(1)
+
+
+@inner
+def rising(values):
+    """Where the values stand, by ascending value: NumPy's own takes 2 s longer to be compiled."""
+    order, other = np.arange(len(values)), np.empty(len(values), np.int64)
+    width = 1
+    while width < len(values):
+        for low in range(0, len(values), 2 * width):
+            middle, high = min(low + width, len(values)), min(low + 2 * width, len(values))
+            one, two = low, middle
+            for to in range(low, high):
+                if two == high or (one < middle and values[order[one]] <= values[order[two]]):
+                    other[to] = order[one]
+                    one += 1
+                else:
+                    other[to] = order[two]
+                    two += 1
+        order, other = other, order
+        width *= 2
+    return order
 
 
 @compiled

@@ -27,8 +27,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from reticent.compiling import compiled
+from reticent.compiling import compiled, inner
 from reticent.suppress.kernels import ones
+from reticent.suppress.lists import rising
 
 ONE = np.uint64(1)
 # Of each level: where its places begin, how many words each has, where its planes begin, how many
@@ -104,7 +105,7 @@ def maximal(starts, items, weights, begins, rows, stands, least, longest, most):
     return ends[: sets + 1].copy(), cells[:used].copy(), work
 
 
-@compiled
+@inner
 def _longer(cells, used, more):
     """The same cells, with room for more."""
     if used + more <= len(cells):
@@ -115,7 +116,7 @@ def _longer(cells, used, more):
     return found
 
 
-@compiled
+@inner
 def _wider(rows):
     """The same cells, with room for twice as many in each row."""
     found = np.zeros((rows.shape[0], 2 * rows.shape[1]), rows.dtype)
@@ -125,7 +126,7 @@ def _wider(rows):
     return found
 
 
-@compiled
+@inner
 def _together(a, starts, items, weights, begins, rows, stands, least, shared):
     """Item a and the later ones that are frequent with it, rare ones first, and how frequent.
 
@@ -150,7 +151,7 @@ def _together(a, starts, items, weights, begins, rows, stands, least, shared):
             found[kept], supports[kept] = item, shared[item]
             kept += 1
         shared[item] = 0
-    order = np.argsort(supports[:kept])
+    order = rising(supports[:kept])
     members, of_members = np.empty(kept + 1, np.int64), np.empty(kept + 1, np.int64)
     members[0], of_members[0] = a, own
     for x in range(kept):
@@ -158,7 +159,7 @@ def _together(a, starts, items, weights, begins, rows, stands, least, shared):
     return members, of_members, seen
 
 
-@compiled
+@inner
 def _known(a, members, cells, ends, holder, before, last, local):
     """Which sets with item a hold each member; how many sets these are, and how many cells."""
     held, told, cell = 0, 0, last[a]
@@ -177,14 +178,14 @@ def _known(a, members, cells, ends, holder, before, last, local):
     return known, held, told
 
 
-@compiled
+@inner
 def _bits(a, members, starts, items, weights, begins, rows, stands, local):
     """The planes of the transactions of item a, then the members' places; how many planes."""
     n = begins[a + 1] - begins[a]
     own = np.empty(n, np.int64)
     for z in range(n):
         own[z] = -weights[rows[begins[a] + z]]
-    order = np.argsort(own)
+    order = rising(own)
     planes, words = 0, (n + 63) >> 6
     while -own[order[0]] >> planes:
         planes += 1
@@ -202,7 +203,7 @@ def _bits(a, members, starts, items, weights, begins, rows, stands, local):
     return arena, planes
 
 
-@compiled
+@inner
 def _dive(arena, planes, supports, known, held, least, longest, deepest, most):
     """Sets with member 0, each as its size and its members; how long that is, and work done."""
     members = len(supports)
@@ -281,7 +282,7 @@ def _dive(arena, planes, supports, known, held, least, longest, deepest, most):
     return out, used, work
 
 
-@compiled
+@inner
 def _limits(arena, planes_at, words, limits):
     """How many words of each plane are to be looked at, and of all."""
     total = 0
@@ -293,7 +294,7 @@ def _limits(arena, planes_at, words, limits):
     return total
 
 
-@compiled
+@inner
 def _weight(arena, one, other, planes_at, words, limits):
     """How many transactions two places share.
 
@@ -310,7 +311,7 @@ def _weight(arena, one, other, planes_at, words, limits):
     return found
 
 
-@compiled
+@inner
 def _meet(arena, one, places, words, to):
     """The transactions that a place shares with all of some others."""
     met, own = arena[to : to + words], arena[one : one + words]
@@ -322,7 +323,7 @@ def _meet(arena, one, places, words, to):
             met[w] &= other[w]
 
 
-@compiled
+@inner
 def _in_one(where, which, count, known, tail, first, end):
     """Whether one of the sets holds all of a tail."""
     for y in range(count):
@@ -336,7 +337,7 @@ def _in_one(where, which, count, known, tail, first, end):
     return False
 
 
-@compiled
+@inner
 def _narrow(where, which, count, known, member, to_where, to_which):
     """Those of the sets that hold a member; in how many words they are."""
     kept = 0
@@ -348,7 +349,7 @@ def _narrow(where, which, count, known, member, to_where, to_which):
     return kept
 
 
-@compiled
+@inner
 def _add(where, which, count, held):
     """Add the newest set; in how many words they are then."""
     if count == 0 or where[count - 1] != held >> 6:
@@ -358,7 +359,7 @@ def _add(where, which, count, held):
     return count
 
 
-@compiled
+@inner
 def _sort(places, supports, count):
     """Both by ascending support; they nearly are already."""
     for x in range(1, count):
@@ -370,7 +371,7 @@ def _sort(places, supports, count):
         places[y], supports[y] = place, support
 
 
-@compiled
+@inner
 def _descend(arena, one, places, top, levels, limits, d):
     """Lay out the level below d: these places, with the transactions of `one` only; work done."""
     here, below, words = levels[d], levels[d + 1], levels[d, WORDS]
@@ -395,7 +396,7 @@ def _descend(arena, one, places, top, levels, limits, d):
     return (planes + len(places)) * rows >> 4
 
 
-@compiled
+@inner
 def _rows(bits, row_of):
     """The numbers of the bits that are set, and how many these are."""
     count = 0
@@ -409,7 +410,7 @@ def _rows(bits, row_of):
     return count
 
 
-@compiled
+@inner
 def _squeeze(arena, place, row_of, count, to):
     """The bits of some rows, without those between."""
     for w in range((count + 63) >> 6):

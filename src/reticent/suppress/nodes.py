@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from reticent.compiling import compiled
+from reticent.compiling import compiled, inner
 
 EMPTY, UNIT = 0, 1  # no set; the empty set alone
 ITEM, LOW, HIGH, FACTS = 0, 1, 2, 3  # facts: twice the size of the largest set; and 1, if {} is in
@@ -29,13 +29,13 @@ STATE, FRAME, LAST = 7, 5, 3
 _ODD, _MIX = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9)
 
 
-@compiled
+@inner
 def _place(a, b, c, cells):
     mixed = ((np.uint64(a) * _ODD + np.uint64(b)) * _MIX + np.uint64(c)) * _ODD
     return np.int64(mixed >> np.uint64(24)) & (cells - 1)
 
 
-@compiled
+@inner
 def _make(nodes, table, state, item, low, high):
     """The node with these families; `table` has room, and its length is a power of two."""
     if high == EMPTY:
@@ -104,7 +104,7 @@ def in_order(starts, items):
     return order
 
 
-@compiled
+@inner
 def _put(todo, left, low, high, depth):
     if high - low < 2:
         return left
@@ -112,7 +112,7 @@ def _put(todo, left, low, high, depth):
     return left + 1
 
 
-@compiled
+@inner
 def _item_at(starts, items, row, depth):
     at = starts[row] + depth
     return np.int64(items[at]) if at < starts[row + 1] else np.int64(-1)
@@ -161,7 +161,7 @@ def enter_rows(starts, items, order, first, nodes, table, state, open_):
     return len(order) + 1
 
 
-@compiled
+@inner
 def _shared(starts, items, row, other):
     """With how many items both begin."""
     most = min(starts[row + 1] - starts[row], starts[other + 1] - starts[other])
@@ -229,7 +229,7 @@ def run(nodes, table, keys, values, stack, state, most):
     return depth == 0 and op == DONE
 
 
-@compiled
+@inner
 def _sides(op, a, b, nodes, side):
     """One side of two families: without the first item of both, or of f, or with it."""
     one, two = nodes[a, ITEM], nodes[b, ITEM]
@@ -240,12 +240,12 @@ def _sides(op, a, b, nodes, side):
     return a, b
 
 
-@compiled
+@inner
 def _key(op, a, b):
     return np.uint64(a) << np.uint64(33) | np.uint64(b) << np.uint64(2) | np.uint64(op)
 
 
-@compiled
+@inner
 def _at_once(op, a, b, nodes, keys, values):
     """The answer if it is known or plain to see, else -1; and the question in its shortest form."""
     if op == CLOSE:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from reticent.compiling import compiled
+from reticent.compiling import compiled, inner
 
 
 @compiled
@@ -19,7 +19,7 @@ def missing(begins, items, gone):
     return found
 
 
-@compiled
+@inner
 def dearer(a, b, c, d):
     """Whether a * b > c * d, for numbers from 0 to 2^62, exactly: products may take 128 bits."""
     if max(a, c) < 2147483648 and max(b, d) < 2147483648:
@@ -30,7 +30,7 @@ def dearer(a, b, c, d):
     return high_one > high_two or (high_one == high_two and low_one > low_two)
 
 
-@compiled
+@inner
 def _product(a, b, low, half):
     """The upper and lower 64 bits."""
     first, second = (a & low) * (b & low), (a >> half) * (b & low)
@@ -105,7 +105,7 @@ def give_back(begins, items, holders, of_holder, order):
     return back
 
 
-@compiled
+@inner
 def _take(v, holders, of_holder, missing, sole, needed):
     """Thing v goes."""
     for y in range(holders[v], holders[v + 1]):
@@ -118,7 +118,7 @@ def _take(v, holders, of_holder, missing, sole, needed):
             needed[sole[t] - v] -= 1
 
 
-@compiled
+@inner
 def _give(v, holders, of_holder, missing, sole, needed, open_):
     """Thing v comes back; how many threats that leaves open, which are listed in `open_`."""
     found = 0
@@ -269,5 +269,6 @@ def improve(begins, items, holders, of_holder, costs, gone, work, seed):
                 count -= 1
         if cost < best - 1e-9:
             best = cost
-            gone[:] = now
+            for thing in range(things):
+                gone[thing] = now[thing]
     return best

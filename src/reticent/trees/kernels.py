@@ -22,7 +22,7 @@ import math
 
 import numpy as np
 
-from reticent.compiling import compiled
+from reticent.compiling import compiled, inner
 
 AT_MOST, EQUALS, EACH = 0, 1, 2  # numbers up to one of them; one value against the rest; by value
 GAIN, RATIO, C45 = 0, 1, 2  # what is compared: see `reticent.trees.learner.Rules`
@@ -32,7 +32,7 @@ FEWEST = 2  # records that C4.5 wants in at least two branches
 NEARLY = 1e-3  # bits by which C4.5 lets a split miss the mean gain
 
 
-@compiled
+@inner
 def _n_log_n(x, ns):
     return ns[x] if x < len(ns) else x * math.log2(x)
 

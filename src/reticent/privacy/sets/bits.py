@@ -37,7 +37,7 @@ import numpy as np
 from numba.core import types
 from numba.extending import intrinsic
 
-from reticent.compiling import compiled
+from reticent.compiling import inner
 from reticent.privacy.sets.rows import grown
 
 NONE, FOUND, TIRED = 0, 1, 2  # how a search can end
@@ -67,7 +67,7 @@ def lowest(context, word):
     return types.int64(types.uint64), emit
 
 
-@compiled
+@inner
 def weigh(bits, line, cohort, spots, at, begin, end):
     """What those of a cohort weigh that hold an item, over some of the words."""
     total = np.int64(0)
@@ -80,7 +80,7 @@ def weigh(bits, line, cohort, spots, at, begin, end):
     return total
 
 
-@compiled
+@inner
 def set_bits(bits, begin, words):
     """How many bits are set in so many words."""
     count = np.int64(0)
@@ -89,7 +89,7 @@ def set_bits(bits, begin, words):
     return count
 
 
-@compiled
+@inner
 def all_hold(bits, line, cohort, words):
     """Whether all of a cohort hold an item, as far as the first words go."""
     word = 0
@@ -98,7 +98,7 @@ def all_hold(bits, line, cohort, words):
     return word == words
 
 
-@compiled
+@inner
 def trim(bits, cohort, words, facts, at, a, c, least, most):
     """Leave out inside rows whose floor is too high; return what is left, 0 for less than `least`.
 
@@ -120,7 +120,7 @@ def trim(bits, cohort, words, facts, at, a, c, least, most):
         most = kept
 
 
-@compiled
+@inner
 def positions(bits, cohort, begin, end, into):
     """Write down which bits of a cohort are set; return how many."""
     count = 0
@@ -133,7 +133,7 @@ def positions(bits, cohort, begin, end, into):
     return count
 
 
-@compiled
+@inner
 def squeeze(bits, line, chosen, into):
     """Copy chosen bits of a line side by side; return where the copy ends."""
     for first in range(0, len(chosen), 64):
@@ -147,7 +147,7 @@ def squeeze(bits, line, chosen, into):
     return into
 
 
-@compiled
+@inner
 def fill(bits, at, count):
     """Set so many bits; return where their words end."""
     for first in range(0, count, 64):
@@ -156,7 +156,7 @@ def fill(bits, at, count):
     return at
 
 
-@compiled
+@inner
 def lay_planes(bits, top, facts, at, count, spots, spot):
     """Write the planes of a part; return the bits, and where the planes end."""
     for first in range(0, count, 64):
@@ -178,7 +178,7 @@ def lay_planes(bits, top, facts, at, count, spots, spot):
     return bits, top
 
 
-@compiled
+@inner
 def in_order(candidates, node, closing):
     """Sort candidates by falling loss; few are ever out of place.
 
@@ -200,7 +200,7 @@ def in_order(candidates, node, closing):
         lost += node[_N] - candidates[i, _OUTSIDE]
 
 
-@compiled
+@inner
 def move(candidates, i, begin, first):
     """Move a candidate up to its place, or to the first."""
     item, inside = candidates[i, _ITEM], candidates[i, _INSIDE]
@@ -212,14 +212,14 @@ def move(candidates, i, begin, first):
     put(candidates[i], item, inside, outside, line)
 
 
-@compiled
+@inner
 def put(candidate, item, inside, outside, line):
     """Write a candidate down."""
     candidate[_ITEM], candidate[_INSIDE] = item, inside
     candidate[_OUTSIDE], candidate[_LINE] = outside, line
 
 
-@compiled
+@inner
 def losses(candidates, node, first, count):
     """What so many candidates of a node from the first on lose together, at most."""
     last = min(first + count, node[_END]) - 1
@@ -229,7 +229,7 @@ def losses(candidates, node, first, count):
     return lost - candidates[first, _LOST]
 
 
-@compiled
+@inner
 def narrow(bits, facts, spots, candidates, node, chosen, rows_in, rows_out):
     """Keep of all lines below a node only the bits of its cohort; return what may have grown."""
     ws, wn, top, cohort = node[_WS], node[_WN], node[_TOP], node[_COHORT]
@@ -256,7 +256,7 @@ def narrow(bits, facts, spots, candidates, node, chosen, rows_in, rows_out):
     return bits, facts, spots
 
 
-@compiled
+@inner
 def settle(bits, facts, spots, node, top, rows_in, rows_out):
     """Let a node's cohort be all rows of its own lines, which end at `top`; write their planes."""
     ws, spot = node[_WS], node[_SPOTS]
@@ -270,7 +270,7 @@ def settle(bits, facts, spots, node, top, rows_in, rows_out):
     return bits, spots
 
 
-@compiled
+@inner
 def carry(bits, spots, candidates, node, j, cohort, least, end):
     """Hand down what was tried before a candidate; -1 if all inside share one of these items."""
     for i in range(node[_PAST], j):
@@ -283,7 +283,7 @@ def carry(bits, spots, candidates, node, j, cohort, least, end):
     return end
 
 
-@compiled
+@inner
 def candidates_of_all(bits, spots, count, node, rule, least, candidates):
     """Weigh every item; return one that breaks the promise alone, or -1."""
     a, b, c = rule
@@ -303,7 +303,7 @@ def candidates_of_all(bits, spots, count, node, rule, least, candidates):
     return -1
 
 
-@compiled
+@inner
 def candidates_below(bits, spots, candidates, node, j, left, child, rule, least):
     """Weigh what can be added to the j-th candidate's set; return an item that breaks it, or -1.
 
@@ -332,7 +332,7 @@ def candidates_below(bits, spots, candidates, node, j, left, child, rule, least)
     return -1
 
 
-@compiled
+@inner
 def search_bits(bits, count, facts, rows, rule, least, most, floored, closing, budget, out):
     """Look for a breaking set of at most `most` of `count` items; write it to `out`.
 
@@ -342,18 +342,18 @@ def search_bits(bits, count, facts, rows, rule, least, most, floored, closing, b
     written, and the work done, in words.
     """
     a, b, c = rule
-    node = np.zeros(13, np.int64)
+    nodes = np.zeros((min(most, count) + 2, 13), np.int64)
+    node = nodes[0]
     node[_WS], node[_WN] = (rows[0] + 63) // 64, (rows[1] + 63) // 64
     words = node[_WS] + node[_WN]
     candidates, chosen = np.empty((4 * count + 4, 5), np.int64), np.empty(64 * words, np.int64)
-    nodes, spots = np.zeros((min(most, count) + 2, 13), np.int64), np.empty(words + 1, np.int64)
+    spots = np.empty(words + 1, np.int64)
     bits, spots = settle(bits, facts, spots, node, count * words, rows[0], rows[1])
     work = np.int64(count * words)
     out[0] = candidates_of_all(bits, spots, count, node, rule, least, candidates)
     if out[0] >= 0:
         return FOUND, 1, work
     in_order(candidates, node, closing)
-    nodes[0] = node
 
     depth = 0
     while depth >= 0:

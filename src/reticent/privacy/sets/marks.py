@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from reticent.compiling import compiled
+from reticent.compiling import compiled, inner
 from reticent.privacy.sets.rows import grown
 from reticent.privacy.sets.walk import (
     BEGIN,
@@ -113,7 +113,7 @@ def mark(rows, lists, bags, private, ask, open_to, people, surest, budget):
     return work
 
 
-@compiled
+@inner
 def commonest(starts, row_of, cohort, bags, tallies, touched):
     """How many of a cohort hold the private item that most of them hold, and the work done."""
     count, work = tally_private(starts, row_of, cohort, bags, tallies, touched)
@@ -124,7 +124,7 @@ def commonest(starts, row_of, cohort, bags, tallies, touched):
     return most, work
 
 
-@compiled
+@inner
 def largest_losses(counts, items, whole, losses):
     """What as many of the items as there is room for in `losses` lose together, at most."""
     losses[:] = 0
@@ -136,7 +136,7 @@ def largest_losses(counts, items, whole, losses):
     return losses.sum()
 
 
-@compiled
+@inner
 def flag_sure(rows, row_of, cohort, bags, counts, flags, rule, surest, shelf):
     """Flag the items that, known too, make a cohort too sure of something; keep the surest.
 
@@ -189,7 +189,7 @@ def flag_sure(rows, row_of, cohort, bags, counts, flags, rule, surest, shelf):
                 surest[0], surest[1] = part, whole
 
 
-@compiled
+@inner
 def close(rows, row_of, cohort, flags, open_to, people):
     """Settle what was found out about those of a cohort who hold a flagged item beyond the set."""
     starts, items, weights = rows

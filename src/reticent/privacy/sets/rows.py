@@ -18,17 +18,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from reticent.compiling import compiled
+from reticent.compiling import compiled, inner
 
 
-@compiled
+@inner
 def grown(array, needed):
     """The array, or a copy of it with room for so many entries."""
     if needed <= len(array):
         return array
     more = np.empty((max(needed, 2 * len(array)), *array.shape[1:]), array.dtype)
-    for i in range(len(array)):
-        more[i] = array[i]
+    old, new = array.reshape(array.size), more.reshape(more.size)
+    for i in range(len(old)):
+        new[i] = old[i]
     return more
 
 
@@ -109,7 +110,7 @@ def in_dictionary_order(starts, items, keys, order):
         first = last
 
 
-@compiled
+@inner
 def merge(starts, items, order, spare, low, width, last):
     """Merge two neighbouring runs of sorted rows."""
     middle, high = min(low + width, last), min(low + 2 * width, last)
@@ -123,7 +124,7 @@ def merge(starts, items, order, spare, low, width, last):
             j += 1
 
 
-@compiled
+@inner
 def compare(starts, items, one, other):
     """Which row comes first, as words do in a dictionary: below 0 the one, above 0 the other."""
     same = common(starts, items, one, other)
@@ -133,7 +134,7 @@ def compare(starts, items, one, other):
     return (starts[one + 1] - i) - (starts[other + 1] - j)
 
 
-@compiled
+@inner
 def common(starts, items, one, other):
     """How many items two rows have in common at their beginning."""
     length = min(starts[one + 1] - starts[one], starts[other + 1] - starts[other])

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from reticent.compiling import compiled
+from reticent.compiling import compiled, inner
 from reticent.privacy.sets.bits import FOUND, NONE, TIRED, search_bits
 from reticent.privacy.sets.rows import common, grown
 
@@ -20,7 +20,7 @@ NEXT, LAST, TOP = range(3)  # of an open node: its next child, their end, that o
 ITEM, HELD, BEGIN, END = range(4)  # of a child: its item, how many hold it, where its cohort is
 
 
-@compiled
+@inner
 def spot(starts, row_of, cohort, i):
     """The row of a cohort's i-th member, and where in it begins what is beyond the set."""
     source, everybody = cohort[0], cohort[3]
@@ -29,7 +29,7 @@ def spot(starts, row_of, cohort, i):
     return np.int64(row_of[source[i]]), np.int64(source[i] + 1)
 
 
-@compiled
+@inner
 def tally_private(starts, row_of, cohort, bags, tallies, touched):
     """Add up the private items of a cohort; return how many different ones, and the work done."""
     bag, inmates, shares = bags
@@ -46,7 +46,7 @@ def tally_private(starts, row_of, cohort, bags, tallies, touched):
     return count, work
 
 
-@compiled
+@inner
 def count_beyond(rows, row_of, cohort, counts, touched):
     """Count the items beyond a set; return how many different ones, and how many in all."""
     starts, items, weights = rows
@@ -63,7 +63,7 @@ def count_beyond(rows, row_of, cohort, counts, touched):
     return count, entries
 
 
-@compiled
+@inner
 def hand_out(rows, lists, cohort, kids, low, high, free, pool, top):
     """Write down the cohorts of children low, …, high - 1; return the pool, and where they end.
 
@@ -190,7 +190,7 @@ def walk(rows, lists, bags, floors, private, ask, closing, room, budget, out):
     counts, touched, free = np.zeros(size, np.int64), np.empty(size, np.int64), np.full(size, -1)
     tallies, alive = np.zeros(private, np.int64), np.zeros(max(private, 1), np.int64)
     kids, pool = np.empty((2 * size + 1, 4), np.int64), np.empty(1024, places.dtype)
-    nodes, inner = np.zeros((min(most, size) + 2, 3), np.int64), np.empty(size + 1, np.int64)
+    nodes, within = np.zeros((min(most, size) + 2, 3), np.int64), np.empty(size + 1, np.int64)
     first, last, total = np.int64(0), np.int64(len(rows[2])), rows[2].sum()
     low, top, work = np.int64(0), np.int64(0), np.int64(0)
     depth = -1
@@ -266,12 +266,12 @@ def walk(rows, lists, bags, floors, private, ask, closing, room, budget, out):
             )
             end, length, used = search_bits(
                 bits, high - low, facts, sizes, (a, b, c), least, left,
-                len(floors) > 0, closing, budget - work, inner,
+                len(floors) > 0, closing, budget - work, within,
             )  # fmt: skip
             work += used
             if end != NONE:
                 for j in range(length):
-                    out[depth + j] = kids[low + inner[j], ITEM]
+                    out[depth + j] = kids[low + within[j], ITEM]
                 return end, depth + length, work
         for kid in range(low, high):
             free[kids[kid, ITEM]] = -1
@@ -294,7 +294,7 @@ def is_dense(shape, closing, room):
     return pairs <= (64.0 if closing else 4.0) * entries * entries
 
 
-@compiled
+@inner
 def as_bits(rows, row_of, cohort, number, count, bags, floors, wanted):
     """A cohort as lines of bits, one for each numbered item, with the facts about each bit.
 
@@ -329,7 +329,7 @@ def as_bits(rows, row_of, cohort, number, count, bags, floors, wanted):
     return bits, facts, sizes
 
 
-@compiled
+@inner
 def by_length(numbers, count):
     """Where the numbers above 0 are, `count` of them, those of few bits first."""
     order, found, length = np.empty(count, np.int64), 0, 0
