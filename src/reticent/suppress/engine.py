@@ -1,8 +1,9 @@
 """The greedy removal: take away what breaks most threats for what it costs, then give back.
 
-A *threat* is a set of things that must not all stay. Which things these are — items of a basket,
-entries of a table — is nothing to the loops here. `remove` takes the thing with the most threats
-left per unit of cost, until no threat is left. `give_back` lets things come back, the last first,
+A *threat* is a set of things of which too many must not stay: one of them has to go, or as many as
+it `needs`. Which things these are — items of a basket, records with an entry to hide — is nothing
+to the loops here; there may be several of a kind. `remove` takes the thing that helps most threats
+per unit of cost, until no threat is left. `give_back` lets things come back, the last first,
 wherever no threat comes back with them; after one pass nothing more can, for what holds off the
 threats of a thing that stays away was asked later. `improve` swaps things for cheaper ones.
 """
@@ -29,21 +30,25 @@ _A_THING = 5_000
 class Removed:
     """What was taken away."""
 
-    order: tuple[int, ...]  # in which things went
-    back: frozenset[int]  # those of them that came back
+    order: tuple[int, ...]  # in which things went; of several of a kind each for itself
+    back: frozenset[int]  # places in that order: what came back
 
     @property
     def gone(self) -> tuple[int, ...]:
         """What stays away, in the order in which it went."""
-        return tuple(thing for thing in self.order if thing not in self.back)
+        return tuple(thing for at, thing in enumerate(self.order) if at not in self.back)
 
 
 class Threats:
     """Sets of things, and for each thing the sets that hold it."""
 
-    def __init__(self, sets: Moles, things: int) -> None:
-        """`things`: how many there are."""
+    def __init__(
+        self, sets: Moles, things: int, needs: Ints | None = None, room: Ints | None = None
+    ) -> None:
+        """`things`: how many kinds there are, `room`: of each; `needs`: what each set must lose."""
         self.sets, self.things = sets, things
+        self.needs = np.ones(len(sets), np.int64) if needs is None else needs
+        self.room = np.ones(things, np.int64) if room is None else room
         self.holders, self.of_holder = lists.invert(sets.begins, sets.items, things)
 
     @property
@@ -55,19 +60,20 @@ class Threats:
         """How many there are."""
         return len(self.sets)
 
-    def left(self, gone: Mask) -> Ints:
-        """Which ones hold nothing that is gone."""
-        return np.flatnonzero(removal.missing(self.sets.begins, self.sets.items, gone) == 0)
+    def missing(self, gone: Ints | Mask) -> Ints:
+        """How many things each has lost."""
+        found: Ints = removal.missing(self.sets.begins, self.sets.items, gone.astype(np.int64))
+        return found
 
     def and_also(self, more: Iterable[Moles]) -> Threats:
-        """These and others."""
+        """These and others, all of which must lose one thing of single ones."""
         return Threats(together([self.sets, *more]), self.things)
 
 
 def remove(
     threats: Threats, costs: Ints | Callable[[Mask], Ints], gone: Iterable[int] = ()
 ) -> tuple[int, ...]:
-    """The order in which things go until every threat is broken, after those already gone.
+    """The order in which things go until every threat is broken that can be, after those gone.
 
     `costs`: what each thing costs; or tells so, where it depends on what else is gone. Things that
     are threats alone go before all others; of equally good ones the one with the smaller number.
@@ -77,17 +83,23 @@ def remove(
     (3, 0)
     >>> remove(Threats(sets, 4), np.array([9, 2, 2, 1]))
     (3, 1, 2)
+    >>> remove(Threats(sets, 4, np.array([2, 1, 3]), np.array([1, 1, 9, 2])), np.ones(4, np.int64))
+    (3, 3, 0, 2, 2)
     """
-    away = mask(gone, threats.things)
+    away = np.bincount(np.array(list(gone), np.int64), minlength=threats.things)
     order: list[int] = []
-    while len(threats.left(away)):
-        now = costs(away) if callable(costs) else costs
+    while True:
+        needs, room = threats.needs - threats.missing(away), threats.room - away
+        if not (needs > 0).any():
+            return tuple(order)
+        now = costs(away > 0) if callable(costs) else costs
         # What costs nothing takes nothing from the others' costs: they need not be asked again.
         dear = now > 0 if callable(costs) else np.zeros(len(now), np.bool_)
-        went = removal.remove(*threats.arrays, now, away, dear)
-        order += went.tolist()
-        away[went] = True
-    return tuple(order)
+        went, often = removal.remove(*threats.arrays, now, needs, room, dear)
+        if not len(went):
+            return tuple(order)
+        order += np.repeat(went, often).tolist()
+        away = threats.room - room
 
 
 def give_back(
@@ -100,16 +112,19 @@ def give_back(
     `bars`: whether something else keeps a thing away, others being gone; asked only if need be.
     """
     if bars is None:
-        back = removal.give_back(*threats.arrays, np.array(order, np.int64))
-        return Removed(order, frozenset(np.array(order, np.int64)[back].tolist()))
+        back = removal.give_back(
+            threats.needs, threats.holders, threats.of_holder, np.array(order, np.int64)
+        )
+        return Removed(order, frozenset(np.flatnonzero(back).tolist()))
     away, back = mask(order, threats.things), set()
-    missing = removal.missing(threats.sets.begins, threats.sets.items, away)
-    for thing in reversed(order):
+    spare = threats.missing(away) - threats.needs
+    for at in range(len(order) - 1, -1, -1):
+        thing = order[at]
         own = threats.of_holder[threats.holders[thing] : threats.holders[thing + 1]]
-        if (missing[own] > 1).all() and not bars(thing, away):
-            missing[own] -= 1
+        if (spare[own] > 0).all() and not bars(thing, away):
+            spare[own] -= 1
             away[thing] = False
-            back.add(thing)
+            back.add(at)
     return Removed(order, frozenset(back))
 
 

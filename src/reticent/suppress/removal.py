@@ -11,8 +11,8 @@ from reticent.compiling import compiled, inner
 
 @compiled
 def missing(begins, items, gone):
-    """How many things of each threat are gone."""
-    found = np.zeros(len(begins) - 1, np.int32)
+    """How often things of each threat are gone; `gone` says so of each thing."""
+    found = np.zeros(len(begins) - 1, np.int64)
     for t in range(len(found)):
         for x in range(begins[t], begins[t + 1]):
             found[t] += gone[items[x]]
@@ -41,67 +41,74 @@ def _product(a, b, low, half):
 
 
 @compiled
-def remove(begins, items, holders, of_holder, costs, gone, dear):
-    """The order in which things go until each threat has lost one; or a `dear` thing has gone.
+def remove(begins, items, holders, of_holder, costs, needs, room, dear):
+    """What goes, and how often, until each threat has lost what it needs; or a `dear` thing went.
 
-    `of_holder[holders[v] : holders[v + 1]]`: the threats that hold thing v. Some things may be
-    gone already.
+    `of_holder[holders[v] : holders[v + 1]]`: the threats that hold thing v. `room`: how often each
+    thing can still go. Taking a thing once changes nothing for the next choice until some threat
+    has lost enough, so it goes as often as that takes at once. Changes `needs` and `room`.
     """
-    things = len(costs)
-    left = np.zeros(things, np.int64)  # threats that each would break
-    broken = missing(begins, items, gone) > 0
-    alone = np.zeros(things, np.bool_)
-    for t in range(len(begins) - 1):
-        if broken[t]:
+    things, threats = len(costs), len(begins) - 1
+    left = np.zeros(things, np.int64)  # threats that each would help to break
+    alone = np.zeros(things, np.int64)  # threats that nothing else can break
+    for t in range(threats):
+        if needs[t] <= 0:
             continue
         for x in range(begins[t], begins[t + 1]):
             left[items[x]] += 1
         if begins[t + 1] - begins[t] == 1:
-            alone[items[begins[t]]] = True
-    order = np.empty(things, np.int64)
+            alone[items[begins[t]]] += 1
+    order, often = np.empty(things + threats, np.int64), np.empty(things + threats, np.int64)
     went = 0
     while True:
         best = -1
         for v in range(things):
-            if left[v] == 0:
+            if left[v] == 0 or room[v] == 0:
                 continue
             if best < 0:
                 best = v
-            elif alone[v] != alone[best]:
+            elif (alone[v] > 0) != (alone[best] > 0):
                 best = v if alone[v] else best
             elif dearer(left[v], costs[best], left[best], costs[v]):
                 best = v
         if best < 0:
-            return order[:went]
-        order[went] = best
+            return order[:went], often[:went]
+        times = room[best]
+        for y in range(holders[best], holders[best + 1]):
+            if needs[of_holder[y]] > 0:
+                times = min(times, needs[of_holder[y]])
+        order[went], often[went] = best, times
         went += 1
+        room[best] -= times
         for y in range(holders[best], holders[best + 1]):
             t = of_holder[y]
-            if not broken[t]:
-                broken[t] = True
-                for x in range(begins[t], begins[t + 1]):
-                    left[items[x]] -= 1
+            if needs[t] > 0:
+                needs[t] -= times
+                if needs[t] == 0:
+                    for x in range(begins[t], begins[t + 1]):
+                        left[items[x]] -= 1
+                    alone[best] -= begins[t + 1] - begins[t] == 1
         if dear[best]:
-            return order[:went]
+            return order[:went], often[:went]
 
 
 @compiled
-def give_back(begins, items, holders, of_holder, order):
-    """Which of the things that went can come back, the last asked first."""
-    missing = np.zeros(len(begins) - 1, np.int64)  # things that each threat has lost
+def give_back(needs, holders, of_holder, order):
+    """What of all that went can come back, the last asked first."""
+    spare = -needs.copy()  # how many more than it needs each threat has lost
     for v in order:
         for y in range(holders[v], holders[v + 1]):
-            missing[of_holder[y]] += 1
+            spare[of_holder[y]] += 1
     back = np.zeros(len(order), np.bool_)
     for i in range(len(order) - 1, -1, -1):
         v = order[i]
         fine = True
         for y in range(holders[v], holders[v + 1]):
-            fine &= missing[of_holder[y]] > 1
+            fine &= spare[of_holder[y]] > 0
         if fine:
             back[i] = True
             for y in range(holders[v], holders[v + 1]):
-                missing[of_holder[y]] -= 1
+                spare[of_holder[y]] -= 1
     return back
 
 
