@@ -228,6 +228,12 @@ def is_release(place: Path) -> bool:
         return False
 
 
+def kind_in(place: Path) -> str | None:
+    """What a release folder holds, if not a table masked as a whole; None without a manifest."""
+    found = _read_manifest(place)
+    return str(found.get("kind", "")) if found else None
+
+
 def columns_in(place: Path) -> list[str]:
     """The columns that a release folder publishes."""
     try:

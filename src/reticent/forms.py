@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError
 
-from reticent.errors import InputError, Problem, did_you_mean, listed
+from reticent.errors import InputError, Problem, did_you_mean, listed, quoted
 
 Kind = Literal["tables", "baskets", "entries"]
 _TELLING: dict[Kind, frozenset[str]] = {  # keys that tell what a policy is about
@@ -233,6 +233,46 @@ def _place(loc: Sequence[Any]) -> str:
     if head == "goal":
         return ", ".join(["[goal]", *map(str, rest)])
     return ", ".join(map(str, loc))
+
+
+# --- columns that a policy names -----------------------------------------------------------------
+
+
+def several_roles(claims: Mapping[str, Collection[str]], where: str, why: str) -> Iterator[Problem]:
+    """Columns that a policy gives more than one role."""
+    for name in sorted(set[str]().union(*claims.values())):
+        roles = [role for role, names in claims.items() if name in names]
+        if len(roles) > 1:
+            yield Problem(
+                f'column "{name}" has {len(roles)} roles: {", ".join(roles)}',
+                where=where, why=why, do="leave it in one of these places.",
+            )  # fmt: skip
+
+
+def without_role(rest: Sequence[str], where: str, do: str) -> Iterator[Problem]:
+    """Columns that a policy says nothing about."""
+    if rest:
+        said = "1 column has" if len(rest) == 1 else f"{len(rest)} columns have"
+        yield Problem(
+            f"{said} no role: {quoted(rest)}", where=where, do=do,
+            why="a column nobody decided about must not slip into a release.",
+        )  # fmt: skip
+
+
+def unknown_column(name: str, where: str, columns: Sequence[str], hint: str = "") -> Problem:
+    """A column that a policy names and the table does not have."""
+    meant = hint or did_you_mean(name, columns) or f"the table has {quoted(columns)}."
+    return Problem(f'there is no column "{name}"', where=where, do=meant)
+
+
+def lacking(names: Sequence[str], where: str) -> Iterator[Problem]:
+    """Columns that a policy publishes, and a published file does not have."""
+    if names:
+        yield Problem(
+            f"the file lacks {quoted(names)}", where=where,
+            why="the policy publishes these columns.",
+            do="give the whole released file, and the policy it was made with.",
+        )  # fmt: skip
 
 
 def known_keys(model: type[BaseModel]) -> list[str]:

@@ -478,13 +478,8 @@ class Policy(forms.Form):
         """
         _, _, of = columns_of(self.promises)
         named = {*self.keep, *filter(None, [self.class_])} - {"*"} - of
-        if lacking := sorted(named - set(columns)):
-            raise InputError(
-                f"the file lacks {quoted(lacking)}",
-                where=where,
-                why="the policy publishes these columns.",
-                do="give the whole released file, and the policy it was made with.",
-            )
+        if problems := list(forms.lacking(sorted(named - set(columns)), where)):
+            raise InputError(problems)
 
     def _unnamed(self, columns: Sequence[str]) -> list[str]:
         """The columns that the policy gives no role by name."""
@@ -493,27 +488,19 @@ class Policy(forms.Form):
         return [column for column in columns if column not in named]
 
     def _roleless(self, columns: Sequence[str]) -> Iterator[Problem]:
-        rest = self._unnamed(columns)
-        if rest and "*" not in self.keep:
-            yield Problem(
-                f"{len(rest)} columns have no role: {quoted(rest)}",
-                where=self.name,
-                why="a column nobody decided about must not slip into a release.",
-                do='add each to drop, keep, an `over` or `sensitive`; or say keep = "*".',
-            )
+        rest = [] if "*" in self.keep else self._unnamed(columns)
+        return forms.without_role(
+            rest, self.name,
+            'add each to drop, keep, an `over` or `sensitive`; or say keep = "*".',
+        )  # fmt: skip
 
     def unknown(self, columns: Sequence[str]) -> Iterator[Problem]:
         """Names in the policy that the table does not have."""
         for name, places in self._named().items():
             if name not in columns and not name.startswith(_STAND_IN):
-                yield Problem(
-                    f'there is no column "{name}"',
-                    where=f"{self.name}, {listed(places, most=3)}",
-                    do=did_you_mean(name, [c for c in columns if "." in c or "." not in name])
-                    or self._misnamed(name)
-                    or did_you_mean(name, columns)
-                    or f"the table has {quoted(columns)}.",
-                )
+                near = did_you_mean(name, [c for c in columns if "." in c or "." not in name])
+                where = f"{self.name}, {listed(places, most=3)}"
+                yield forms.unknown_column(name, where, columns, near or self._misnamed(name))
 
     def _misnamed(self, name: str) -> str:
         """A hint where the part before a dot is nearly the name of a release, or may be one."""
@@ -624,15 +611,10 @@ class Policy(forms.Form):
             "keep": set(self.keep) - {"*"},
             "drop": set(self.drop),
         }
-        for name in sorted(set[str]().union(*claims.values())):
-            roles = [role for role, names in claims.items() if name in names]
-            if len(roles) > 1:
-                yield Problem(
-                    f'column "{name}" has {len(roles)} roles: {", ".join(roles)}',
-                    where=self.name,
-                    why="a column is masked, sensitive, the class, kept or dropped, and only one.",
-                    do="leave it in one of these places.",
-                )
+        yield from forms.several_roles(
+            claims, self.name,
+            "a column is masked, sensitive, the class, kept or dropped, and only one.",
+        )  # fmt: skip
         for name in sorted(of & (over | {self.class_ or ""})):
             yield Problem(
                 f'column "{name}" is counted by `of` but is masked or the class',
