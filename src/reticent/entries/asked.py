@@ -38,15 +38,8 @@ def find(policy: Policy, roles: Roles, rows: int, ids: Column | None) -> Asked:
     problems: list[Problem] = []
     warnings: list[str] = []
     known = _Numbers(rows) if ids is None else _Ids(ids, problems, warnings)
-    try:
-        (asked,), where = _listed(policy, "requests", ("record",))
-        (marked, columns), at = (
-            _listed(policy, "publish", ("record", "column"))
-            if policy.publish is not None
-            else (([], []), "")
-        )
-    except InputError as error:
-        raise InputError([*problems, *error.problems]) from None
+    (asked,), where = _listed(policy, "requests", ("record",), problems)
+    (marked, columns), at = _listed(policy, "publish", ("record", "column"), problems)
     records = known.look_up(asked, where, "requests", problems)
     places = known.look_up(marked, at, "marks", problems)
     entries = {name: i for i, name in enumerate(roles.entries)}
@@ -69,9 +62,8 @@ def find(policy: Policy, roles: Roles, rows: int, ids: Column | None) -> Asked:
     if problems:
         raise InputError(problems)
     if len(named) < len(asked):
-        warnings.append(
-            f"{many(len(asked) - len(named), 'request repeats', 'requests repeat')} others, and counts once."
-        )
+        more = many(len(asked) - len(named), "request repeats", "requests repeat")
+        warnings.append(f"{more} an earlier one, and counts once.")
     if not named:
         warnings.append("nobody asked for anything: there are no requests.")
     rising = sorted(named)
@@ -93,12 +85,22 @@ def by_number(records: Sequence[int]) -> str:
     return f"record{'s' * (len(records) > 1)} {listed([f'{r + 1:,}' for r in records])}"
 
 
-def _listed(policy: Policy, key: str, names: Sequence[str]) -> tuple[list[Cells], str]:
+def _listed(
+    policy: Policy, key: str, names: Sequence[str], problems: list[Problem]
+) -> tuple[list[Cells], str]:
     """The columns of a list of requests or marks, and how messages call it."""
-    given = getattr(policy, key)
+    given = getattr(policy, key) or ()
     if not isinstance(given, str):
         rows = [(row,) if isinstance(row, str) else row for row in given]
         return [[row[i] for row in rows] for i in range(len(names))], f"{policy.name}, {key}"
+    try:
+        return _read(policy, key, given, names), str(policy.folder / given)
+    except InputError as error:
+        problems += error.problems
+    return [[] for _ in names], str(policy.folder / given)
+
+
+def _read(policy: Policy, key: str, given: str, names: Sequence[str]) -> list[Cells]:
     path = policy.folder / given
     if not path.exists():
         near = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
@@ -112,7 +114,7 @@ def _listed(policy: Policy, key: str, names: Sequence[str]) -> tuple[list[Cells]
             do=f"its first line must say  {','.join(names)}.",
         )  # fmt: skip
     table = parsed.table(None)
-    return [table.columns[called[name]].cells().to_pylist() for name in names], str(path)
+    return [table.columns[called[name]].cells().to_pylist() for name in names]
 
 
 class _Numbers:

@@ -479,14 +479,15 @@ def verify(
     policy = Policy.of(policy)
     with clock.stage("read"):
         place, own = folder.data_in(data)
-        altered = list(release_folder.altered(Path(data))) if own else []
+        beside = Path(data) if isinstance(data, str | Path) and "://" not in str(data) else None
+        altered = list(release_folder.altered(beside)) if beside else []
         parsed, kind = parse(place, own or (None if original is not None else reading))
         table = parsed.table(None)
         if not table.rows:
             raise InputError("the table has no rows", where=table.name)
         roles = policy.published(table.known, table.name)
         known = None if original is None else read(original, policy, reading)[0]
-    warnings = tuple(release_folder.warnings(Path(data))) if own else ()
+    warnings = tuple(release_folder.warnings(beside)) if beside else ()
     problems = [*altered, *_leftovers(policy, table), *_carried(place, kind)]
     with clock.stage("verify"):
         if known is None:

@@ -36,14 +36,14 @@ def data_in(data: Any) -> tuple[Any, Reading | None]:
     """The data of a release folder, and how to read them; or whatever else was given."""
     if not isinstance(data, str | Path) or "://" in str(data) or not Path(data).is_dir():
         return data, None
-    path = published(Path(data))
-    if path == Path(data):  # a folder of data files
-        return data, None
     if (kind := kind_in(Path(data))) not in (None, KIND):
         raise InputError(
             "this is a release of another kind", where=str(data),
             do=f"check it with  reticent {kind} verify." if kind else "use  reticent verify.",
         )  # fmt: skip
+    path = published(Path(data))
+    if path == Path(data):  # a folder of data files
+        return data, None
     return path, as_written(suffix_of(path))
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _MOST_BARS = 20
 _MAY_HIDE = {
-    "sensitive-of-others": "the same column’s entries of others",
+    "sensitive-of-others": "{} of others",
     "conditions-of-others": "conditions of others",
     "conditions-of-sensitive": "conditions of those who asked",
 }
@@ -81,13 +81,14 @@ def _shared(release: Release) -> dict[str, Any]:
         "support": promise.min_support,
         "confidence": words.measured(promise.min_confidence),
         "pattern": promise.max_pattern,
-        "found": release.finding.largest if release.finding else None,
         "requests": release.requests,
         "others": len(release.search.records),
         "loss": words.percent(release.loss),
         "hidden": release.hidden,
         "drawn": charts.bars("Entries hidden besides the requests", "entries", bars[:_MOST_BARS]),
-        "may_hide": words.joined((_MAY_HIDE[region] for region in release.policy.may_hide), "or"),
+        "may_hide": words.joined(
+            (_MAY_HIDE[region].format(roles.sensitive) for region in release.policy.may_hide), "or"
+        ),
         "command": command("reticent entries release", release.reading),
     }
 
@@ -97,17 +98,17 @@ def promised(promise: SafeEntries, sensitive: str) -> str:
 
     >>> from reticent.privacy.entries import SafeEntries
     >>> promised(SafeEntries(min_support=60, min_confidence=0.6, max_pattern=2), "job")
-    'Of those who asked, nobody’s job can be told with more than 60 % confidence by looking at more
-    than 60 others who share up to 2 of their values.'
+    'Whoever compares somebody who asked with others who share up to 2 of their values cannot be
+    more than 60 % sure of their job. What at most 60 records show is not counted.'
     """
-    shared = "any of their values" if promise.max_pattern is None else "one of their values"
-    if promise.max_pattern is not None and promise.max_pattern > 1:
-        shared = f"up to {promise.max_pattern} of their values"
-    others = f"more than {promise.min_support:,} others" if promise.min_support else "others"
+    shared = "any" if promise.max_pattern is None else f"up to {promise.max_pattern}"
+    shared = "one" if promise.max_pattern == 1 else shared
+    few = promise.min_support
     return (
-        f"Of those who asked, nobody’s {sensitive} can be told with more than "
-        f"{words.measured(promise.min_confidence)} confidence by looking at {others} who share "
-        f"{shared}."
+        f"Whoever compares somebody who asked with others who share {shared} of their values "
+        f"cannot be more than {words.measured(promise.min_confidence)} sure of their {sensitive}."
+        + (f" What at most {few:,} records show is not counted." if few > 1 else "")
+        + (" What a single record shows is not counted." if few == 1 else "")
     )
 
 
@@ -119,10 +120,10 @@ def _by_rule(release: Release) -> list[tuple[str, int]]:
 
 def _risk_chart(release: Release) -> Any:
     """How many requests could be told with how much confidence, before anything else was hidden."""
-    names = ["up to 50 %", "up to 60 %", "up to 70 %", "up to 80 %", "up to 90 %", "up to 100 %"]
-    limits = [Fraction(5 + i, 10) for i in range(len(names))]
-    counts = [0] * len(names)
-    for one in release.before.exposed:
-        counts[next(i for i, limit in enumerate(limits) if one.confidence <= limit)] += 1
-    bars = [charts.Bar(n, count, matters=count > 0) for n, count in zip(names, counts, strict=True)]
+    found = Counter(-(-one.confidence * 10 // 1) for one in release.before.exposed)
+    least = int(release.policy.min_confidence * 10)
+    bars = [
+        charts.Bar(f"{10 * tenth} to {10 * tenth + 10} %", found[tenth + 1], matters=True)
+        for tenth in range(least, 10)
+    ]
     return charts.bars("Requests by the confidence of the strongest rule", "requests", bars)
