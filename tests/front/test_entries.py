@@ -115,7 +115,7 @@ def test_every_region(region: str) -> None:
         (int(r), int(c)) for r, c in zip(found.search.records, found.search.columns, strict=True)
     }
     asked = {1, 4, 39}
-    kind = {
+    kind: Any = {
         "sensitive-of-others": lambda r, c: c == 2 and r not in asked,
         "conditions-of-others": lambda r, c: c < 2 and r not in asked,
         "conditions-of-sensitive": lambda r, c: c < 2 and r in asked,

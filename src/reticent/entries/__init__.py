@@ -12,7 +12,8 @@
 True
 """
 
-from reticent.entries.flow import Release, Risk, Verdict, release, risk, verify
+from reticent.entries.checking import Verdict, verify
+from reticent.entries.flow import Release, Risk, release, risk
 from reticent.entries.policy import Policy
 
 __all__ = ["Policy", "Release", "Risk", "Verdict", "release", "risk", "verify"]

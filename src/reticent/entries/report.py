@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 from reticent.report import small_table
 
 if TYPE_CHECKING:
-    from reticent.entries.flow import Original, Release, Risk, Verdict
+    from reticent.entries.checking import Verdict
+    from reticent.entries.flow import Release, Risk
+    from reticent.entries.original import Original
     from reticent.privacy.entries import Exposed, Finding, SafeEntries
 
 
