@@ -23,7 +23,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "forms": {"errors"},
     "policy": {"errors", "forms", "table", "privacy"},
     "refine": {"compiling", "errors", "table", "privacy"},
-    "suppress": {"compiling"},
+    "suppress": {"compiling", "table"},
     "trees": {"compiling", "errors", "table"},
     "prepare": {"errors", "policy", "table", "privacy"},
     "report": {"errors", "privacy"},
