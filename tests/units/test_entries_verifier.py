@@ -19,6 +19,7 @@ from reticent.privacy.entries import (
     altered,
     recount,
 )
+from reticent.privacy.promises import no_more_than
 
 
 def table(conditions: list[list[int]], values: list[int]) -> Published:
@@ -41,13 +42,13 @@ def counted(
 
 
 def test_what_the_promise_says() -> None:
-    promise = SafeEntries(min_support=0, min_confidence="1/3")
+    promise = SafeEntries(min_support=0, min_confidence=Fraction(1, 3))
     assert promise.kind == "entries"
     assert "share any of the values" in promise.text
     assert "in none of them, or in at most 1/3 of them" in promise.text
     assert (
         "share one of the values"
-        in SafeEntries(min_support=1_000, min_confidence=1, max_pattern=1).text
+        in SafeEntries(min_support=1_000, min_confidence=Fraction(1), max_pattern=1).text
     )
 
 
@@ -81,8 +82,9 @@ def test_truth_of_some_only() -> None:
 
 @pytest.mark.parametrize("truth", [[], None])
 @pytest.mark.parametrize("published", [table([], []), table([[1], [1]], [0, 0])])
-def test_nothing_asked(published: Published, truth: list[int] | None) -> None:
-    found = counted(published, [], truth)
+@pytest.mark.parametrize("limit", [0, Fraction(1, 2), Fraction(7, 10), 1])
+def test_nothing_asked(published: Published, truth: list[int] | None, limit: Fraction) -> None:
+    found = counted(published, [], truth, min_confidence=limit)
     assert (found.holds, found.exposed, found.unsafe, found.largest) == (True, (), 0, None)
 
 
@@ -146,6 +148,13 @@ def test_thresholds_with_huge_denominators(summed: int, monkeypatch: pytest.Monk
     assert counted(published, [0], [0], min_support=10**30, min_confidence=0).holds
 
 
+def test_the_largest_fraction_up_to_another() -> None:
+    for count in range(12):
+        small = [Fraction(a, b) for b in range(1, max(count, 1) + 1) for a in range(b + 1)]
+        for h in (Fraction(a, 31) for a in range(32)):
+            assert no_more_than(h, count) == max(f for f in small if f <= h)
+
+
 def wide(columns: int, records: int = 60, seed: int = 0) -> Published:
     rng = np.random.default_rng(seed)
     conditions = rng.integers(0, 3, (records, columns)).astype(np.int32)
@@ -158,7 +167,7 @@ def wide(columns: int, records: int = 60, seed: int = 0) -> Published:
 @pytest.mark.parametrize("truth", [[0, 1], None])
 def test_many_columns(most: int, truth: list[int] | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """More than a list of patterns has room for; the same as with one that has."""
-    published = wide(22)
+    published = wide(23)
     found = counted(published, [0, 1], truth, max_pattern=most)
     monkeypatch.setattr(entries._Count, "_fits_a_list", lambda *_: True)
     listed = counted(published, [0, 1], truth, max_pattern=most)

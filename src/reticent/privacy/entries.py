@@ -54,8 +54,9 @@ from pydantic import Field
 from reticent.privacy.promises import Record, Share, no_more_than
 from reticent.table.collapse import distinct
 
-BUDGET = 100_000_000_000  # cells and patterns looked at: about a minute
-_SUMMED = 20  # columns of a profile; of more, a list of all patterns takes too much room
+BUDGET = 200_000_000_000  # cells and patterns looked at: about a minute
+_SUMMED = 22  # columns of a profile; of more, a list of all patterns takes too long
+_STEP = 6  # a row that a walk looks at takes as long as so many cells
 _FIRST = 10  # places of altered cells that are named
 _PLENTY = 2**62  # a larger budget would not fit the loops' numbers
 
@@ -294,8 +295,8 @@ class _Count:
         """Whether a list of all patterns takes less work than the longest walk through them."""
         if width > _SUMMED:
             return False
-        walk = sum(comb(width, size) for size in range(1, most + 1)) * len(self.rows)
-        return width << width <= walk or most == width
+        patterns = sum(comb(width, size) for size in range(1, most + 1))
+        return width << width <= _STEP * patterns * len(self.rows) or most == width
 
     def _note(self, value: int, judged: _Judged, records: list[int]) -> None:
         confidence = Fraction(judged.own, judged.support)
@@ -350,14 +351,14 @@ class _Count:
 
         rows, best = self.rows, np.empty(most, np.int64)
         for value in values:
-            run, everybody = rows.values[value], np.arange(len(rows))
+            run, everybody = rows.values[value], np.arange(len(rows), dtype=np.uint32)
             earlier = self._shared(value, conditions, shown)
             unsafe, fresh, size, own, support, work = loops.walked(
                 rows.cells, rows.weights, shown, self._codes(conditions, shown),
                 everybody[run].copy(), everybody, most, self.least, self.over, self.under,
-                earlier, self.budget - self.work, best,
+                earlier, (self.budget - self.work) // _STEP, best,
             )  # fmt: skip
-            self.work += work
+            self.work += _STEP * work
             self.tired = self.work > self.budget
             if size:
                 columns = tuple(shown[best[:size]].tolist())

@@ -57,7 +57,8 @@ def no_more_than(h: Fraction, count: int) -> Fraction:
     >>> no_more_than(Fraction("0.3333333333333333333"), 100)
     Fraction(33, 100)
     """
-    near = h.limit_denominator(max(count, 1))
+    count = max(count, 1)
+    near = h.limit_denominator(count)
     if near <= h:
         return near
     over, under = near.numerator, near.denominator
