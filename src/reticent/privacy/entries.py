@@ -8,8 +8,9 @@ the condition values that t still shows, to its true value s. It is unsafe if bo
     supp(p ∪ s) > minsupp    and    supp(p ∪ s) / supp(p) > minconf.
 
 All published records count. A hidden entry matches nothing: so t itself is in supp(p), and not in
-supp(p ∪ s). The table is safe if no rule of a protected record is unsafe. Source: the framework
-paper on partial tables, sections 2.1 and 2.2.
+supp(p ∪ s). The table is safe if no rule of a protected record is unsafe. Source: Li,
+Shirani-Mehr and Yang 2007, Protecting Individual Information Against Inference Attacks in Data
+Publishing, sections 2.1 and 2.2.
 
 | paper | here | |
 | --- | --- | --- |
@@ -69,7 +70,7 @@ class SafeEntries(Record):
     """Nobody can tell a hidden entry from how often its value goes with what its record shows.
 
     >>> SafeEntries(min_support=60, min_confidence=0.6, max_pattern=3).text
-    'whoever looks for others who share up to 3 of the values that a protected record shows finds
+    'whoever looks for records that share up to 3 of the values that a protected record shows finds
     its hidden value in at most 60 of them, or in at most 3/5 of them'
     """
 
@@ -96,7 +97,7 @@ class SafeEntries(Record):
         shared = "one" if self.max_pattern == 1 else shared
         few = f"at most {self.min_support:,}" if self.min_support else "none"
         return (
-            f"whoever looks for others who share {shared} of the values that a protected record "
+            f"whoever looks for records that share {shared} of the values that a protected record "
             f"shows finds its hidden value in {few} of them, or in at most {self.min_confidence} "
             f"of them"
         )
