@@ -146,7 +146,7 @@ def test_the_package_itself_imports_nothing_at_once() -> None:
     assert imports_of(SRC / "__init__.py") == set()
 
 
-@pytest.mark.parametrize("verifier", ["verify", "coherence"])
+@pytest.mark.parametrize("verifier", ["verify", "coherence", "entries"])
 def test_a_verifier_never_reaches_an_engine(verifier: str) -> None:
     """It shares nothing with the search whose result it judges."""
     reached = reached_from(f"reticent.privacy.{verifier}")
@@ -155,7 +155,7 @@ def test_a_verifier_never_reaches_an_engine(verifier: str) -> None:
         assert not [name for name in reached if name.startswith(f"reticent.{room}")]
 
 
-@pytest.mark.parametrize("name", ["verify", "promises", "coherence"])
+@pytest.mark.parametrize("name", ["verify", "promises", "coherence", "entries"])
 def test_importing_a_verifier_loads_no_engine(name: str) -> None:
     module = f"reticent.privacy.{name}"
     code = f"import {module}, sys; print(*sorted(sys.modules), sep='\\n')"
