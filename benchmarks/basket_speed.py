@@ -26,7 +26,6 @@ import argparse
 import csv
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -113,14 +112,16 @@ def run(command: list[str], runs: int) -> Took:
     for i in range(runs + 1 if runs > 1 else 1):
         start = time.perf_counter()
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        said = process.communicate()[0]
+        assert process.stdout is not None
+        said = process.stdout.read()
+        _, status, used = os.wait4(process.pid, 0)
         spent = time.perf_counter() - start
-        if process.returncode:
-            sys.exit(f"{' '.join(command)} ended with {process.returncode}")
+        if status:
+            sys.exit(f"{' '.join(command)} ended with {os.waitstatus_to_exitcode(status)}")
         if i or runs == 1:
             took.seconds.append(spent)
         took.said = json.loads(said) if said.strip() else {}
-    took.megabytes = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+        took.megabytes = max(took.megabytes, used.ru_maxrss / 1024)
     return took
 
 

@@ -526,10 +526,10 @@ def test_changed_cells_are_found(here: Path) -> None:
     given = ("entries", "verify", "bad.csv", "-p", "p.toml", "--original", "in.csv")
     fine = read("out.csv")
     changes = {
-        "hold another value": (11, 2, "wizard"),
-        "marked to be published, and are hidden": (7, 0, ""),
-        "were hidden that may not be": (12, 1, ""),
-        "1 entries hold another": (12, 3, "999"),  # a column that is kept
+        "1 entry holds another value": (11, 2, "wizard"),
+        "1 entry is marked to be published, and hidden": (7, 0, ""),
+        "1 entry is hidden that may not be": (12, 1, ""),
+        "1 entry holds another value than": (12, 3, "999"),  # a column that is kept
     }
     for said, (record, column, value) in changes.items():
         rows = [list(row) for row in fine]

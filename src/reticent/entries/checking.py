@@ -14,7 +14,7 @@ from reticent.arriving import parse
 from reticent.entries import asked as asking
 from reticent.entries.original import Codes, Mask, Original, codes_of, places, read
 from reticent.entries.policy import Policy, Roles
-from reticent.errors import InputError, Problem, quoted
+from reticent.errors import InputError, Problem, many, quoted
 from reticent.privacy import entries as verifier
 from reticent.privacy.entries import Altered, Finding, Published
 from reticent.table.files import Reading, carriers
@@ -197,14 +197,18 @@ def _beside_original(
 def _differences(judged: Judged, where: str) -> list[Problem]:
     """What differs from the original and should not."""
     found = judged.altered
-    kinds = {
-        "hold another value than the original": found.changed,
-        "were empty, and are not": found.appeared,
-        "were marked to be published, and are hidden": found.unpublished,
-        "were hidden that may not be": found.not_allowed,
-    }
-    said = [f"{count:,} entries {what}" for what, count in kinds.items() if count]
-    if not said:
-        return []
-    first = places(found.places, judged.columns)
-    return [Problem(f"{'; '.join(said)}; the first: {first}", where=where)]
+    kinds = (
+        (found.changed, "entry holds", "entries hold", "another value than in the original"),
+        (found.appeared, "entry was", "entries were", "empty in the original, and not here"),
+        (found.marked, "entry is", "entries are", "marked to be published, and hidden"),
+        (found.forbidden, "entry is", "entries are", "hidden that may not be"),
+    )
+    return [
+        Problem(
+            f"{many(wrong.count, one, several)} {what}: "
+            + places(wrong.first, wrong.count, judged.columns),
+            where=where,
+        )
+        for wrong, one, several, what in kinds
+        if wrong.count
+    ]

@@ -254,7 +254,7 @@ def _proven(written: Table, result: Release, carried: Sequence[Problem] = ()) ->
             where=original.table.name, do="set max_pattern, or raise min_support; nothing was "
             "written.",
         )  # fmt: skip
-    if not judged.finding.holds or judged.altered or carried:
+    if not (judged.finding.holds and judged.altered.nothing) or carried:
         raise _refused(original)
     return judged.finding
 

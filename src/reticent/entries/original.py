@@ -14,7 +14,7 @@ from reticent.arriving import read as read_table
 from reticent.entries import asked as asking
 from reticent.entries.asked import Asked
 from reticent.entries.policy import Policy, Roles
-from reticent.errors import InputError, listed, many
+from reticent.errors import SHOWN, InputError, many
 from reticent.privacy.entries import Published
 from reticent.table.files import Reading
 from reticent.table.schema import Column, Table, without_missing
@@ -116,10 +116,10 @@ def _warnings(original: Original) -> list[str]:
             f"already: {asking.by_number(empty)}."
         )
     void = asked.fixed & original.empty
-    if void.any():
+    if count := int(void.sum()):
         said.append(
-            f"{many(int(void.sum()), 'mark is', 'marks are')} on entries that are empty already: "
-            f"{places(np.argwhere(void).tolist(), original.roles.entries)}."
+            f"{many(count, 'mark is', 'marks are')} on entries that are empty already: "
+            f"{places(np.argwhere(void)[:SHOWN].tolist(), count, original.roles.entries)}."
         )
     if policy.min_confidence == 1:
         said.append(
@@ -128,6 +128,7 @@ def _warnings(original: Original) -> list[str]:
     return said
 
 
-def places(found: Sequence[Sequence[int]], columns: Sequence[str]) -> str:
-    """Where entries stand, for a message."""
-    return listed([f'record {record + 1:,} of "{columns[column]}"' for record, column in found])
+def places(first: Sequence[Sequence[int]], count: int, columns: Sequence[str]) -> str:
+    """Where entries stand, for a message: the first of so many."""
+    said = [f'record {record + 1:,} of "{columns[column]}"' for record, column in first]
+    return ", ".join(said) + (f" and {count - len(said):,} more" if count > len(said) else "")

@@ -39,7 +39,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, field_validator
 
-from reticent.privacy.promises import Record, Share
+from reticent.privacy.promises import Record, Share, no_more_than
 
 BUDGET = 20_000_000_000  # items and words looked at: about a minute
 _ROOM_FOR_BITS = 2**28  # bytes; no larger table of bits is ever made
@@ -243,7 +243,7 @@ class _Search:
         self.work = rows.baskets.size
         self.tired = False
         self.smallest = 0  # support of all sets asked for, at least; known once the search is over
-        limit = _no_more_than(promise.h, len(rows.baskets))
+        limit = no_more_than(promise.h, len(rows.baskets))
         self.over, self.under = limit.numerator, limit.denominator
         self.private = len(rows.suspects) if promise.h < 1 else 0
 
@@ -417,7 +417,7 @@ def exposure(
     possible = loops.UNIQUE * (rows.weights == 1) | loops.SMALL * (rows.weights < k)
     possible |= loops.SURE * (h < 1 and len(tallies) > 0)
     open_to = (possible & ~settled).astype(np.uint8)
-    limit = _no_more_than(h, total)
+    limit = no_more_than(h, total)
     left, levels = min(budget, _PLENTY) - baskets.size, []
     for known in range(most + 1):
         if 0 < known <= rows.longest and left >= 0:
@@ -431,22 +431,3 @@ def exposure(
         else:  # a level is counted to its end or not at all
             levels.append(Exposed(known, None, None, None, None))
     return tuple(levels)
-
-
-def _no_more_than(h: Fraction, count: int) -> Fraction:
-    """The largest fraction up to h of which the denominator is at most `count`.
-
-    A share of so many transactions exceeds both or neither; but no product of these small numbers
-    can overflow.
-
-    >>> _no_more_than(Fraction("0.3333333333333333333"), 100)
-    Fraction(33, 100)
-    """
-    near = h.limit_denominator(max(count, 1))
-    if near <= h:
-        return near
-    over, under = near.numerator, near.denominator
-    # Its neighbour below, c/d, has over·d - under·c = 1, and d as large as it may be.
-    inverse = pow(over, -1, under) if under > 1 else 0
-    d = count - (count - inverse) % under
-    return Fraction((over * d - 1) // under, d)

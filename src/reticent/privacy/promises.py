@@ -48,6 +48,26 @@ def as_fraction(value: Any) -> Fraction:
     return fraction
 
 
+def no_more_than(h: Fraction, count: int) -> Fraction:
+    """The largest fraction up to h of which the denominator is at most `count`.
+
+    A share of so many records or transactions exceeds both or neither; but no product of these
+    small numbers can overflow.
+
+    >>> no_more_than(Fraction("0.3333333333333333333"), 100)
+    Fraction(33, 100)
+    """
+    count = max(count, 1)
+    near = h.limit_denominator(count)
+    if near <= h:
+        return near
+    over, under = near.numerator, near.denominator
+    # Its neighbour below, c/d, has over·d - under·c = 1, and d as large as it may be.
+    inverse = pow(over, -1, under) if under > 1 else 0
+    d = count - (count - inverse) % under
+    return Fraction((over * d - 1) // under, d)
+
+
 def as_text(value: Any) -> Any:
     """Read a cell value written as a number or truth value as the text a file would hold."""
     if isinstance(value, bool):

@@ -101,7 +101,7 @@ def minimal_moles(
     [(0, 1), (0, 2)]
     """
     p = known.transactions + known.count if p is None else p
-    over, under = _plain_share(h, known.transactions)
+    over, under = plain_share(h, known.transactions)
     if known.transactions and p < 1:
         raise ValueError("an attacker who knows nothing has no mole")
     supports = known.supports()
@@ -126,15 +126,15 @@ def minimal_moles(
     return replace(whole, work=sum(part.work for part in found))
 
 
-def _plain_share(h: Fraction, count: int) -> tuple[int, int]:
+def plain_share(h: Fraction, count: int) -> tuple[int, int]:
     """h, or the largest fraction below it whose denominator is at most `count`.
 
     Shares of that many transactions exceed both or neither, and products of its numbers with theirs
     stay below 2^63.
 
-    >>> _plain_share(Fraction(1, 2), 9), _plain_share(Fraction("0.66666666666666667"), 9)
+    >>> plain_share(Fraction(1, 2), 9), plain_share(Fraction("0.66666666666666667"), 9)
     ((1, 2), (2, 3))
-    >>> _plain_share(Fraction("0.6666666666666666"), 9)
+    >>> plain_share(Fraction("0.6666666666666666"), 9)
     (5, 8)
     """
     near = h.limit_denominator(max(count, 1))

@@ -1,0 +1,338 @@
+"""Which entries to hide besides those that people asked for, so that no rule gives these back.
+
+Three regions may be open, and any of them alone suffices where nothing must be published:
+
+    others' sensitive    the value of records that fit a rule and show what it points to: each that
+                         goes takes one from the rule's support. Threats that must lose several
+                         records of a kind, which the engine knows.
+    others' conditions   records with the value no longer fit: the papers' graph of rules
+    own conditions       a rule whose conditions a person no longer shows does not concern that
+                         person: threats that must lose one entry
+
+Hiding a condition takes a record from whatever it fits, so rules about other values become
+stronger: the table is searched again until it has no unsafe rule. What was ever unsafe stays known.
+At last entries come back, the last first, until none can; the rule that bars an entry is the reason
+why it is hidden.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from random import Random
+
+import numpy as np
+
+from reticent.suppress import lists, matching
+from reticent.suppress.engine import Threats, remove
+from reticent.suppress.graph import Graph
+from reticent.suppress.moles import Moles
+from reticent.suppress.rules import (
+    MOST_COLUMNS,
+    Codes,
+    Ints,
+    Limits,
+    Mask,
+    Rules,
+    Table,
+    TooMany,
+    find,
+    grouped,
+)
+from reticent.suppress.steps import Kinds, Own, Source, Values
+
+__all__ = ["REGIONS", "STRATEGIES", "Hidden", "Limits", "Partial", "TooMany", "hide"]
+
+SENSITIVE, CONDITIONS, OWN = REGIONS = (
+    "sensitive-of-others", "conditions-of-others", "conditions-of-sensitive",
+)  # fmt: skip
+STRATEGIES = ("max-descendant", "random", "random-max")
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """A table, who asked, and what must be published."""
+
+    conditions: Codes  # a row a record, a column a condition; codes, -1: empty
+    truth: Codes  # the sensitive column; -1: empty
+    asked: Mask  # whose sensitive entry is to be hidden, and is not empty
+    fixed: Mask  # a row a record, a column a condition, and the sensitive one: must be published
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """What was hidden besides what people asked for."""
+
+    records: Ints  # of each entry, in the order in which they went
+    columns: Ints  # the sensitive one goes by the number of conditions
+    reasons: tuple[tuple[int, tuple[int, ...]], ...]  # a request, and the conditions of its rule
+    exposed: Ints  # people who cannot be protected, as too much must be published
+    rules: int  # that were unsafe before
+    method: str  # which regions were used, and how
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+    @property
+    def cost(self) -> tuple[int, int]:
+        """What makes one worse than another: people exposed, then entries hidden."""
+        return len(self.exposed), len(self)
+
+
+def hide(
+    partial: Partial,
+    limits: Limits,
+    regions: Collection[str],
+    strategy: str = "max-descendant",
+    seed: int = 1,
+) -> Hidden:
+    """Find few entries to hide so that no rule is unsafe.
+
+    >>> from fractions import Fraction
+    >>> table = Partial(np.array([[0], [0], [0], [1]], np.int32), np.array([0, 0, 0, 1], np.int32),
+    ...                 np.array([True, False, False, False]), np.zeros((4, 2), np.bool_))
+    >>> found = hide(table, Limits(0, Fraction(1, 2)), ["sensitive-of-others"])
+    >>> found.records.tolist(), found.columns.tolist(), found.reasons
+    ([1], [1], ((0, (0,)),))
+    """
+    if partial.conditions.shape[1] > MOST_COLUMNS:
+        raise TooMany
+    first = Search(partial, limits, strategy, seed)
+    plans = [*_plans(regions)]
+    if len(plans) == 1:
+        return first.run(*plans[0])
+    # To look for rules once more is dear: first what a plan hides if no other rule shows up.
+    guesses = [Search(partial, limits, strategy, seed, first.rules).guess(*plan) for plan in plans]
+    best: Hidden | None = None
+    for guess, plan in sorted(zip(guesses, plans, strict=True), key=lambda pair: pair[0]):
+        if best is None or guess < best.cost:
+            found = Search(partial, limits, strategy, seed, first.rules).run(*plan)
+            best = found if best is None or found.cost < best.cost else best
+    assert best is not None
+    return best
+
+
+def _plans(regions: Collection[str]) -> Iterator[tuple[tuple[str, ...], str | None]]:
+    """Which regions to use together, and one more if they do not suffice.
+
+    Others' conditions are not needed beside their sensitive entries: hiding such an entry instead
+    does as much for every rule. They are where these must be published.
+    """
+    spare = CONDITIONS if CONDITIONS in regions else None
+    main = SENSITIVE if SENSITIVE in regions else spare
+    spare = None if main == spare else spare
+    if main is None:
+        yield (OWN,), None
+    elif OWN not in regions:
+        yield (main,), spare
+    else:
+        yield (main, OWN), spare
+        yield (main,), spare
+        yield (OWN,), spare
+
+
+class Search:
+    """A table on its way to being safe."""
+
+    def __init__(
+        self, partial: Partial, limits: Limits, strategy: str, seed: int, known: Rules | None = None
+    ) -> None:
+        """`known`: the unsafe rules of the table as it is, if somebody has found them."""
+        self.partial, self.limits, self.strategy = partial, limits, strategy
+        self.random = Random(seed)
+        values = np.where(partial.asked, -1, partial.truth).astype(np.int32)
+        self.table = Table(partial.conditions.copy(), values, partial.truth, partial.asked)
+        self.rules = find(self.table, limits) if known is None else _copied(known)
+        self.records: list[Ints] = []
+        self.columns: list[Ints] = []
+
+    def run(self, regions: tuple[str, ...], spare: str | None) -> Hidden:
+        """Hide until nothing is unsafe, then give back."""
+        before = len(self.rules)
+        while True:
+            self._hide(regions, spare)
+            if regions == (SENSITIVE,) and spare is None:
+                break  # no other rule can have become unsafe
+            stuck, known = bool(self.rules.unsafe.any()), len(self.rules)
+            self.rules = find(self.table, self.limits, self.rules)
+            if len(self.rules) == known and (stuck or not self.rules.unsafe.any()):
+                break
+        records, columns = self._entries()
+        exposed = self._exposed()
+        gone, why = self._give_back(records, columns, sure=regions == (SENSITIVE,) and not spare)
+        kept = np.flatnonzero(gone)
+        asking = {rule: self._asking(rule) for rule in np.unique(why[kept]).tolist()}
+        reasons = tuple(
+            (record if self.partial.asked[record] else asking[rule][0], asking[rule][1])
+            for record, rule in zip(records[kept].tolist(), why[kept].tolist(), strict=True)
+        )
+        method = " and ".join(regions)
+        return Hidden(records[kept], columns[kept], reasons, exposed, before, method)
+
+    def guess(self, regions: tuple[str, ...], spare: str | None) -> tuple[int, int]:
+        """The cost of a result, if no rule becomes unsafe that is not yet known."""
+        self._hide(regions, spare)
+        exposed = self._exposed()
+        gone, _ = self._give_back(*self._entries(), sure=True)
+        return len(exposed), int(gone.sum())
+
+    # --- hiding ----------------------------------------------------------------------------------
+
+    def _hide(self, regions: tuple[str, ...], spare: str | None) -> None:
+        """Make all rules safe that are known, as far as regions allow."""
+        if regions == (SENSITIVE,):
+            self._hide_values()
+        elif regions == (OWN,):
+            self._hide_own()
+        else:
+            self._mixed([self._source(region) for region in regions])
+        if spare is not None and self.rules.unsafe.any():
+            self._mixed([self._source(spare)])
+
+    def _source(self, region: str) -> Source:
+        if region == CONDITIONS:
+            return Graph(self)
+        return Values(self) if region == SENSITIVE else Own(self)
+
+    def _hide_values(self) -> None:
+        """Others' sensitive entries: each unsafe rule must lose a number of records."""
+        unsafe = np.flatnonzero(self.rules.unsafe)
+        kinds = Kinds(self, unsafe)
+        begins, rules = kinds.begins, kinds.rules
+        held = Moles(*lists.invert(begins, rules, len(self.rules)))
+        sets = held.some(unsafe)
+        threats = Threats(sets, len(kinds), self.rules.too_many(unsafe), kinds.room.copy())
+        order = np.array(remove(threats, np.ones(len(kinds), np.int64)), np.int64)
+        taken = np.bincount(order, minlength=len(kinds))
+        self._take(kinds.lowest(order), self.table.columns)
+        fewer = np.bincount(
+            rules, weights=np.repeat(taken, np.diff(begins)), minlength=len(self.rules)
+        )
+        self.rules.numbers[:, 1] -= fewer.astype(np.int64)
+
+    def _hide_own(self) -> None:
+        """Own conditions: each unsafe rule of a person must lose one of its entries."""
+        people = np.flatnonzero(self.partial.asked)
+        unsafe = self.rules.unsafe
+        begins, rules = self.rules.of(self.table.conditions[people], self.partial.truth[people])
+        width = self.table.columns
+        sets: list[list[int]] = []
+        masks = self.rules.masks
+        for i, person in enumerate(people.tolist()):
+            held = rules[begins[i] : begins[i + 1]]
+            open_ = ~self.partial.fixed[person]
+            for mask in _smallest(masks[held[unsafe[held]]].tolist()):
+                entries = [i * width + j for j in range(width) if mask >> j & 1 and open_[j]]
+                if entries:
+                    sets.append(entries)
+        packed = Moles(
+            np.cumsum([0, *map(len, sets)]), np.array([e for s in sets for e in s], np.int32)
+        )
+        things = len(people) * width
+        for entry in remove(Threats(packed, things), np.ones(things, np.int64)):
+            self.hide_one(int(people[entry // width]), entry % width)
+
+    def _mixed(self, sources: list[Source]) -> None:
+        """The step that makes most rules safe for each entry that it hides; ties to the first."""
+        while self.rules.unsafe.any():
+            steps = [step for source in sources if (step := source.next()) is not None]
+            if not steps:
+                return
+            best = max(steps, key=lambda step: step.worth)
+            before = self.rules.unsafe
+            best.take()
+            changed = np.flatnonzero(before != self.rules.unsafe)
+            for source in sources:
+                source.heard(changed)
+
+    def hide_one(self, record: int, column: int) -> None:
+        """Hide an entry, and count anew."""
+        self.hide_some(np.array([record]), column)
+
+    def hide_some(self, records: Ints, column: int) -> None:
+        """Hide one entry of each of some records that are alike."""
+        record = int(records[0])
+        table, rules = self.table, self.rules
+        secret = table.truth[record] if table.asked[record] else np.int32(-1)
+        matching.change(
+            rules.patterns, rules.values, rules.numbers, table.conditions[record].copy(),
+            table.values[record], secret, column, -len(records),
+        )  # fmt: skip
+        self._take(records, column)
+
+    def _take(self, records: Ints, column: int) -> None:
+        self.records.append(records)
+        self.columns.append(np.full(len(records), column))
+        self.table.hide(records, column)
+
+    # --- giving back -----------------------------------------------------------------------------
+
+    def _entries(self) -> tuple[Ints, Ints]:
+        """All that was hidden, in its order."""
+        none = np.zeros(0, np.int64)
+        return np.concatenate([none, *self.records]), np.concatenate([none, *self.columns])
+
+    def _give_back(self, records: Ints, columns: Ints, *, sure: bool) -> tuple[Mask, Ints]:
+        """Which entries stay hidden, and the rule that bars each; `sure`: all rules are known."""
+        width = self.table.columns
+        cells = self.partial.conditions[records, np.minimum(columns, width - 1)]
+        cells = np.where(columns == width, self.partial.truth[records], cells)
+        while True:
+            table, rules = self.table, _copied(self.rules)
+            conditions, values = table.conditions.copy(), table.values.copy()
+            gone, why = np.ones(len(records), np.bool_), cells.astype(np.int64)
+            matching.give_back(
+                rules.patterns, rules.values, rules.numbers, conditions, values, table.truth,
+                table.asked, records, columns, gone, rules.least, rules.over, rules.under, why,
+            )  # fmt: skip
+            after = Table(conditions, values, table.truth, table.asked)
+            if sure or len(more := find(after, self.limits, rules)) == len(rules):
+                self.table = after
+                return gone, why
+            # One that nobody knew became unsafe: it is counted where all are still hidden.
+            self.rules = _recounted(more, self.table)
+
+    def _exposed(self) -> Ints:
+        people = np.flatnonzero(self.partial.asked)
+        begins, rules = self.rules.of(self.table.conditions[people], self.partial.truth[people])
+        unsafe = np.append(np.cumsum(self.rules.unsafe[rules]), 0)
+        counted = np.where(begins[1:] > 0, unsafe[begins[1:] - 1], 0)
+        return people[np.diff(counted, prepend=0) > 0]
+
+    def _asking(self, rule: int) -> tuple[int, tuple[int, ...]]:
+        """The first person that a rule points to, and its conditions."""
+        pattern, value = self.rules.patterns[rule], self.rules.values[rule]
+        columns = np.flatnonzero(pattern >= 0)
+        people = np.flatnonzero(self.partial.asked & (self.partial.truth == value))
+        fits = (self.table.conditions[people][:, columns] == pattern[columns]).all(axis=1)
+        return int(people[np.argmax(fits)]), tuple(columns.tolist())
+
+
+def _copied(rules: Rules) -> Rules:
+    return replace(rules, numbers=rules.numbers.copy())
+
+
+def _recounted(rules: Rules, table: Table) -> Rules:
+    """The same rules, counted on another table."""
+    order, begins = grouped([*table.conditions.T, table.values])
+    first = order[begins[:-1]]
+    numbers = matching.counted(
+        rules.patterns, rules.values, table.conditions[first], table.values[first], np.diff(begins)
+    )
+    people = np.flatnonzero(table.asked)
+    _, fitting = rules.of(table.conditions[people], table.truth[people])
+    exposed = np.bincount(fitting, minlength=len(rules))
+    return replace(rules, numbers=np.column_stack([numbers, exposed]))
+
+
+def _smallest(masks: list[int]) -> list[int]:
+    """Those that hold no other.
+
+    >>> _smallest([0b111, 0b010, 0b101, 0b100])
+    [2, 4]
+    """
+    found: list[int] = []
+    for mask in sorted({*masks}, key=lambda mask: (mask.bit_count(), mask)):
+        if not any(mask & other == other for other in found):
+            found.append(mask)
+    return found

@@ -1,0 +1,265 @@
+"""Rules that give a hidden entry back, and how strong each of them is in what is published.
+
+A rule of a person whose entry is hidden: some of that person's visible conditions, followed by the
+true value of the entry. It is unsafe if more than `min_support` of the records that fit it show
+that value, and these are more than `min_confidence` of all that fit it. There are 2^m - 1 patterns
+of a person; only those that enough records with the value fit are ever looked at, depth first, on
+the distinct sets of columns in which records are like that person.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.suppress import matching
+from reticent.suppress.moles import plain_share
+from reticent.table.collapse import ascending, distinct
+
+Codes = NDArray[np.int32]
+Ints = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+MOST_COLUMNS = 62  # sets of them are bits of a word
+_BUDGET = 60_000_000_000  # entries of lists looked at: about a minute on two cores
+_MOST_RULES = 20_000_000
+_THREADS = 2
+
+
+class TooMany(Exception):
+    """There are more patterns of the people asked for than can be looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a rule may reach before it tells too much."""
+
+    min_support: int
+    min_confidence: Fraction
+    max_pattern: int | None = None  # conditions that a rule has at most
+
+    def share(self, records: int) -> tuple[int, int]:
+        """The confidence as two numbers whose products with counts stay small."""
+        return plain_share(self.min_confidence, records)
+
+
+@dataclass(slots=True)
+class Table:
+    """A table as it is published so far; people who asked have no value."""
+
+    conditions: Codes  # a row a record, a column a condition; -1: hidden
+    values: Codes  # what the sensitive column shows; -1: hidden
+    truth: Codes  # what it held
+    asked: Mask  # whose entry is to be protected
+
+    @property
+    def records(self) -> int:
+        """How many there are."""
+        return len(self.values)
+
+    @property
+    def columns(self) -> int:
+        """How many conditions; the sensitive column goes by this number."""
+        return int(self.conditions.shape[1])
+
+    def hide(self, records: Ints, column: int) -> None:
+        """Take entries of one column away."""
+        if column == self.columns:
+            self.values[records] = -1
+        else:
+            self.conditions[records, column] = -1
+
+
+@dataclass(slots=True)
+class Rules:
+    """Rules by the value that they point to, then by their codes; and what is counted of them."""
+
+    patterns: Codes  # a row a rule; -1: says nothing of that column
+    values: Codes
+    numbers: Ints  # a row a rule: who fits it, who fits it and shows its value, who is exposed
+    least: int
+    over: int
+    under: int
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def unsafe(self) -> Mask:
+        """Which of them tell too much about somebody."""
+        fit, own, exposed = self.numbers.T
+        found: Mask = (exposed > 0) & (own > self.least) & (own * self.under > self.over * fit)
+        return found
+
+    def too_many(self, some: NDArray[np.integer[Any]]) -> Ints:
+        """How many records must not show the value any more, for each of some to be safe."""
+        fit, own, _ = self.numbers[some].T
+        found: Ints = own - np.maximum(self.over * fit // self.under, self.least)
+        return np.maximum(found, 0)
+
+    def too_alike(self, some: NDArray[np.integer[Any]]) -> Ints:
+        """How many records with the value must not fit it any more: the papers' MinHide.
+
+        >>> rules = Rules(np.zeros((1, 1), np.int32), np.zeros(1, np.int32),
+        ...               np.array([[7, 5, 1]]), 0, 11, 20)
+        >>> rules.too_alike(np.array([0])), rules.too_many(np.array([0]))
+        (array([3]), array([2]))
+        """
+        fit, own, _ = self.numbers[some].T
+        needed = -((self.over * fit - own * self.under) // max(self.under - self.over, 1))
+        found: Ints = np.maximum(np.minimum(needed, own - self.least), 0)
+        return found
+
+    @property
+    def first(self) -> Ints:
+        """Where the rules of each value begin, and where the last end."""
+        last = int(self.values[-1]) if len(self) else -1
+        return np.searchsorted(self.values, np.arange(last + 2))
+
+    def of(self, rows: Codes, values: Codes) -> tuple[Ints, NDArray[np.int32]]:
+        """For each row the rules of its value that it fits."""
+        first = self.first
+        known = np.clip(values, -1, len(first) - 2)
+        # A value that no rule points to has none: an empty run at the end.
+        first = np.append(first, first[-1] if len(first) else 0)
+        where = np.where(known == values, known, len(first) - 2).astype(np.int32)
+        begins, rules = matching.fitting(self.patterns, first, rows, where)
+        return begins, rules
+
+    @property
+    def masks(self) -> Ints:
+        """The columns of each rule, as bits."""
+        bits = np.int64(1) << np.arange(self.patterns.shape[1])
+        found: Ints = ((self.patterns >= 0) * bits).sum(axis=1)
+        return found
+
+
+def find(table: Table, limits: Limits, known: Rules | None = None) -> Rules:
+    """The unsafe rules of a table, after those that are known already; none twice.
+
+    What is counted of known ones is taken over as it stands.
+    """
+    over, under = limits.share(table.records)
+    people = _people(table)
+    found = _search(table, people, limits, over, under) if len(people) else _nothing(table.columns)
+    exposed = _exposed(table, found)
+    rules = Rules(
+        found[:, 1 : table.columns + 1].astype(np.int32), found[:, 0].astype(np.int32),
+        np.column_stack([found[:, -2:], exposed]), limits.min_support, over, under,
+    )  # fmt: skip
+    return rules if known is None else _together(known, rules)
+
+
+def _nothing(columns: int) -> Ints:
+    return np.zeros((0, columns + 3), np.int64)
+
+
+def _people(table: Table) -> Codes:
+    """The different people who asked: their value, then their conditions."""
+    who = np.column_stack([table.truth[table.asked], table.conditions[table.asked]])
+    return _once(who) if len(who) else who
+
+
+def _once(rows: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Each row once, ascending."""
+    columns = [rows[:, j] + 1 for j in range(rows.shape[1])]
+    found = distinct(columns, [int(column.max(initial=0)) + 1 for column in columns], which=True)
+    assert found.rows is not None
+    return rows[found.rows]
+
+
+def _search(table: Table, people: Codes, limits: Limits, over: int, under: int) -> Ints:
+    """All unsafe rules: value, pattern, and two counts."""
+    width = table.columns
+    cells = [*(table.conditions[:, j] + 1 for j in range(width)), table.values + 1]
+    rows = distinct(cells, [int(cell.max(initial=0)) + 1 for cell in cells])
+    columns = np.ascontiguousarray(np.stack(rows.columns[:width]).astype(np.int32) - 1)
+    values = (rows.columns[width] - 1).astype(np.int32)
+    most = width if limits.max_pattern is None else min(limits.max_pattern, width)
+    left = _BUDGET
+
+    def ask(person: Codes) -> tuple[Ints, int]:
+        room = 1 << 12
+        while True:
+            out = np.empty((room, 3), np.int64)
+            count, work = matching.strong_patterns(
+                columns, values, rows.counts, person[1:], person[0], limits.min_support, over,
+                under, most, left, out,
+            )  # fmt: skip
+            if count == matching.SPENT:
+                raise TooMany
+            if count != matching.FULL:
+                return _spelt(person, out[:count]), work
+            room *= 8
+
+    found, total = [], 0
+    with ThreadPoolExecutor(_THREADS) as pool:
+        for rules, work in pool.map(ask, people):
+            left -= work
+            total += len(rules)
+            if total > _MOST_RULES:
+                raise TooMany
+            found.append(rules)
+    return _unique(np.concatenate(found), width)
+
+
+def _spelt(person: Codes, out: Ints) -> Ints:
+    """Patterns of one person, with their codes instead of bits."""
+    bits = out[:, :1] >> np.arange(len(person) - 1) & 1
+    codes = np.where(bits == 1, person[1:], -1)
+    return np.column_stack([np.full(len(out), person[0]), codes, out[:, 1:]]).astype(np.int64)
+
+
+def _unique(rules: Ints, width: int) -> Ints:
+    """Rules by value and pattern, each once; people may share them."""
+    keys = [rules[:, j] + 1 for j in range(width + 1)]
+    found = distinct(keys, [int(key.max(initial=0)) + 1 for key in keys], which=True)
+    assert found.rows is not None
+    return rules[found.rows]
+
+
+def _exposed(table: Table, found: Ints) -> Ints:
+    """How many people who asked have the conditions of each rule, and its value."""
+    rules = Rules(
+        found[:, 1 : table.columns + 1].astype(np.int32), found[:, 0].astype(np.int32),
+        np.zeros((len(found), 3), np.int64), 0, 1, 1,
+    )  # fmt: skip
+    _, fitting = rules.of(table.conditions[table.asked], table.truth[table.asked])
+    return np.bincount(fitting, minlength=len(found))
+
+
+def _together(known: Rules, fresh: Rules) -> Rules:
+    rows = (
+        np.column_stack([known.values, known.patterns]),
+        np.column_stack([fresh.values, fresh.patterns]),
+    )
+    both = np.concatenate(rows)
+    keys = [both[:, j] + 1 for j in range(both.shape[1])]
+    order = ascending(keys, [int(key.max(initial=0)) + 1 for key in keys])
+    first = np.ones(len(order), np.bool_)
+    first[1:] = (both[order[1:]] != both[order[:-1]]).any(axis=1)
+    # Of two equal ones either will do: both were counted on the same table.
+    order = order[first]
+    numbers = np.concatenate([known.numbers, fresh.numbers])[order]
+    patterns = np.ascontiguousarray(both[order, 1:])
+    return Rules(patterns, both[order, 0].copy(), numbers, known.least, known.over, known.under)
+
+
+def grouped(columns: Sequence[NDArray[np.integer[Any]]]) -> tuple[Ints, Ints]:
+    """Rows by equal cells: an order, and where each group begins in it; in a group by row."""
+    cells = [column.astype(np.int64) + 1 for column in columns]
+    sizes = [int(cell.max(initial=0)) + 1 for cell in cells]
+    order = ascending(cells, sizes)
+    new = np.zeros(len(order), np.bool_)
+    new[:1] = True
+    for cell in cells:
+        ordered = cell[order]
+        new[1:] |= ordered[1:] != ordered[:-1]
+    group = np.cumsum(new) - 1
+    order = order[np.lexsort([order, group])]
+    return order, np.append(np.flatnonzero(new), len(order))

@@ -1,0 +1,168 @@
+"""What can be hidden next, and what it is worth: others' sensitive entries, and own conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from reticent.suppress import lists
+from reticent.suppress.rules import Ints, grouped
+
+if TYPE_CHECKING:
+    from reticent.suppress.entries import Search
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Something that can be hidden next."""
+
+    worth: float  # how much of rules an entry makes safe: all of one is 1
+    take: Callable[[], None]
+
+
+class Source(Protocol):
+    """Where steps come from."""
+
+    def next(self) -> Step | None:
+        """The best step that is left."""
+
+    def heard(self, changed: Ints) -> None:
+        """Some rules became safe, or unsafe."""
+
+
+class Kinds:
+    """Others' records that show a value which unsafe rules point to: alike in all conditions."""
+
+    def __init__(self, search: Search, unsafe: Ints, closed: Ints | None = None) -> None:
+        """`closed`: bits of entries that must be published, if records differ in these, too."""
+        table, partial = search.table, search.partial
+        wanted = np.zeros(max(int(table.truth.max(initial=-1)), 0) + 2, np.bool_)
+        wanted[search.rules.values[unsafe]] = True
+        open_ = ~partial.asked & wanted[table.values]  # hidden ones, -1, stand at the end
+        if closed is None:
+            open_ &= ~partial.fixed[:, table.columns]
+        records = np.flatnonzero(open_)
+        columns = [table.conditions[records, j] for j in range(table.columns)]
+        marks = [] if closed is None else [closed[records]]
+        order, begins = grouped([*columns, table.values[records], *marks])
+        self._records, self._begins = records[order], begins
+        first = self._records[begins[:-1]]
+        held, rules = search.rules.of(table.conditions[first], table.values[first])
+        some = np.zeros(len(search.rules), np.bool_)
+        some[unsafe] = True
+        matters = np.zeros(len(first), np.bool_)
+        matters[np.repeat(np.arange(len(first)), np.diff(held))[some[rules]]] = True
+        self._which = np.flatnonzero(matters)
+        sizes = np.diff(held)[self._which]
+        kept = np.repeat(matters, np.diff(held))
+        self.begins, self.rules = np.concatenate([[0], np.cumsum(sizes)]), rules[kept]
+        self.room = np.diff(begins)[self._which]
+
+    def __len__(self) -> int:
+        return len(self._which)
+
+    def members(self, kind: int) -> Ints:
+        """Its records, ascending."""
+        at = self._which[kind]
+        return self._records[self._begins[at] : self._begins[at + 1]]
+
+    def lowest(self, order: Ints) -> Ints:
+        """The records behind an order of kinds: of each its lowest first."""
+        by_kind = np.argsort(order, kind="stable")
+        kinds = order[by_kind]
+        first = np.searchsorted(kinds, kinds)
+        found = np.empty(len(order), np.int64)
+        found[by_kind] = self._records[
+            self._begins[self._which[kinds]] + np.arange(len(order)) - first
+        ]
+        return found
+
+
+class Values:
+    """Others' sensitive entries, one kind of records after the other."""
+
+    def __init__(self, search: Search) -> None:
+        """Look at the table as it is now."""
+        self.search = search
+        self.kinds = Kinds(search, np.flatnonzero(search.rules.unsafe))
+        self.taken = np.zeros(len(self.kinds), np.int64)
+        begins, rules = self.kinds.begins, self.kinds.rules
+        self.holders, self.of_holder = lists.invert(begins, rules, len(search.rules))
+        unsafe = np.append(0, np.cumsum(search.rules.unsafe[rules]))
+        self.gains = unsafe[begins[1:]] - unsafe[begins[:-1]]
+
+    def next(self) -> Step | None:
+        """The kind that fits most unsafe rules."""
+        left = self.kinds.room - self.taken
+        gains = np.where(left > 0, self.gains, 0)
+        if not gains.max(initial=0):
+            return None
+        kind = int(gains.argmax())
+        rules = self.kinds.rules[self.kinds.begins[kind] : self.kinds.begins[kind + 1]]
+        needs = self.search.rules.too_many(rules[self.search.rules.unsafe[rules]])
+        times = int(min(left[kind], needs.min()))
+
+        def take() -> None:
+            records = self.kinds.members(kind)[self.taken[kind] :][:times]
+            self.taken[kind] += times
+            self.search.hide_some(records, self.search.table.columns)
+
+        return Step(float((1 / needs).sum()), take)
+
+    def heard(self, changed: Ints) -> None:
+        """Count unsafe rules anew where they changed."""
+        unsafe = self.search.rules.unsafe
+        for rule in changed.tolist():
+            kinds = self.of_holder[self.holders[rule] : self.holders[rule + 1]]
+            self.gains[kinds] += 1 if unsafe[rule] else -1
+
+
+class Own:
+    """Conditions of people who asked, entry by entry."""
+
+    def __init__(self, search: Search) -> None:
+        """Look at the table as it is now."""
+        self.search = search
+        self.people = np.flatnonzero(search.partial.asked)
+        conditions, truth = search.table.conditions[self.people], search.partial.truth[self.people]
+        begins, rules = search.rules.of(conditions, truth)
+        self.held = [{*rules[b:e].tolist()} for b, e in pairwise(begins)]
+        self.holders: dict[int, list[int]] = {}
+        for person, held in enumerate(self.held):
+            for rule in held:
+                self.holders.setdefault(rule, []).append(person)
+        self.has = search.rules.patterns >= 0
+        unsafe = search.rules.unsafe
+        gains = [self.has[[r for r in held if unsafe[r]]].sum(axis=0) for held in self.held]
+        self.gains = np.array(gains, np.int64).reshape(len(self.people), search.table.columns)
+        self.open = ~search.partial.fixed[self.people, :-1]
+
+    def next(self) -> Step | None:
+        """The entry that stands in most unsafe rules of its person."""
+        gains = np.where(self.open, self.gains, 0)
+        if not gains.max(initial=0):
+            return None
+        person, column = divmod(int(gains.argmax()), gains.shape[1])
+        rules = self.search.rules
+        unsafe = rules.unsafe
+        cut = [r for r in self.held[person] if self.has[r, column]]
+        shares = 1 / rules.numbers[[r for r in cut if unsafe[r]], 2]
+
+        def take() -> None:
+            self.held[person].difference_update(cut)
+            self.gains[person] -= self.has[[r for r in cut if unsafe[r]]].sum(axis=0)
+            self.search.hide_one(int(self.people[person]), column)
+
+        return Step(float(shares.sum()), take)
+
+    def heard(self, changed: Ints) -> None:
+        """Count unsafe rules anew where they changed."""
+        unsafe = self.search.rules.unsafe
+        for rule in changed.tolist():
+            for person in self.holders.get(rule, ()):
+                if rule in self.held[person]:
+                    self.gains[person] += self.has[rule] if unsafe[rule] else -1 * self.has[rule]

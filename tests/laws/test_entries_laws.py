@@ -1,0 +1,144 @@
+"""What is hidden keeps entries safe, is allowed, and is not more than it must be."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from naive.entries import Case, unsafe_rules
+from reticent.privacy.entries import Published, SafeEntries, altered, recount
+from reticent.suppress.entries import REGIONS, STRATEGIES, Hidden, Limits, Partial, hide
+
+OPEN = [some for size in (1, 2, 3) for some in combinations(REGIONS, size)]
+Entries = list[tuple[int, int]]
+
+
+def random_table(rng: random.Random) -> tuple[Partial, Limits]:
+    """A few records, some of whom asked; often with entries that must be published."""
+    records, width = rng.randint(1, 14), rng.randint(1, 4)
+    cells = [[rng.choice([-1, 0, 0, 0, 1, 1, 2]) for _ in range(width)] for _ in range(records)]
+    truth = np.array([rng.choice([-1, 0, 0, 0, 1, 1, 2]) for _ in range(records)], np.int32)
+    asked = np.array([rng.random() < 0.3 for _ in range(records)]) & (truth >= 0)
+    share = rng.choice([0, 0, 0.3])
+    fixed = np.array([[rng.random() < share for _ in range(width + 1)] for _ in range(records)])
+    fixed[asked, width] = False
+    confidence = Fraction(rng.randint(0, 10), 10)
+    limits = Limits(rng.choice([0, 0, 0, 1, 2]), confidence, rng.choice([None, None, 1, 2]))
+    return Partial(np.array(cells, np.int32), truth, asked, fixed), limits
+
+
+def published(table: Partial, entries: Iterable[tuple[int, int]] = ()) -> Published:
+    conditions = table.conditions.copy()
+    values = np.where(table.asked, -1, table.truth).astype(np.int32)
+    for record, column in entries:
+        if column == conditions.shape[1]:
+            values[record] = -1
+        else:
+            conditions[record, column] = -1
+    return Published(conditions, values)
+
+
+def holds(table: Partial, limits: Limits, entries: Iterable[tuple[int, int]]) -> bool:
+    """The verifier's word."""
+    promise = SafeEntries(
+        min_support=limits.min_support, min_confidence=limits.min_confidence,
+        max_pattern=limits.max_pattern,
+    )  # fmt: skip
+    asked = np.flatnonzero(table.asked)
+    found = recount(published(table, entries), promise, asked, table.truth[asked]).holds
+    assert found is not None
+    return found
+
+
+def region(table: Partial, record: int, column: int) -> str:
+    if column == table.conditions.shape[1]:
+        return REGIONS[0]
+    return REGIONS[2] if table.asked[record] else REGIONS[1]
+
+
+def may_go(table: Partial, regions: tuple[str, ...]) -> np.ndarray:
+    """Which entries may be hidden besides those that people asked for."""
+    width = table.conditions.shape[1]
+    return np.array([
+        [
+            not table.fixed[r, j] and region(table, r, j) in regions
+            and not (j == width and bool(table.asked[r]))
+            for j in range(width + 1)
+        ]
+        for r in range(len(table.truth))
+    ])  # fmt: skip
+
+
+def listed(hidden: Hidden) -> Entries:
+    return list(zip(hidden.records.tolist(), hidden.columns.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("seed", range(0, 400, 100))
+def test_every_region(seed: int) -> None:
+    some = exposed = 0
+    for offset in range(100):
+        rng = random.Random(seed + offset)
+        table, limits = random_table(rng)
+        for regions in OPEN:
+            hidden = hide(table, limits, regions, rng.choice(STRATEGIES), seed)
+            entries, allowed = listed(hidden), may_go(table, regions)
+            before = published(table)
+            assert altered(before, published(table, entries), table.fixed, allowed).nothing
+            assert len({*entries}) == len(entries)
+            # an entry that is hidden was there
+            assert all(
+                (before.values[r] if j == before.conditions.shape[1] else before.conditions[r, j])
+                >= 0
+                for r, j in entries
+            )
+            if len(hidden.exposed):
+                everything = [(int(r), int(j)) for r, j in zip(*np.nonzero(allowed), strict=True)]
+                assert table.fixed.any()
+                assert not holds(table, limits, everything)
+                exposed += 1
+                continue
+            assert holds(table, limits, entries)
+            for at, (record, column) in enumerate(entries):
+                assert not holds(table, limits, entries[:at] + entries[at + 1 :])
+                request, columns = hidden.reasons[at]
+                assert table.asked[request]
+                assert columns
+                own = region(table, record, column) == REGIONS[2]
+                assert request == record if own else column in (*columns, len(allowed[0]) - 1)
+            some += len(entries)
+    assert some
+    assert exposed
+
+
+@pytest.mark.parametrize("seed", range(0, 400, 100))
+def test_how_many_rules(seed: int) -> None:
+    """The rules that were unsafe before, against their definition."""
+    for offset in range(100):
+        table, limits = random_table(random.Random(seed + offset))
+        width = table.conditions.shape[1]
+        shown = published(table)
+        records = tuple(
+            {j: int(c) for j, c in enumerate([*row, value]) if c >= 0}
+            for row, value in zip(shown.conditions.tolist(), shown.values.tolist(), strict=True)
+        )
+        asked = tuple(np.flatnonzero(table.asked).tolist())
+        truth: dict[int, int | None] = {t: int(table.truth[t]) for t in asked}
+        case = Case(
+            records, width, truth, asked, limits.min_support, limits.min_confidence,
+            limits.max_pattern,
+        )  # fmt: skip
+        rules = {(r.pattern, r.value) for rules in unsafe_rules(case).values() for r in rules}
+        assert hide(table, limits, REGIONS).rules == len(rules)
+
+
+def test_the_same_again() -> None:
+    """Lots are drawn by a seed."""
+    table, limits = random_table(random.Random(3))
+    for strategy in STRATEGIES:
+        first, second = (listed(hide(table, limits, REGIONS[1:2], strategy, 5)) for _ in "ab")
+        assert first == second

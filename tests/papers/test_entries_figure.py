@@ -1,0 +1,65 @@
+"""Li, Shirani-Mehr and Yang 2007, figure 2: nine records, two of whom asked."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from reticent.suppress.entries import REGIONS, STRATEGIES, Limits, Partial, Search, hide
+from reticent.suppress.graph import Graph
+from reticent.suppress.rules import Rules
+
+ROWS = ("abc", "abc", "abc", "ab.", "abd", "a.d", ".bd", ".bd", "..d")  # a dot: nowhere else
+NODES = {  # MinHide and ExactMatch
+    "abc": (1, 2), "abd": (0, 0), "ab": (1, 1), "ac": (1, 0), "ad": (0, 1), "bc": (1, 0),
+    "bd": (1, 2), "a": (2, 0), "b": (3, 0), "c": (1, 0), "d": (1, 0),
+}  # fmt: skip
+
+
+def table() -> Partial:
+    codes = {"a": 0, "b": 1, "c": 2, "d": 3}
+    cells = [
+        [codes.get(cell, 10 + 3 * i + j) for j, cell in enumerate(row)]
+        for i, row in enumerate(ROWS)
+    ]
+    asked = np.isin(np.arange(9), (0, 4))
+    truth = np.array([0] * 8 + [1], np.int32)
+    return Partial(np.array(cells, np.int32), truth, asked, np.zeros((9, 4), np.bool_))
+
+
+def spelt(pattern: list[int]) -> str:
+    return "".join("abcd"[code] for code in pattern if code >= 0)
+
+
+def test_every_node() -> None:
+    search = Search(table(), Limits(0, Fraction("0.55")), "max-descendant", 1)
+    unsafe = {spelt(row.tolist()): i for i, row in enumerate(search.rules.patterns)}
+    needs = search.rules.too_alike(np.arange(len(search.rules)))
+    assert {name: int(needs[i]) for name, i in unsafe.items()} == {
+        name: hide for name, (hide, _) in NODES.items() if hide
+    }
+    graph = Graph(search)
+    exact = {
+        spelt([code for _, code in sorted(node.cells)]): sum(
+            len(graph.kinds[key].records) for key in node.kinds
+        )
+        for node in graph.nodes
+    }
+    assert exact == {name: match for name, (_, match) in NODES.items() if match}
+
+
+def test_a_rule_that_needs_none() -> None:
+    safe = Rules(
+        np.zeros((1, 1), np.int32), np.zeros(1, np.int32), np.array([[3, 1, 1]]), 0, 11, 20
+    )
+    assert safe.too_alike(np.array([0])).tolist() == [0]
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_what_is_hidden(strategy: str) -> None:
+    limits = Limits(0, Fraction("0.55"))
+    hidden = [len(hide(table(), limits, [region], strategy)) for region in REGIONS]
+    assert hidden[:2] == [2, 7]
+    assert len(hide(table(), limits, REGIONS[:2], strategy)) == 2
