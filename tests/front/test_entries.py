@@ -10,10 +10,12 @@ import random
 import signal
 import stat
 from dataclasses import replace
+from datetime import timedelta
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -107,6 +109,23 @@ def test_a_file(here: Path) -> None:
     assert (here / "again.csv").read_bytes() == (here / "out.csv").read_bytes()
 
 
+@pytest.mark.parametrize(("region", "hidden"), [(ALL[0], 2), (ALL[1], 7), (ALL[2], 6)])
+def test_worked_example(region: str, hidden: int, tmp_path: Path) -> None:
+    """Nine records, two of whom asked: as many entries as the paper hides, and these are safe."""
+    rows = [[*row, "s"] for row in ("abc", "abc", "abc", "ab4", "abd", "a6d", "7bd", "8bd")]
+    write(tmp_path / "in.csv", ["A", "B", "C", "S"], [*rows, ["9", "0", "d", "t"]])
+    policy = entries.Policy.of(
+        {"conditions": ["A", "B", "C"], "sensitive": "S", "min_support": 0, "may_hide": region,
+         "min_confidence": "0.55", "requests": [1, 5]}
+    )  # fmt: skip
+    (tmp_path / "p.toml").write_text(policy.canonical())
+    given = ("-p", tmp_path / "p.toml")
+    said = run("entries", "release", tmp_path / "in.csv", *given, "-o", tmp_path / "out", "--json")
+    assert json.loads(said.stdout)["hidden"]["entries"] == hidden
+    assert json.loads(said.stdout)["unsafe_rules"]["before"] == 9
+    run("entries", "verify", tmp_path / "out", *given, "--original", tmp_path / "in.csv")
+
+
 @pytest.mark.parametrize("region", ALL)
 def test_every_region(region: str) -> None:
     found = entries.release(table(), POLICY | {"may_hide": region, "min_support": 1})
@@ -157,10 +176,10 @@ def test_formats(suffix: str, here: Path) -> None:
 def frames() -> dict[str, Any]:
     arrow = table(born=pa.array([1_000_000_007 * i for i in range(120)], pa.int64()))
     return {"pandas": arrow.to_pandas(), "polars": pl.from_arrow(arrow), "lazy": pl.from_arrow(arrow).lazy(),  # type: ignore[union-attr]
-            "pyarrow": arrow}  # fmt: skip
+            "pyarrow": arrow, "duckdb": duckdb.from_arrow(arrow)}  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", ["pandas", "polars", "lazy", "pyarrow"])
+@pytest.mark.parametrize("kind", ["pandas", "polars", "lazy", "pyarrow", "duckdb"])
 def test_frames_come_back_as_they_came(kind: str) -> None:
     data = frames()[kind]
     keys = {"conditions": ["sex", "school", "born"], "may_hide": "conditions-of-sensitive"}
@@ -198,6 +217,15 @@ def test_typed_columns_keep_their_types_beside_nulls() -> None:
     assert typed.schema.field("n").type == pa.int64()
     assert typed["x"].null_count == 1
     assert entries.verify(found, policy, original=frame).holds
+
+
+def test_durations_are_no_parquet(here: Path) -> None:
+    rows = table(wait=pa.array([timedelta(seconds=i) for i in range(120)]))
+    policy = POLICY | {"keep": ["age", "wait"]}
+    with pytest.raises(InputError, match="Parquet has no durations"):
+        entries.release(rows, policy, output=here / "out.parquet")
+    entries.release(rows, policy, output=here / "out.arrow")
+    assert entries.verify(here / "out.arrow", policy, original=rows).holds
 
 
 def test_a_folder(here: Path) -> None:
@@ -517,6 +545,7 @@ def test_what_was_not_hidden_is_found(here: Path) -> None:
     assert not any(job in said.output for job in JOBS)
     told = run("entries", "verify", "blank.csv", "-p", "p.toml", "--json", code=2)
     assert json.loads(told.stdout)["holds"] is None
+    assert set(json.loads(told.stdout)["undecided_records"]) <= {2, 5, 40}
     assert "Not decided" in run("entries", "verify", "blank.csv", "-p", "p.toml", code=2).stdout
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from reticent import folder as release_folder
 from reticent.arriving import inputs
@@ -23,7 +24,7 @@ from reticent.entries import asked as asking
 from reticent.entries.checking import carried, judge
 from reticent.entries.original import Original, read
 from reticent.entries.policy import Policy
-from reticent.errors import Broken, InputError, Problem, Unsatisfiable, many
+from reticent.errors import Broken, InputError, Problem, Unsatisfiable, many, quoted
 from reticent.privacy import entries as verifier
 from reticent.privacy.entries import Finding
 from reticent.table.files import Reading, from_arrow, to_frame
@@ -155,6 +156,7 @@ def _publish(
         return release_folder.format_of(data)
 
     with release_folder.appearing(output, suffix, usual, force=force) as place:
+        _refuse_durations(result.released, place.suffix)
         with clock.stage("write"):
             rows = max(result.rows, 1)
 
@@ -173,6 +175,16 @@ def _publish(
             with clock.stage("describe"):
                 folder.describe(result, place.folder, place.data, data)
     return result
+
+
+def _refuse_durations(table: Table, suffix: str) -> None:
+    """Refuse what would come back from a file as another type."""
+    names = [n for n, c in table.columns.items() if pa.types.is_duration(c.values.type)]
+    if names and suffix == ".parquet":
+        raise InputError(
+            f"Parquet has no durations: {quoted(names)}", where=table.name,
+            do="write .arrow or .csv, or drop them.",
+        )  # fmt: skip
 
 
 def _useful(result: Release) -> dict[str, Any]:

@@ -120,10 +120,10 @@ def _by_rule(release: Release) -> list[tuple[str, int]]:
 
 def _risk_chart(release: Release) -> Any:
     """How many requests could be told with how much confidence, before anything else was hidden."""
-    found = Counter(-(-one.confidence * 10 // 1) for one in release.before.exposed)
+    found = Counter(int(-(-one.confidence * 10 // 1)) for one in release.before.exposed)
     least = int(release.policy.min_confidence * 10)
     bars = [
-        charts.Bar(f"{10 * tenth} to {10 * tenth + 10} %", found[tenth + 1], matters=True)
-        for tenth in range(least, 10)
+        charts.Bar(f"{10 * i} to {10 * i + 10} %", found[i + 1], matters=found[i + 1] > 0)
+        for i in range(least, 10)
     ]
     return charts.bars("Requests by the confidence of the strongest rule", "requests", bars)

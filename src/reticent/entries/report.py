@@ -124,16 +124,19 @@ def verify_summary(verdict: Verdict) -> dict[str, Any]:
     """What ``entries verify --json`` prints."""
     finding = verdict.finding
     record = about(verdict.policy.promise) | {"holds": verdict.holds}
+    records: dict[str, list[int]] = {}
     if finding is not None:
-        record |= counted(finding) | {"visible": len(finding.visible)}
+        record |= counted(finding)
+        told = "exposed_records" if verdict.beside_original else "undecided_records"
+        records[told] = [one.record + 1 for one in finding.exposed]
+        records["visible_records"] = [number + 1 for number in finding.visible]
     return {
         "rows": verdict.rows,
         "requests": verdict.requests,
         "holds": verdict.holds,
         "original": verdict.beside_original,
         "templates": [record],
-        "exposed_records": [one.record + 1 for one in finding.exposed] if finding else [],
-        "visible_records": [record + 1 for record in finding.visible] if finding else [],
+        **records,
         "marks_not_checkable": verdict.unseen,
         "altered": [problem.text() for problem in verdict.problems],
         "warnings": list(verdict.warnings),
