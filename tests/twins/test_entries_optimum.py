@@ -38,8 +38,8 @@ Entries = Iterable[tuple[int, int]]
 def random_table(rng: random.Random, most: int, share: float) -> tuple[Partial, Limits]:
     """A few records, some of whom asked; `share` of the entries must be published."""
     records, width = rng.randint(3, most), rng.randint(1, 3)
-    cells = [[rng.choice([-1, 0, 0, 0, 0, 1, 1, 1]) for _ in range(width)] for _ in range(records)]
-    truth = np.array([rng.choice([0, 0, 0, 1, 1, 2]) for _ in range(records)], np.int32)
+    cells = [[rng.choice([-1, 0, 0, 0, 0, 0, 1, 1]) for _ in range(width)] for _ in range(records)]
+    truth = np.array([rng.choice([0, 0, 0, 0, 1, 1]) for _ in range(records)], np.int32)
     asked = np.array([rng.random() < 0.3 for _ in range(records)])
     asked[rng.randrange(records)] = True
     fixed = np.array([[rng.random() < share for _ in range(width + 1)] for _ in range(records)])
@@ -104,7 +104,7 @@ def by_trying(table: Partial, limits: Limits, open_: np.ndarray) -> int | None:
     return None
 
 
-@pytest.mark.parametrize("share", [0, 0.1, 0.6])
+@pytest.mark.parametrize("share", [0, 0.1, 0.4])
 @pytest.mark.parametrize("seed", [1, 2])
 def test_all_sets_of_entries(seed: int, share: float) -> None:
     """The integer program finds as few as the best of all sets; `hide` never fewer."""
@@ -128,7 +128,7 @@ def test_all_sets_of_entries(seed: int, share: float) -> None:
             assert len(hidden) >= least
             some += least
     assert some
-    assert share < 0.5 or impossible
+    assert share < 0.4 or impossible
 
 
 def test_the_papers_example() -> None:
