@@ -73,6 +73,11 @@ class Hidden:
     def __len__(self) -> int:
         return len(self.records)
 
+    @property
+    def cost(self) -> tuple[int, int]:
+        """What makes one worse than another: people exposed, then entries hidden."""
+        return len(self.exposed), len(self)
+
 
 def hide(
     partial: Partial,
@@ -93,9 +98,18 @@ def hide(
     if partial.conditions.shape[1] > MOST_COLUMNS:
         raise TooMany
     first = Search(partial, limits, strategy, seed)
-    found = [Search(partial, limits, strategy, seed, first.rules).run(*plan)
-             for plan in _plans(regions)]  # fmt: skip
-    return min(found, key=lambda one: (len(one.exposed), len(one)))
+    plans = [*_plans(regions)]
+    if len(plans) == 1:
+        return first.run(*plans[0])
+    # To look for rules once more is dear: first what a plan hides if no other rule shows up.
+    guesses = [Search(partial, limits, strategy, seed, first.rules).guess(*plan) for plan in plans]
+    best: Hidden | None = None
+    for guess, plan in sorted(zip(guesses, plans, strict=True), key=lambda pair: pair[0]):
+        if best is None or guess < best.cost:
+            found = Search(partial, limits, strategy, seed, first.rules).run(*plan)
+            best = found if best is None or found.cost < best.cost else best
+    assert best is not None
+    return best
 
 
 def _plans(regions: Collection[str]) -> Iterator[tuple[tuple[str, ...], str | None]]:
@@ -137,14 +151,28 @@ class Search:
         before = len(self.rules)
         while True:
             self._hide(regions, spare)
-            if len(regions) == 1 and regions[0] == SENSITIVE and spare is None:
+            if regions == (SENSITIVE,) and spare is None:
                 break  # no other rule can have become unsafe
-            left = int(self.rules.unsafe.sum())
-            known = len(self.rules)
+            stuck, known = bool(self.rules.unsafe.any()), len(self.rules)
             self.rules = find(self.table, self.limits, self.rules)
-            if len(self.rules) == known and (left or not self.rules.unsafe.any()):
+            if len(self.rules) == known and (stuck or not self.rules.unsafe.any()):
                 break
-        return self._given_back(before, " and ".join(regions))
+        records, columns = self._entries()
+        exposed = self._exposed()
+        gone, why = self._give_back(records, columns, sure=regions == (SENSITIVE,) and not spare)
+        kept = np.flatnonzero(gone)
+        reasons = tuple(
+            self._reason(int(records[i]), int(columns[i]), int(why[i])) for i in kept.tolist()
+        )
+        method = " and ".join(regions)
+        return Hidden(records[kept], columns[kept], reasons, exposed, before, method)
+
+    def guess(self, regions: tuple[str, ...], spare: str | None) -> tuple[int, int]:
+        """The cost of a result, if no rule becomes unsafe that is not yet known."""
+        self._hide(regions, spare)
+        exposed = self._exposed()
+        gone, _ = self._give_back(*self._entries(), sure=True)
+        return len(exposed), int(gone.sum())
 
     # --- hiding ----------------------------------------------------------------------------------
 
@@ -237,34 +265,30 @@ class Search:
 
     # --- giving back -----------------------------------------------------------------------------
 
-    def _given_back(self, before: int, method: str) -> Hidden:
+    def _entries(self) -> tuple[Ints, Ints]:
+        """All that was hidden, in its order."""
         none = np.zeros(0, np.int64)
-        records, columns = (np.concatenate([none, *some]) for some in (self.records, self.columns))
-        exposed = self._exposed()
-        cells = np.column_stack([self.partial.conditions, self.partial.truth])
+        return np.concatenate([none, *self.records]), np.concatenate([none, *self.columns])
+
+    def _give_back(self, records: Ints, columns: Ints, *, sure: bool) -> tuple[Mask, Ints]:
+        """Which entries stay hidden, and the rule that bars each; `sure`: all rules are known."""
+        width = self.table.columns
+        cells = self.partial.conditions[records, np.minimum(columns, width - 1)]
+        cells = np.where(columns == width, self.partial.truth[records], cells)
         while True:
             table, rules = self.table, _copied(self.rules)
             conditions, values = table.conditions.copy(), table.values.copy()
-            gone = np.ones(len(records), np.bool_)
-            why = cells[records, columns].astype(np.int64)
-            # Nothing more is told of those who are exposed anyway.
+            gone, why = np.ones(len(records), np.bool_), cells.astype(np.int64)
             matching.give_back(
                 rules.patterns, rules.values, rules.numbers, conditions, values, table.truth,
                 table.asked, records, columns, gone, rules.least, rules.over, rules.under, why,
             )  # fmt: skip
             after = Table(conditions, values, table.truth, table.asked)
-            known = len(self.rules)
-            more = find(after, self.limits, rules)
-            if len(more) == known:
-                break
-            # A rule that nobody knew became unsafe: it is counted where all are still hidden.
+            if sure or len(more := find(after, self.limits, rules)) == len(rules):
+                self.table = after
+                return gone, why
+            # One that nobody knew became unsafe: it is counted where all are still hidden.
             self.rules = _recounted(more, self.table)
-        kept = np.flatnonzero(gone)
-        self.table = after
-        reasons = tuple(
-            self._reason(int(records[i]), int(columns[i]), int(why[i])) for i in kept.tolist()
-        )
-        return Hidden(records[kept], columns[kept], reasons, exposed, before, method)
 
     def _exposed(self) -> Ints:
         people = np.flatnonzero(self.partial.asked)

@@ -13,6 +13,7 @@ import numpy as np
 from reticent.compiling import compiled, inner
 
 FULL, SPENT = -1, -2  # no room for what is found, no budget left
+_BLOCK = 2048  # rows
 
 
 @compiled
@@ -70,38 +71,40 @@ def strong_patterns(
 
 @inner
 def _alike(columns, values, weights, person, value):
-    """The distinct sets of columns in which rows are like a person; how many rows are, and own.
+    """The distinct sets of columns in which rows are like a person; how many rows, and own ones.
 
     One row after the other would make every list below as long as the table.
     """
     rows = len(values)
-    masks = np.zeros(rows, np.int64)
-    for j in range(len(person)):
-        if person[j] >= 0:
-            column, code, bit = columns[j], person[j], np.int64(1) << j
-            for i in range(rows):
-                masks[i] |= bit * (column[i] == code)
     slots = 1
     while slots < 2 * rows and slots < 1 << min(len(person), 62):
         slots *= 2
     direct = slots == 1 << min(len(person), 62)  # one slot for every set of columns
     place = np.full(slots, -1, np.int32)
     held, every, own = np.empty(rows, np.int64), np.zeros(rows, np.int64), np.zeros(rows, np.int64)
-    found = 0
-    for i in range(rows):
-        mask = masks[i]
-        if mask == 0:
-            continue
-        slot = mask if direct else (mask ^ mask >> 29) * 40503 & slots - 1
-        while place[slot] >= 0 and held[place[slot]] != mask:
-            slot = slot + 1 & slots - 1
-        q = place[slot]
-        if q < 0:
-            q = place[slot] = found
-            held[q] = mask
-            found += 1
-        every[q] += weights[i]
-        own[q] += weights[i] * (values[i] == value)
+    masks, found = np.empty(_BLOCK, np.int64), 0
+    for start in range(0, rows, _BLOCK):  # all columns of a few rows: they stay in the cache
+        size = min(_BLOCK, rows - start)
+        masks[:size] = 0
+        for j in range(len(person)):
+            if person[j] >= 0:
+                column, code, bit = columns[j, start : start + size], person[j], np.int64(1) << j
+                for i in range(size):
+                    masks[i] |= bit * (column[i] == code)
+        for i in range(size):
+            mask = masks[i]
+            if mask == 0:
+                continue
+            slot = mask if direct else (mask ^ mask >> 29) * 40503 & slots - 1
+            while place[slot] >= 0 and held[place[slot]] != mask:
+                slot = slot + 1 & slots - 1
+            q = place[slot]
+            if q < 0:
+                q = place[slot] = found
+                held[q] = mask
+                found += 1
+            every[q] += weights[start + i]
+            own[q] += weights[start + i] * (values[start + i] == value)
     return held[:found], every[:found], own[:found]
 
 
