@@ -57,9 +57,6 @@ class _Kind:
     sets: list[frozenset[int]]  # of entries that may be hidden together; the first is empty
     first: int  # the variable of the first set
 
-    def fits(self, pattern: Collection[tuple[int, int]]) -> bool:
-        return all(self.row[j] == code for j, code in pattern)
-
     def showing(self, columns: Collection[int]) -> Iterator[int]:
         """The variables of those that hide none of some entries."""
         for i, gone in enumerate(self.sets):
@@ -84,10 +81,11 @@ class _Program:
         self.cost: list[int] = []
         self.rows: list[tuple[Row, float, float]] = []
         self.kinds = self._kinds()
+        self.cells = np.array([kind.row for kind in self.kinds], np.int64)
         for kind in self.kinds:
             every = {kind.first + i: 1 for i in range(len(kind.sets))}
             self.rows.append((every, len(kind.records), len(kind.records)))
-        for pattern, value in sorted(self._rules()):
+        for pattern, value in sorted(self._rules()):  # in no order of a hash
             self._keep_safe(pattern, value)
 
     # --- variables -------------------------------------------------------------------------------
@@ -151,11 +149,11 @@ class _Program:
 
     def _keep_safe(self, pattern: tuple[tuple[int, int], ...], value: int) -> None:
         columns = [j for j, _ in pattern]
+        fits = (self.cells[:, columns] == [code for _, code in pattern]).all(axis=1)
+        fitting = [self.kinds[i] for i in np.flatnonzero(fits).tolist()]
         own, support, gone = Row(), Row(), []
         moves, firm, followers = False, 0, 0
-        for kind in self.kinds:
-            if not kind.fits(pattern):
-                continue
+        for kind in fitting:
             free = any(not some.isdisjoint(columns) for some in kind.sets)
             moves |= free
             support |= dict.fromkeys(kind.showing(columns), 1)
@@ -171,7 +169,7 @@ class _Program:
         if followers <= least:
             return
         if not moves:
-            fit = sum(len(k.records) for k in self.kinds if k.fits(pattern))
+            fit = sum(len(kind.records) for kind in fitting)
             self.rows.append((own, -np.inf, max(self.over * fit // self.under, least)))
             return
         # Bounds that are always kept, so that a chosen alternative switches the others off.

@@ -57,12 +57,14 @@ class _Search:
         self.partial, self.limits, self.values = partial, limits, values
         shown = np.where(partial.asked, -1, partial.truth).astype(np.int32)
         self.table = Table(partial.conditions.copy(), shown, partial.truth, partial.asked)
+        self.followed = np.zeros(len(shown), np.int64)  # by record, how many rules of this round
         self.records: list[Ints] = []
         self.columns: list[Ints] = []
 
     def round(self) -> bool:
         """Hide all rules that are unsafe now; whether that was of any use."""
         rules = find(self.table, self.limits)
+        self.followed = self._followed(rules, np.arange(self.table.records))
         sizes, own = (rules.patterns >= 0).sum(axis=1), rules.numbers[:, 1]
         before = len(self.records)
         for rule in np.lexsort([-own, -sizes]).tolist():
@@ -95,8 +97,14 @@ class _Search:
 
     def _fewest(self, rules: Rules, records: Ints) -> Ints:
         """Records, those first that follow fewest of the rules."""
+        # As long as no condition is hidden, a record that shows its value follows what it did.
+        some = self.followed[records] if self.values else self._followed(rules, records)
+        return records[np.argsort(some, kind="stable")]
+
+    def _followed(self, rules: Rules, records: Ints) -> Ints:
+        """How many of the rules each record follows."""
         begins, _ = rules.of(self.table.conditions[records], self.table.values[records])
-        return records[np.argsort(np.diff(begins), kind="stable")]
+        return np.diff(begins)
 
     def _commonest(self, columns: Ints, pattern: Codes) -> list[int]:
         """Columns of a rule by how many records show what it asks for, most first."""
