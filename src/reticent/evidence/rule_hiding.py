@@ -6,7 +6,8 @@ little as it can, so it is the opposite of a cover: each rule is hidden for itse
 that follow as few unsafe rules as possible.
 
     which rule      the longest, of these the one that most records follow, of these the first by
-                    value and codes; one that has become safe in passing is left alone
+                    value and codes; one that has become safe in passing is left alone. 2007 does
+                    not say which sequence it took; the other is `shortest_first`
     which records   those that follow the rule; of these the ones that follow fewest unsafe rules,
                     ties by record
     how many        as many as the rule needs, counted on the table as it is now
@@ -27,7 +28,9 @@ from reticent.suppress.rules import Codes, Ints, Mask, Rules, Table, find
 __all__ = ["hide_rules"]
 
 
-def hide_rules(partial: Partial, limits: Limits, region: str) -> tuple[Ints, Ints]:
+def hide_rules(
+    partial: Partial, limits: Limits, region: str, *, shortest_first: bool = False
+) -> tuple[Ints, Ints]:
     """The records and columns of entries that are hidden, in the order in which they went.
 
     The sensitive column goes by the number of conditions. Where too much must be published, rules
@@ -43,7 +46,7 @@ def hide_rules(partial: Partial, limits: Limits, region: str) -> tuple[Ints, Int
     """
     if region not in (SENSITIVE, CONDITIONS):
         raise ValueError(f"rules are hidden in {SENSITIVE} or {CONDITIONS}, not in {region}")
-    search = _Search(partial, limits, region == SENSITIVE)
+    search = _Search(partial, limits, region == SENSITIVE, 1 if shortest_first else -1)
     while search.round():
         pass
     none = np.zeros(0, np.int64)
@@ -53,8 +56,8 @@ def hide_rules(partial: Partial, limits: Limits, region: str) -> tuple[Ints, Int
 class _Search:
     """A table on its way to being safe."""
 
-    def __init__(self, partial: Partial, limits: Limits, values: bool) -> None:
-        self.partial, self.limits, self.values = partial, limits, values
+    def __init__(self, partial: Partial, limits: Limits, values: bool, way: int) -> None:
+        self.partial, self.limits, self.values, self.way = partial, limits, values, way
         shown = np.where(partial.asked, -1, partial.truth).astype(np.int32)
         self.table = Table(partial.conditions.copy(), shown, partial.truth, partial.asked)
         self.followed = np.zeros(len(shown), np.int64)  # by record, how many rules of this round
@@ -67,7 +70,7 @@ class _Search:
         self.followed = self._followed(rules, np.arange(self.table.records))
         sizes, own = (rules.patterns >= 0).sum(axis=1), rules.numbers[:, 1]
         before = len(self.records)
-        for rule in np.lexsort([-own, -sizes]).tolist():
+        for rule in np.lexsort([-own, self.way * sizes]).tolist():
             self._hide(rules, rule)
         return len(self.records) > before
 
