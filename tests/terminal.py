@@ -52,7 +52,7 @@ def replay(commands: Iterable[tuple[str, str]]) -> Counter[str]:
             code = result.exit_code
             # Warnings come first on a terminal.
             assert lines(result.stderr + result.stdout) == lines(expected), command
-            told[words[2] if words[1] == "transactions" else words[1]] += 1
+            told[words[2] if words[1] in ("transactions", "entries") else words[1]] += 1
         elif command == "echo $?":
             assert expected == str(code)
         elif words[0] == "rm":

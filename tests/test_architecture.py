@@ -29,7 +29,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "report": {"errors", "privacy"},
     "pages": {"privacy", "report"},
     "transactions": {
-        "errors", "evidence", "folder", "forms", "pages", "privacy", "suppress", "table", "watching",
+        "errors", "evidence", "folder", "forms", "pages", "privacy", "report", "suppress", "table", "watching",
+    },
+    "entries": {
+        "arriving", "errors", "evidence", "folder", "forms", "pages", "privacy", "report", "suppress", "table",
+        "watching",
     },
     "folder": {"errors", "report", "table", "pages"},
     "drafting": {"errors", "table"},
@@ -58,7 +62,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "sklearn": {"errors", "policy", "pipeline", "table", "prepare", "trees"},
     "front": {
         "errors", "policy", "pipeline", "workshop", "evaluating", "sweeping", "privacy",
-        "report", "table", "refine", "transactions", "watching",
+        "entries", "report", "table", "refine", "transactions", "watching",
     },
 }  # fmt: skip
 

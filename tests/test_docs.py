@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from reticent import Policy, __version__, release, transactions
+from reticent import Policy, __version__, entries, release, transactions
 from reticent.front.cli import app
 from reticent.workshop import make_sample
 from terminal import replay, shown
@@ -79,8 +79,11 @@ def test_baskets_in_the_readme_are_real_output(
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_toml_blocks_are_policies(page: Path) -> None:
     for block in blocks(page.read_text(encoding="utf-8"), "toml"):
-        kind = transactions.Policy if "private" in tomllib.loads(block) else Policy
-        kind.parse(block)
+        told = tomllib.loads(block)
+        if "conditions" in told:
+            entries.Policy.parse(block)
+        else:
+            (transactions.Policy if "private" in told else Policy).parse(block)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

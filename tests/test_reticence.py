@@ -25,7 +25,7 @@ import pytest
 from typer.testing import CliRunner
 
 import reticent
-from reticent import Policy, evaluating
+from reticent import Policy, entries, evaluating
 from reticent.front.cli import app
 from reticent.privacy import verify as verifier
 from reticent.table import files as table_files
@@ -661,3 +661,66 @@ def test_exceptions_of_files_tell_no_cell(kind: str) -> None:
         reticent.release(wrong.given[1], wrong.given[3], output=wrong.given[5])
     chain = "".join(traceback.format_exception(caught.value))
     assert marks(chain) <= allowed
+
+
+# --- single entries ------------------------------------------------------------------------------
+
+OF_ENTRIES: dict[str, Any] = {
+    "conditions": ["Job", "Town", "Pay", "Born"], "sensitive": "Sick", "min_support": 1, "id": "Name",
+    "min_confidence": 0.4, "max_pattern": 2, "keep": ["Ward", "Class"], "requests": "requests.csv",
+}  # fmt: skip
+
+
+def of_entries(*requests: str, **changes: Any) -> None:
+    """A policy for single entries, and the list of who asked."""
+    given = entries.Policy.of(OF_ENTRIES | changes)
+    Path("policy.toml").write_text(given.canonical(), encoding="utf-8")
+    Path("requests.csv").write_text("\n".join(["record", *requests]) + "\n", encoding="utf-8")
+
+
+def test_releases_of_entries_tell_no_cell() -> None:
+    of_entries(f"{WORD}name3", f"{WORD}name7", f"{WORD}name7", missing_values=["?"])
+    given = ("-p", "policy.toml")
+    said = run("entries", "risk", "data.csv", *given)
+    said += run("entries", "risk", "data.csv", *given, "--json")
+    said += run("entries", "release", "data.csv", *given, "-o", "out")
+    said += run("entries", "release", "data.csv", *given, "-o", "out", "--force", "--json")
+    said += run("entries", "verify", "out", *given, "--original", "data.csv")
+    said += run("entries", "verify", "out", *given, "--original", "data.csv", "--json")
+    said += run("entries", "verify", "data.csv", *given, "--original", "data.csv", code=1)
+    for path in Path("out/public").iterdir():
+        said += path.read_text(encoding="utf-8") if path.name != "data.csv" else ""
+    assert not marks(said) - may_be_told()
+    shown = Path("out/public/data.csv").read_text(encoding="utf-8")
+    assert f"{WORD}name" not in shown
+
+
+@pytest.mark.parametrize(
+    ("requests", "changes", "code"),
+    [
+        ([f"{WORD}nobody"], {}, 2),
+        ([f"{WORD}name3"], {"publish": [(f"{WORD}name3", "Sick")]}, 2),
+        ([f"{WORD}name3"], {"publish": [(f"{WORD}name4", f"{WORD}column")]}, 2),
+        ([f"{WORD}ward1"], {"id": "Ward", "keep": ["Name", "Class", "Ward"]}, 2),
+        ([f"{WORD}name{i}" for i in range(0, 60, 9)],
+         {"may_hide": "conditions-of-sensitive", "min_support": 0, "min_confidence": 0,
+          "publish": [(f"{WORD}name{i}", "Town") for i in range(60)]}, 3),
+    ],
+    ids=["unknown", "both", "column", "repeats", "impossible"],
+)  # fmt: skip
+def test_lists_that_cannot_be_granted_tell_no_cell(
+    requests: list[str], changes: dict[str, Any], code: int
+) -> None:
+    of_entries(*requests, **changes)
+    given = ("entries", "release", "data.csv", "-p", "policy.toml", "-o", "out")
+    assert not marks(run(*given, code=code))
+    assert marks(run(*given, "--show-values", code=code))
+    with pytest.raises(reticent.ReticentError) as caught:
+        entries.release("data.csv", "policy.toml", output="out")
+    assert not marks("".join(traceback.format_exception(caught.value)))
+
+
+def test_a_list_without_a_header_tells_nobody() -> None:
+    of_entries()
+    Path("requests.csv").write_text(f"{WORD}name3\n{WORD}name4\n", encoding="utf-8")
+    assert not marks(run("entries", "release", "data.csv", "-p", "policy.toml", "-o", "x", code=2))

@@ -91,9 +91,7 @@ def policy_of(policy: Policy | Mapping[str, Any] | str | Path) -> Policy:
     """A policy, wherever it comes from."""
     from reticent.policy import Policy
 
-    if isinstance(policy, Mapping):
-        return Policy.from_data(dict(policy))
-    return policy if isinstance(policy, Policy) else Policy.load(policy)
+    return Policy.of(policy)
 
 
 def read(

@@ -114,6 +114,15 @@ def listed(items: Sequence[object], most: int = SHOWN) -> str:
     return ", ".join(map(str, items[:most])) + f" and {len(items) - most} more"
 
 
+def many(count: int, thing: str, things: str = "") -> str:
+    """A count and what is counted.
+
+    >>> many(1, "row"), many(1200, "entry", "entries")
+    ('1 row', '1,200 entries')
+    """
+    return f"{count:,} {thing if count == 1 else things or thing + 's'}"
+
+
 def quoted(names: Iterable[str], most: int = 40) -> str:
     """Column names in quotes, the first few.
 

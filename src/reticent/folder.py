@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,9 +19,11 @@ from typing import TYPE_CHECKING, Any
 from reticent import report
 from reticent.errors import InputError, Problem, quoted
 from reticent.table.databases import is_url, without_password
-from reticent.table.files import paths_of, suffix_of
+from reticent.table.files import CSV, SUFFIXES, Reading, paths_of, suffix_of
+from reticent.table.output import check_free, whole_file, whole_folder
 from reticent.table.recode import Recoding
 from reticent.table.schema import Column, Table, trimmed, without_missing
+from reticent.table.sheets import delimiter_of
 from reticent.table.taxonomy import Taxonomy, from_nested
 
 if TYPE_CHECKING:
@@ -46,6 +50,56 @@ def lay_out(folder: Path) -> Path:
     return public
 
 
+def checked_output(
+    output: str | Path | None, known: Sequence[str] = SUFFIXES, *, force: bool, form: str = ""
+) -> str:
+    """The format of a data file; empty for a folder. Nothing that is in the way is harmed."""
+    if output is None:
+        return ""
+    path, slash = Path(output), str(output).endswith(("/", os.sep))
+    suffix = "" if slash else suffix_of(path, known)
+    if not suffix and path.suffix and not slash:
+        raise InputError(
+            f"{path.suffix} files cannot be written{form}", where=str(output),
+            do=f"write {', '.join(known)}; a name without suffix is a folder.",
+        )  # fmt: skip
+    check_free(path, force=force, holds=() if suffix else SIDES)
+    return suffix
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Where a release is written until it has been recounted."""
+
+    data: Path
+    suffix: str
+    folder: Path | None  # if it is a folder that holds them
+
+
+@contextmanager
+def appearing(
+    output: Path, suffix: str, usual: Callable[[], str], *, force: bool
+) -> Iterator[Beside]:
+    """A data file of a suffix, or without one a folder with data of the `usual` one.
+
+    It stands at its place as soon as the block has ended well, and never before.
+    """
+    if suffix:
+        with whole_file(output, force=force) as path:
+            yield Beside(path, suffix, None)
+        return
+    with whole_folder(output, force=force, holds=SIDES) as place:
+        usually = usual()
+        yield Beside(lay_out(place) / f"data{usually}", usually, place)
+
+
+def as_written(suffix: str) -> Reading:
+    """How a file that we wrote is to be read: nothing is left to guessing."""
+    if suffix not in CSV:
+        return Reading(encoding="utf-8")
+    return Reading(delimiter=delimiter_of(suffix), quote='"', encoding="utf-8")
+
+
 def describe(
     release: Release, folder: Path, data: Any, suffix: str, table: str | None = None
 ) -> None:
@@ -68,6 +122,11 @@ def describe(
     if (who := report.who_was_left_out(release)) is not None:
         write_json(private / "left_out.json", who)
     write_json(private / "input.json", _input(release, data, table))
+    close(private)
+
+
+def close(private: Path) -> None:
+    """Leave everything on the private side to its owner."""
     for file in private.rglob("*"):
         file.chmod(0o700 if file.is_dir() else 0o600)
 
@@ -88,8 +147,6 @@ def write_json(path: Path, content: Any) -> None:
 
 
 def _manifest(release: Release, public: Path, suffix: str) -> dict[str, Any]:
-    from reticent import __version__
-
     prepared = release.prepared
     masks = {domain.name: domain.mask for domain in prepared.domains}
     columns = []
@@ -101,25 +158,37 @@ def _manifest(release: Release, public: Path, suffix: str) -> dict[str, Any]:
     data = public / f"data{suffix}"
     files = [*(sorted(data.iterdir()) if data.is_dir() else [data])]
     files += [public / name for name in ("report.html", "report.json")]
-    return {
-        "format": FORMAT,
-        "made_by": f"reticent {__version__}",
-        "rows": release.sheet.rows,
-        "marker": prepared.policy.marker,
-        "columns": columns,
-        "taxonomies": {
-            name: report.as_far_as_shown(taxonomy, release.recodings[name])
-            for name, taxonomy in prepared.taxonomies.items()
-            if name in masks
+    return manifest(
+        public,
+        files,
+        {
+            "rows": release.sheet.rows,
+            "marker": prepared.policy.marker,
+            "columns": columns,
+            "taxonomies": {
+                name: report.as_far_as_shown(taxonomy, release.recodings[name])
+                for name, taxonomy in prepared.taxonomies.items()
+                if name in masks
+            },
         },
-        "files": {
-            str(file.relative_to(public)): {
-                "sha256": digest(file),
-                "bytes": file.stat().st_size,
-            }
-            for file in files
-        },
-    }
+    )
+
+
+def manifest(public: Path, files: Sequence[Path], facts: Mapping[str, Any]) -> dict[str, Any]:
+    """What belongs to a release, and the fingerprint of each file."""
+    from reticent import __version__
+
+    told = {str(file.relative_to(public)): _fingerprint(file) for file in files}
+    return {"format": FORMAT, "made_by": f"reticent {__version__}", **facts, "files": told}
+
+
+def fingerprints(paths: Sequence[Path]) -> dict[str, Any]:
+    """The files that a release was made from."""
+    return {str(path): _fingerprint(path) for path in paths}
+
+
+def _fingerprint(path: Path) -> dict[str, Any]:
+    return {"sha256": digest(path), "bytes": path.stat().st_size}
 
 
 def _recoding(release: Release) -> dict[str, Any]:
@@ -142,13 +211,7 @@ def _input(release: Release, data: Any, table: str | None) -> dict[str, Any]:
         address = without_password(str(data))
         told = {"database": address, "table": table}
         return {"rows": release.prepared.rows_in, "files": {}, **told}
-    return {
-        "rows": release.prepared.rows_in,
-        "files": {
-            str(path): {"sha256": digest(path), "bytes": path.stat().st_size}
-            for path in paths_of(data)
-        },
-    }
+    return {"rows": release.prepared.rows_in, "files": fingerprints(paths_of(data))}
 
 
 def digest(path: Path) -> str:
@@ -163,6 +226,12 @@ def is_release(place: Path) -> bool:
         return (place / "public" / "manifest.json").is_file()
     except OSError:
         return False
+
+
+def kind_in(place: Path) -> str | None:
+    """What a release folder holds, if not a table masked as a whole; None without a manifest."""
+    found = _read_manifest(place)
+    return str(found.get("kind", "")) if found else None
 
 
 def columns_in(place: Path) -> list[str]:

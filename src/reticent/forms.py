@@ -5,15 +5,120 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Literal, Self
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError
 
-from reticent.errors import InputError, Problem, did_you_mean, listed
+from reticent.errors import InputError, Problem, did_you_mean, listed, quoted
+
+Kind = Literal["tables", "baskets", "entries"]
+_TELLING: dict[Kind, frozenset[str]] = {  # keys that tell what a policy is about
+    "tables": frozenset({"anonymity", "confidence", "attributes", "class"}),
+    "baskets": frozenset({"private", "public", "h", "k", "p", "nuggets"}),
+    "entries": frozenset({"conditions", "requests", "may_hide", "min_support", "min_confidence"}),
+}
+_COMMANDS: dict[Kind, str] = {
+    "tables": "reticent release",
+    "baskets": "reticent transactions",
+    "entries": "reticent entries",
+}
+
+
+class Form(BaseModel):
+    """A policy: a file that somebody wrote, or what was set in code, as a frozen record."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: ClassVar[Kind] = "tables"
+    parts: ClassVar[Mapping[str, type[BaseModel]]] = {}  # sections that have keys of their own
+
+    _source: Path | None = PrivateAttr(default=None)
+    _text: str | None = PrivateAttr(default=None)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a policy file, reporting all of its problems at once."""
+        return cls.parse(read(Path(path)), source=Path(path))
+
+    @classmethod
+    def parse(cls, text: str, *, source: Path | None = None) -> Self:
+        """Read a policy from TOML text; `source` names it and anchors relative paths."""
+        where = str(source) if source else "policy"
+        data = parsed(text, where)
+        cls.refuse_others(data, where)
+        policy = cls.from_data(data, where)
+        policy._source, policy._text = source, text
+        return policy
+
+    @classmethod
+    def of(cls, policy: Self | Mapping[str, Any] | str | Path) -> Self:
+        """A policy, wherever it comes from."""
+        if isinstance(policy, cls):
+            return policy
+        if isinstance(policy, str | Path):
+            return cls.load(policy)
+        if not isinstance(policy, Mapping):
+            raise InputError("a policy is a file, a mapping or a Policy", where="policy")
+        return cls.from_data(dict(policy))
+
+    @classmethod
+    def from_data(cls, data: dict[str, Any], where: str = "policy") -> Self:
+        """Build a policy from plain data, reporting all of its problems at once."""
+        contradicted = [*cls.contradictions(data, where)]
+        try:
+            policy = cls.model_validate(data)
+        except ValidationError as error:
+            formal = problems(error, where, cls, cls.parts)
+            raise InputError([*formal, *contradicted]) from None
+        if contradicted:
+            raise InputError(contradicted)
+        return policy
+
+    @classmethod
+    def contradictions(cls, data: Mapping[str, Any], where: str) -> Iterator[Problem]:
+        """What cannot be meant, each part for itself being well-formed; as far as one can tell."""
+        yield from ()
+
+    @classmethod
+    def refuse_others(cls, data: Mapping[str, Any], where: str) -> None:
+        """Refuse a policy about something else: it looks as if all of its keys were wrong."""
+        told = {kind: len(keys & data.keys()) for kind, keys in _TELLING.items()}
+        meant = max(told, key=lambda kind: (told[kind], kind == cls.kind))
+        if told[meant] > told[cls.kind]:
+            raise InputError(
+                f"this is a policy for {meant}", where=where, do=f"use it with  {_COMMANDS[meant]}."
+            )
+
+    @property
+    def name(self) -> str:
+        """How messages call this policy."""
+        return str(self._source) if self._source else "policy"
+
+    @property
+    def folder(self) -> Path:
+        """Where relative paths start."""
+        return self._source.parent if self._source else Path()
+
+    @property
+    def text(self) -> str:
+        """The policy as TOML: the file it came from, or what was set in code."""
+        return self.canonical() if self._text is None else self._text
+
+    def canonical(self) -> str:
+        """The policy as TOML without the comments of its file, which may hold anything."""
+        return toml_lines(self.model_dump(mode="python", by_alias=True, exclude_defaults=True))
+
+
+def schema_of(model: type[BaseModel]) -> dict[str, Any]:
+    """The JSON schema of a policy, for editors; examples in docstrings are for Python users."""
+    found = model.model_json_schema(by_alias=True)
+    for part in (found, *found.get("$defs", {}).values()):
+        part["description"] = part["description"].partition("\n\n")[0]
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}
 
 
 def read(path: Path) -> str:
@@ -128,6 +233,46 @@ def _place(loc: Sequence[Any]) -> str:
     if head == "goal":
         return ", ".join(["[goal]", *map(str, rest)])
     return ", ".join(map(str, loc))
+
+
+# --- columns that a policy names -----------------------------------------------------------------
+
+
+def several_roles(claims: Mapping[str, Collection[str]], where: str, why: str) -> Iterator[Problem]:
+    """Columns that a policy gives more than one role."""
+    for name in sorted(set[str]().union(*claims.values())):
+        roles = [role for role, names in claims.items() if name in names]
+        if len(roles) > 1:
+            yield Problem(
+                f'column "{name}" has {len(roles)} roles: {", ".join(roles)}',
+                where=where, why=why, do="leave it in one of these places.",
+            )  # fmt: skip
+
+
+def without_role(rest: Sequence[str], where: str, do: str) -> Iterator[Problem]:
+    """Columns that a policy says nothing about."""
+    if rest:
+        said = "1 column has" if len(rest) == 1 else f"{len(rest)} columns have"
+        yield Problem(
+            f"{said} no role: {quoted(rest)}", where=where, do=do,
+            why="a column nobody decided about must not slip into a release.",
+        )  # fmt: skip
+
+
+def unknown_column(name: str, where: str, columns: Sequence[str], hint: str = "") -> Problem:
+    """A column that a policy names and the table does not have."""
+    meant = hint or did_you_mean(name, columns) or f"the table has {quoted(columns)}."
+    return Problem(f'there is no column "{name}"', where=where, do=meant)
+
+
+def lacking(names: Sequence[str], where: str) -> Iterator[Problem]:
+    """Columns that a policy publishes, and a published file does not have."""
+    if names:
+        yield Problem(
+            f"the file lacks {quoted(names)}", where=where,
+            why="the policy publishes these columns.",
+            do="give the whole released file, and the policy it was made with.",
+        )  # fmt: skip
 
 
 def known_keys(model: type[BaseModel]) -> list[str]:

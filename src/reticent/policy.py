@@ -17,13 +17,12 @@ from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    PrivateAttr,
     ValidationError,
     WithJsonSchema,
     field_validator,
@@ -165,7 +164,7 @@ class Goal(Record):
     )
 
 
-class Policy(Record):
+class Policy(forms.Form):
     """What nobody may infer from a release, and what may be shown.
 
     >>> policy = Policy(class_="Class", anonymity=[{"over": ["Job", "Sex"], "k": 4}])
@@ -174,6 +173,13 @@ class Policy(Record):
     """
 
     model_config = ConfigDict(populate_by_name=True, title="Reticent policy")
+    parts: ClassVar[Mapping[str, type[Record]]] = {
+        "anonymity": Anonymity,
+        "confidence": Confidence,
+        "attributes": Attribute,
+        "goal": Goal,
+        "previous": Previous,
+    }
 
     class_: str | None = Field(
         default=None, alias="class", description="The target of the classification goal."
@@ -253,28 +259,16 @@ class Policy(Record):
             raise ValueError(said)
         return share
 
-    _source: Path | None = PrivateAttr(default=None)
-    _text: str | None = PrivateAttr(default=None)
-
     @classmethod
-    def load(cls, path: str | Path) -> Policy:
-        """Read a policy file, reporting all of its problems at once."""
-        return cls.parse(forms.read(Path(path)), source=Path(path))
-
-    @classmethod
-    def parse(cls, text: str, *, source: Path | None = None) -> Policy:
+    def parse(cls, text: str, *, source: Path | None = None) -> Self:
         """Read a policy from TOML text; `source` names it and anchors relative paths."""
         where = str(source) if source else "policy"
         data = forms.parsed(text, where)
-        if {"private", "k"} <= data.keys():
-            raise InputError(
-                "this is a policy for baskets", where=where,
-                do="use it with  reticent transactions.",
-            )  # fmt: skip
+        cls.refuse_others(data, where)
         try:
             policy = cls.model_validate(data)
         except ValidationError as error:
-            formal = forms.problems(error, where, cls, _PARTS)
+            formal = forms.problems(error, where, cls, cls.parts)
             rest = cls._well_formed_part(data, error, source)
             meant = rest._contradictions() if rest else ()
             found = [*formal, *(p for p in meant if p.what != _PROMISES_NOTHING)]
@@ -288,7 +282,7 @@ class Policy(Record):
     @classmethod
     def _well_formed_part(
         cls, data: dict[str, Any], error: ValidationError, source: Path | None
-    ) -> Policy | None:
+    ) -> Self | None:
         """The policy without the parts that mistakes were found in, if it can stand."""
         for finding in error.errors():
             _prune(data, finding["loc"])
@@ -305,19 +299,9 @@ class Policy(Record):
         return (*self.anonymity, *self.confidence)
 
     @property
-    def name(self) -> str:
-        """How messages call this policy."""
-        return str(self._source) if self._source else "policy"
-
-    @property
     def utility(self) -> Utility | Callable[..., float]:
         """The utility in force: classification if there is a class, else distortion."""
         return self.goal.utility or ("classification" if self.class_ else "distortion")
-
-    @property
-    def text(self) -> str:
-        """The policy as TOML: the file it came from, or what was set in code."""
-        return self.canonical() if self._text is None else self._text
 
     def canonical(self) -> str:
         """The policy as TOML without what the file says besides: its comments may hold anything.
@@ -418,14 +402,6 @@ class Policy(Record):
         policy._text = None
         return policy
 
-    @classmethod
-    def from_data(cls, data: dict[str, Any]) -> Policy:
-        """Build a policy from plain data, reporting all of its problems at once."""
-        try:
-            return cls.model_validate(data)
-        except ValidationError as error:
-            raise InputError(forms.problems(error, "policy", cls, _PARTS)) from None
-
     def files(self) -> list[Path]:
         """The policy file and the taxonomy files it names."""
         named = [a.taxonomy for a in self.attributes.values() if isinstance(a.taxonomy, str)]
@@ -436,11 +412,6 @@ class Policy(Record):
     def earlier(self) -> list[Path]:
         """Where the earlier releases stand."""
         return [self.folder / one.path for one in self.previous.values() if one.path]
-
-    @property
-    def folder(self) -> Path:
-        """Where relative paths start."""
-        return self._source.parent if self._source else Path()
 
     def taxonomies(self, instead: Mapping[str, Taxonomy] | None = None) -> dict[str, Taxonomy]:
         """Load the taxonomy of every generalized attribute; all problems at once.
@@ -507,13 +478,8 @@ class Policy(Record):
         """
         _, _, of = columns_of(self.promises)
         named = {*self.keep, *filter(None, [self.class_])} - {"*"} - of
-        if lacking := sorted(named - set(columns)):
-            raise InputError(
-                f"the file lacks {quoted(lacking)}",
-                where=where,
-                why="the policy publishes these columns.",
-                do="give the whole released file, and the policy it was made with.",
-            )
+        if problems := list(forms.lacking(sorted(named - set(columns)), where)):
+            raise InputError(problems)
 
     def _unnamed(self, columns: Sequence[str]) -> list[str]:
         """The columns that the policy gives no role by name."""
@@ -522,27 +488,19 @@ class Policy(Record):
         return [column for column in columns if column not in named]
 
     def _roleless(self, columns: Sequence[str]) -> Iterator[Problem]:
-        rest = self._unnamed(columns)
-        if rest and "*" not in self.keep:
-            yield Problem(
-                f"{len(rest)} columns have no role: {quoted(rest)}",
-                where=self.name,
-                why="a column nobody decided about must not slip into a release.",
-                do='add each to drop, keep, an `over` or `sensitive`; or say keep = "*".',
-            )
+        rest = [] if "*" in self.keep else self._unnamed(columns)
+        return forms.without_role(
+            rest, self.name,
+            'add each to drop, keep, an `over` or `sensitive`; or say keep = "*".',
+        )  # fmt: skip
 
     def unknown(self, columns: Sequence[str]) -> Iterator[Problem]:
         """Names in the policy that the table does not have."""
         for name, places in self._named().items():
             if name not in columns and not name.startswith(_STAND_IN):
-                yield Problem(
-                    f'there is no column "{name}"',
-                    where=f"{self.name}, {listed(places, most=3)}",
-                    do=did_you_mean(name, [c for c in columns if "." in c or "." not in name])
-                    or self._misnamed(name)
-                    or did_you_mean(name, columns)
-                    or f"the table has {quoted(columns)}.",
-                )
+                near = did_you_mean(name, [c for c in columns if "." in c or "." not in name])
+                where = f"{self.name}, {listed(places, most=3)}"
+                yield forms.unknown_column(name, where, columns, near or self._misnamed(name))
 
     def _misnamed(self, name: str) -> str:
         """A hint where the part before a dot is nearly the name of a release, or may be one."""
@@ -653,15 +611,10 @@ class Policy(Record):
             "keep": set(self.keep) - {"*"},
             "drop": set(self.drop),
         }
-        for name in sorted(set[str]().union(*claims.values())):
-            roles = [role for role, names in claims.items() if name in names]
-            if len(roles) > 1:
-                yield Problem(
-                    f'column "{name}" has {len(roles)} roles: {", ".join(roles)}',
-                    where=self.name,
-                    why="a column is masked, sensitive, the class, kept or dropped, and only one.",
-                    do="leave it in one of these places.",
-                )
+        yield from forms.several_roles(
+            claims, self.name,
+            "a column is masked, sensitive, the class, kept or dropped, and only one.",
+        )  # fmt: skip
         for name in sorted(of & (over | {self.class_ or ""})):
             yield Problem(
                 f'column "{name}" is counted by `of` but is masked or the class',
@@ -712,10 +665,7 @@ def schema() -> dict[str, Any]:
     >>> sorted(schema()["properties"])[:3]
     ['anonymity', 'attributes', 'class']
     """
-    found = Policy.model_json_schema(by_alias=True)
-    for part in (found, *found["$defs"].values()):  # examples in docstrings are for Python users
-        part["description"] = part["description"].partition("\n\n")[0]
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}
+    return forms.schema_of(Policy)
 
 
 def _prune(data: dict[str, Any], loc: Sequence[Any]) -> None:
@@ -733,12 +683,3 @@ def _prune(data: dict[str, Any], loc: Sequence[Any]) -> None:
         part[rest[0]] = {"over": [nobody], **count}
     else:
         data.pop(head, None)
-
-
-_PARTS: dict[str, type[Record]] = {
-    "anonymity": Anonymity,
-    "confidence": Confidence,
-    "attributes": Attribute,
-    "goal": Goal,
-    "previous": Previous,
-}

@@ -387,3 +387,11 @@ def html(release: Release) -> str:
         f"refinements.{early}</p><table><thead><tr><th>promise</th><th>asked</th>"
         f"<th>before</th><th>after</th><th>verified</th></tr></thead><tbody>{rows}</tbody></table>"
     )
+
+
+def small_table(head: str, rows: Mapping[str, str]) -> str:
+    """Facts by name, for notebooks."""
+    lines = "".join(
+        f"<tr><th>{name}</th><td>{markup.escape(value)}</td></tr>" for name, value in rows.items()
+    )
+    return f"<p><b>{head}</b></p><table><tbody>{lines}</tbody></table>"

@@ -444,7 +444,7 @@ def test_roles() -> None:
         '[[anonymity]]\nover = ["A"]\nk = 2\nof = ["S"]\n[[anonymity]]\nover = ["D"]\nk = 2\nof = ["K"]\n'
     )
     error = refusal(lambda: policy.roles(["D", "N", "S", "A", "K", "C", "B", "Z"]))
-    assert '1 columns have no role: "Z"' in str(error)  # an entry alone gives no role
+    assert '1 column has no role: "Z"' in str(error)  # an entry alone gives no role
     kept = Policy.parse(policy.text.replace('["K"]\n[attr', '["K", "Z"]\n[attr'))
     roles = kept.roles(["D", "N", "S", "A", "K", "C", "B", "Z"])
     assert roles.masked == ("B", "D", "A")  # as listed in the policy, then in table order

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from reticent.errors import InputError
+from reticent.errors import InputError, many
 from reticent.front.command import Data, Output, PolicyPath, Say, command, watching
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def _release(found: Release) -> str:
 
     gone, items = int(found.gone.sum()), len(found.original.names)
     lines = [
-        f"{_many(found.released.transactions, 'transaction')} released; {gone:,} of {items:,} "
+        f"{many(found.released.transactions, 'transaction')} released; {gone:,} of {items:,} "
         f"items suppressed, {float(found.loss):.2%} of all occurrences.",
         "",
         f"Kept, and recounted: {found.policy.promise.text}.",
@@ -160,8 +160,8 @@ def _release(found: Release) -> str:
 def _verdict(found: Verdict, *, names: bool) -> str:
     finding = found.finding
     lines = [
-        f"{_many(found.transactions, 'transaction')}, "
-        f"{_many(found.occurrences, 'occurrence')} of items."
+        f"{many(found.transactions, 'transaction')}, "
+        f"{many(found.occurrences, 'occurrence')} of items."
     ]
     if finding.holds:
         lines.append(f"The promise holds: {finding.promise.text}.")
@@ -181,8 +181,8 @@ def _breaking(found: Verdict, *, names: bool) -> Iterator[str]:
     assert finding.breaking is not None
     assert finding.support is not None
     size = len(finding.breaking)
-    who = f"Knowing {_many(size, 'public item')}" if size else "Knowing nothing"
-    yield f"  {who} leaves {_many(finding.support, 'transaction')}, k = {finding.promise.k:,}."
+    who = f"Knowing {many(size, 'public item')}" if size else "Knowing nothing"
+    yield f"  {who} leaves {many(finding.support, 'transaction')}, k = {finding.promise.k:,}."
     sure = finding.confidence
     if sure is not None and sure > finding.promise.h:
         yield f"  {float(sure):.1%} of them hold the same private item, h = {finding.promise.h}."
@@ -195,13 +195,9 @@ def _breaking(found: Verdict, *, names: bool) -> Iterator[str]:
         yield f"  Told: {found.names[finding.inferred]}"
 
 
-def _many(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
-
-
 def _risk(found: Risk) -> str:
     return (
-        f"{_many(found.transactions, 'transaction')}, {_many(found.items, 'item')}: "
+        f"{many(found.transactions, 'transaction')}, {many(found.items, 'item')}: "
         f"{int(found.roles.public.sum()):,} public, {int(found.roles.private.sum()):,} private.\n\n"
         + _levels(found.levels, found.policy, found.roles, found.transactions)
     )
@@ -242,7 +238,7 @@ def _evaluation(found: Evaluation) -> str:
     ours = ["this release", lost(found.occurrences), lost(found.nuggets)]
     return "\n".join(
         [
-            f"{_many(found.transactions, 'transaction')}.",
+            f"{many(found.transactions, 'transaction')}.",
             "",
             table(["", "before", "after", "lost"], kept),
             "",

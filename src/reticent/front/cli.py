@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from reticent.errors import InputError
-from reticent.front import baskets
+from reticent.front import baskets, entries
 from reticent.front.command import (
     Data,
     NotNeeded,
@@ -38,6 +38,7 @@ taxonomy_app = typer.Typer(help="Check, show or make a taxonomy.", no_args_is_he
 app.add_typer(policy_app, name="policy")
 app.add_typer(taxonomy_app, name="taxonomy")
 app.add_typer(baskets.app, name="transactions")
+app.add_typer(entries.app, name="entries")
 
 
 def _let_in(data: str, means: dict[str, Any]) -> None:

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from reticent import report
+from reticent.errors import many
 from reticent.privacy.promises import Anonymity, Promise
 
 if TYPE_CHECKING:
@@ -60,9 +61,9 @@ def release(found: Release) -> str:
     rare = found.left_out.count if found.left_out else 0
     missing = found.prepared.rows_in - found.sheet.rows - rare
     lines = [
-        f"{_many(found.sheet.rows, 'row')} released after {_many(len(found.steps), 'refinement')}"
-        + (f"; {_many(missing, 'record')} with missing values left out" if missing else "")
-        + (f"; {_many(rare, 'rare record')} left out, so that others can show more" if rare else "")
+        f"{many(found.sheet.rows, 'row')} released after {many(len(found.steps), 'refinement')}"
+        + (f"; {many(missing, 'record')} with missing values left out" if missing else "")
+        + (f"; {many(rare, 'rare record')} left out, so that others can show more" if rare else "")
         + ("; stopped early, more could be revealed" if found.stopped_early else "")
         + ".",
         "",
@@ -284,15 +285,11 @@ def _percent(share: float | None) -> str:
     return "-" if share is None else f"{share:.1%}" if share >= 0.001 or not share else "<0.1%"
 
 
-def _many(count: int, thing: str) -> str:
-    return f"{count:,} {thing}{'' if count == 1 else 's'}"
-
-
 def proof(found: Proof) -> str:
     """The verifier's word."""
     words = {True: "holds", False: "BROKEN", None: "not checkable: its `of` column is not here"}
     lines = [
-        f"{_many(found.rows, 'row')} recounted.",
+        f"{many(found.rows, 'row')} recounted.",
         "",
         table(
             ["promise", "found", "verdict"],

@@ -27,6 +27,7 @@ from reticent.privacy.promises import Anonymity, ours
 if TYPE_CHECKING:
     from reticent.pipeline import Release
     from reticent.policy import Attribute
+    from reticent.table.files import Reading
 
 MOST = 200  # rows of a table on a page; files beside it hold all
 _MOST_CHARTS = 6  # promises whose way is drawn; columns of the step table
@@ -115,18 +116,25 @@ def _shared(release: Release) -> dict[str, Any]:
 
 def _command(release: Release) -> str:
     """What makes this release again; steps that ran out of time are asked for by their number."""
-    reading = release.prepared.reading
     options = {
+        "--max-steps": str(len(release.steps)) if release.stopped_early else None,
+        **release.asked,
+    }
+    given = [f" --previous {one.release}=PATH" for one in release.meets]
+    return command("reticent release", release.prepared.reading, options) + "".join(given)
+
+
+def command(words: str, reading: Reading, options: Mapping[str, str | None] | None = None) -> str:
+    """What makes a release again, of a file that is read in this way."""
+    every = {
         "--delimiter": "tab" if reading.delimiter == "\t" else reading.delimiter,
         "--encoding": reading.encoding,
         "--decimal": None if reading.decimal == "." else reading.decimal,
         "--date-format": reading.date_format,
-        "--max-steps": str(len(release.steps)) if release.stopped_early else None,
-        **release.asked,
+        **(options or {}),
     }
-    given = [f" {name} {shlex.quote(value)}" for name, value in options.items() if value]
-    given += [f" --previous {one.release}=PATH" for one in release.meets]
-    return "reticent release DATA --policy policy.toml -o OUT/" + "".join(given)
+    given = [f" {name} {shlex.quote(value)}" for name, value in every.items() if value]
+    return f"{words} DATA --policy policy.toml -o OUT/" + "".join(given)
 
 
 def _check(release: Release) -> str:
@@ -248,13 +256,15 @@ _TRAINED_ON = {
 
 def _utility(release: Release) -> dict[str, Any]:
     """How well a classifier learns from the release, or why that was not measured."""
-    found = release.utility
+    target = release.prepared.policy.class_
+    reason = "the policy names no class to predict" if target is None else "nobody asked for it"
+    return usefulness(release.utility, target, reason)
+
+
+def usefulness(found: Mapping[str, Any] | None, target: str | None, reason: str) -> dict[str, Any]:
+    """The errors of a classifier of `target`, drawn; or the reason why there are none."""
     if not found or "AE" not in found:
-        no_class = release.prepared.policy.class_ is None
-        reason = (found or {}).get("reason")
-        if reason is None:
-            reason = "the policy names no class to predict" if no_class else "nobody asked for it"
-        return {"measured": False, "reason": reason}
+        return {"measured": False, "reason": (found or {}).get("reason", reason)}
     names = [key for key in _TRAINED_ON if found.get(key) is not None]
     drawn = [charts.Bar(_TRAINED_ON[key], found[key], matters=key == "AE") for key in names]
     reference = ("the table as it was", found["BE"]) if "BE" in names else None
@@ -265,7 +275,7 @@ def _utility(release: Release) -> dict[str, Any]:
         "how": found.get("how", ""),
         "train": found.get("train"),
         "test": found.get("test"),
-        "class": release.prepared.policy.class_,
+        "class": target,
         "errors": {key: found[key] for key in names},
         "bars": drawn,
         "rows": found.get("rows"),

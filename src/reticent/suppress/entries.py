@@ -161,8 +161,10 @@ class Search:
         exposed = self._exposed()
         gone, why = self._give_back(records, columns, sure=regions == (SENSITIVE,) and not spare)
         kept = np.flatnonzero(gone)
+        asking = {rule: self._asking(rule) for rule in np.unique(why[kept]).tolist()}
         reasons = tuple(
-            self._reason(int(records[i]), int(columns[i]), int(why[i])) for i in kept.tolist()
+            (record if self.partial.asked[record] else asking[rule][0], asking[rule][1])
+            for record, rule in zip(records[kept].tolist(), why[kept].tolist(), strict=True)
         )
         method = " and ".join(regions)
         return Hidden(records[kept], columns[kept], reasons, exposed, before, method)
@@ -297,18 +299,13 @@ class Search:
         counted = np.where(begins[1:] > 0, unsafe[begins[1:] - 1], 0)
         return people[np.diff(counted, prepend=0) > 0]
 
-    def _reason(self, record: int, column: int, rule: int) -> tuple[int, tuple[int, ...]]:
-        """The request that a rule points to, and its conditions."""
-        pattern = self.rules.patterns[rule]
-        columns = tuple(np.flatnonzero(pattern >= 0).tolist())
-        if self.partial.asked[record]:
-            return record, columns
-        people = np.flatnonzero(
-            self.partial.asked & (self.partial.truth == self.rules.values[rule])
-        )
-        rows = self.table.conditions[people][:, list(columns)]
-        fits = (rows == pattern[list(columns)]).all(axis=1)
-        return int(people[np.argmax(fits)]), columns
+    def _asking(self, rule: int) -> tuple[int, tuple[int, ...]]:
+        """The first person that a rule points to, and its conditions."""
+        pattern, value = self.rules.patterns[rule], self.rules.values[rule]
+        columns = np.flatnonzero(pattern >= 0)
+        people = np.flatnonzero(self.partial.asked & (self.partial.truth == value))
+        fits = (self.table.conditions[people][:, columns] == pattern[columns]).all(axis=1)
+        return int(people[np.argmax(fits)]), tuple(columns.tolist())
 
 
 def _copied(rules: Rules) -> Rules:

@@ -34,7 +34,7 @@ def strong_patterns(
     begin, end = np.zeros(depths, np.int64), np.zeros(depths, np.int64)
     next_, pattern = np.zeros(depths, np.int64), np.zeros(depths, np.int64)
     end[0] = len(held)
-    found, depth, work = 0, 0, np.int64(columns.size)
+    found, depth, work = 0, 0, np.int64(0)
     while depth >= 0:
         j = next_[depth]
         if j == len(person):

@@ -26,7 +26,7 @@ Codes = NDArray[np.int32]
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 MOST_COLUMNS = 62  # sets of them are bits of a word
-_BUDGET = 60_000_000_000  # rows and lists looked at: about a minute on two cores
+_BUDGET = 60_000_000_000  # entries of lists looked at: about a minute on two cores
 _MOST_RULES = 20_000_000
 _THREADS = 2
 

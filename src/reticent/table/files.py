@@ -343,7 +343,7 @@ def _may_be_coded(kind: pa.DataType) -> bool:
 
 
 def _to_pandas(table: pa.Table, like: Any) -> Any:
-    """A pandas frame; whole numbers that were nullable stay so, as floats would round them."""
+    """A pandas frame; whole numbers and truths that miss some stay such: floats would round."""
     import pandas as pd
 
     frame = table.to_pandas()
@@ -352,9 +352,12 @@ def _to_pandas(table: pa.Table, like: Any) -> Any:
     kinds = {str(name): kind for name, kind in zip(like.columns, like.dtypes, strict=True)}
     for field in table.schema:
         kind = kinds.get(field.name)
-        if isinstance(kind, pd.api.extensions.ExtensionDtype) and (
-            pa.types.is_integer(field.type) or pa.types.is_boolean(field.type)
-        ):
+        if not (pa.types.is_integer(field.type) or pa.types.is_boolean(field.type)):
+            continue
+        if isinstance(kind, np.dtype) and kind.kind in "iub" and table[field.name].null_count:
+            name = {"b": "boolean"}.get(kind.kind, kind.name.replace("u", "U").replace("i", "I"))
+            kind = pd.api.types.pandas_dtype(name)
+        if isinstance(kind, pd.api.extensions.ExtensionDtype):
             column = table.column(field.name).to_pandas(types_mapper=lambda _, k=kind: k)
             frame[field.name] = column
     return frame

@@ -196,6 +196,24 @@ def recode(column: Column, mapping: Sequence[int] | NDArray[Any], values: pa.Arr
     return replace(column, codes=codes, values=values)
 
 
+def blanked(column: Column, rows: NDArray[np.bool_]) -> Column:
+    """The column with empty cells in some rows, and no value that no other row holds.
+
+    >>> blanked(encode("A", pa.array([4, 5, 4])), np.array([True, False, False])).values.to_pylist()
+    [5, 4, None]
+    """
+    if not rows.any():
+        return column
+    kept = column.take(~rows)
+    values, gap = kept.values, kept.missing
+    if gap is None:
+        gap = len(values)
+        values = pa.concat_arrays([values, pa.nulls(1, values.type)])
+    codes = np.full(len(rows), gap, smallest(len(values)))
+    codes[~rows] = kept.codes
+    return replace(column, codes=codes, values=values)
+
+
 def stacked(first: Column, second: Column) -> Column:
     """The cells of two columns below each other, as their texts.
 

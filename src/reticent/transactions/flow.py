@@ -8,11 +8,10 @@ support it had.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -107,7 +106,10 @@ def release(
 
     clock = Clock(watch or Watch())
     policy = Policy.of(policy)
-    suffix = _checked_output(output, policy, force)
+    suffix = release_folder.checked_output(
+        output, basket_files.suffixes(policy.format), force=force,
+        form=f' with format = "{policy.format}"',
+    )  # fmt: skip
     if output is not None:
         refuse_inputs([Path(output)], _inputs(data, policy))
     with clock.stage("read"):
@@ -137,34 +139,26 @@ def _publish(
     result: Release, data: Any, output: Path, suffix: str, force: bool, clock: Clock
 ) -> Release:
     """Write baskets beside, recount what was written, and let it appear."""
-    from reticent.table.output import whole_file, whole_folder
     from reticent.transactions import folder
 
-    whole = (
-        whole_file(output, force=force)
-        if suffix
-        else whole_folder(output, force=force, holds=folder.SIDES)
-    )
-    with whole as place:
-        path = place
-        if not suffix:
-            suffix = folder.suffix_for(data, result.policy.format)
-            path = folder.lay_out(place) / f"data{suffix}"
+    form = result.policy.format
+    usual = partial(folder.suffix_for, data, form)
+    with release_folder.appearing(output, suffix, usual, force=force) as place:
         with clock.stage("write"):
             rows = result.released.transactions
 
             def told(done: int) -> None:
                 clock.watch.rows(min(done, rows), rows)
 
-            basket_files.write(result.released, path, result.policy.format, suffix, told)
+            basket_files.write(result.released, place.data, form, place.suffix, told)
         with clock.stage("verify"):
-            own = folder.as_written(result.policy.format, suffix)
-            written = basket_files.read(path, result.policy.format, own, suffix)
+            own = folder.written(form, place.suffix)
+            written = basket_files.read(place.data, form, own, place.suffix)
             finding = _proven(_recount(written, result.policy), written.transactions, result)
         result = replace(result, finding=finding, output=str(output))
-        if path != place:
+        if place.folder is not None:
             with clock.stage("describe"):
-                folder.describe(result, place, path, data)
+                folder.describe(result, place.folder, place.data, data)
     return result
 
 
@@ -329,25 +323,6 @@ def _refuse_tables(baskets: Baskets, data: str | Path, policy: Policy) -> None:
 def _inputs(data: Any, policy: Policy) -> list[Path]:
     files = basket_files.paths_of(data, policy.format) if isinstance(data, str | Path) else []
     return [*files, *([policy._source] if policy._source else [])]
-
-
-def _checked_output(output: str | Path | None, policy: Policy, force: bool) -> str:
-    """The format of a data file; empty for a folder. Nothing that is in the way is harmed."""
-    from reticent.table.output import check_free
-    from reticent.transactions import folder
-
-    if output is None:
-        return ""
-    path, form = Path(output), policy.format
-    suffix = "" if str(output).endswith(("/", os.sep)) else basket_files.suffix_of(path, form)
-    if not suffix and path.suffix and not str(output).endswith(("/", os.sep)):
-        known = ", ".join(basket_files.suffixes(form))
-        raise InputError(
-            f'{path.suffix} files cannot be written with format = "{form}"', where=str(output),
-            do=f"write {known}; a name without suffix is a folder.",
-        )  # fmt: skip
-    check_free(path, force=force, holds=() if suffix else folder.SIDES)
-    return suffix
 
 
 # --- asking without writing ----------------------------------------------------------------------

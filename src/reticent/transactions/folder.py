@@ -11,17 +11,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reticent.errors import InputError
-from reticent.folder import FORMAT, digest, is_release, lay_out, write_json
-from reticent.folder import SIDES as SIDES
+from reticent.folder import (
+    as_written,
+    close,
+    fingerprints,
+    is_release,
+    manifest,
+    write_json,
+)
 from reticent.table import basket_files
-from reticent.table.files import CSV, Reading
-from reticent.table.sheets import delimiter_of
+from reticent.table.files import Reading
 from reticent.transactions import report
 
 if TYPE_CHECKING:
     from reticent.transactions.flow import Release
-
-__all__ = ["SIDES", "data_in", "describe", "lay_out", "suffix_for"]
 
 
 def suffix_for(data: Any, form: basket_files.Form) -> str:
@@ -37,11 +40,9 @@ def suffix_for(data: Any, form: basket_files.Form) -> str:
     )
 
 
-def as_written(form: basket_files.Form, suffix: str) -> Reading:
+def written(form: basket_files.Form, suffix: str) -> Reading:
     """How a file that we wrote is to be read: nothing is left to guessing."""
-    if form == "basket" or suffix not in CSV:
-        return Reading(encoding="utf-8")
-    return Reading(delimiter=delimiter_of(suffix), quote='"', encoding="utf-8")
+    return Reading(encoding="utf-8") if form == "basket" else as_written(suffix)
 
 
 def data_in(data: Any, form: basket_files.Form) -> tuple[Any, Reading | None]:
@@ -58,7 +59,7 @@ def data_in(data: Any, form: basket_files.Form) -> tuple[Any, Reading | None]:
             f'this release folder has no data of format = "{form}"', where=str(data),
             do="check the format that the policy names.",
         )  # fmt: skip
-    return found[0], as_written(form, basket_files.suffix_of(found[0], form))
+    return found[0], written(form, basket_files.suffix_of(found[0], form))
 
 
 def _form_of(public: Path) -> str | None:
@@ -71,26 +72,18 @@ def _form_of(public: Path) -> str | None:
 
 def describe(release: Release, place: Path, path: Path, data: Any) -> None:
     """Write everything that stands beside the data."""
-    from reticent import __version__
     from reticent.transactions import pages
 
     public, private = place / "public", place / "private"
     (public / "report.html").write_text(pages.public(release), encoding="utf-8")
     write_json(public / "report.json", report.public(release))
     files = [path, public / "report.html", public / "report.json"]
-    write_json(
-        public / "manifest.json",
-        {
-            "format": FORMAT,
-            "made_by": f"reticent {__version__}",
-            "kind": "transactions",
-            "form": release.policy.format,
-            "transactions": release.released.transactions,
-            "files": {
-                file.name: {"sha256": digest(file), "bytes": file.stat().st_size} for file in files
-            },
-        },
-    )
+    facts = {
+        "kind": "transactions",
+        "form": release.policy.format,
+        "transactions": release.released.transactions,
+    }
+    write_json(public / "manifest.json", manifest(public, files, facts))
     (private / "policy.toml").write_text(release.policy.text, encoding="utf-8")
     (private / "report.html").write_text(pages.private(release), encoding="utf-8")
     write_json(
@@ -106,17 +99,10 @@ def describe(release: Release, place: Path, path: Path, data: Any) -> None:
         {"before": report.levels(release.before), "worst_sets": report.worst(release)},
     )
     write_json(private / "input.json", _input(release, data))
-    for file in private.rglob("*"):
-        file.chmod(0o600)
+    close(private)
 
 
 def _input(release: Release, data: Any) -> dict[str, Any]:
-    paths = (
-        basket_files.paths_of(data, release.policy.format) if isinstance(data, str | Path) else []
-    )
-    return {
-        "transactions": release.original.transactions,
-        "files": {
-            str(path): {"sha256": digest(path), "bytes": path.stat().st_size} for path in paths
-        },
-    }
+    known = isinstance(data, str | Path)
+    paths = basket_files.paths_of(data, release.policy.format) if known else []
+    return {"transactions": release.original.transactions, "files": fingerprints(paths)}

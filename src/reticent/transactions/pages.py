@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ import numpy as np
 from markupsafe import Markup
 
 from reticent.pages import charts, words
-from reticent.pages.page import MOST, page
+from reticent.pages.page import MOST, command, page
 from reticent.transactions import report
 
 if TYPE_CHECKING:
@@ -111,7 +110,7 @@ def _shared(release: Release) -> dict[str, Any]:
         "unlimited": promise.p is None,
         "smallest": release.finding.smallest,
         "order": release.policy.order,
-        "command": _command(release),
+        "command": command("reticent transactions release", release.reading),
     }
 
 
@@ -130,16 +129,6 @@ def promised(promise: Coherence) -> str:
         f"{'basket' if promise.k == 1 else 'baskets'} with {'it' if promise.p == 1 else 'them'}"
         f"{sure if promise.h < 1 else ''}."
     )
-
-
-def _command(release: Release) -> str:
-    reading = release.reading
-    options = {
-        "--delimiter": "tab" if reading.delimiter == "\t" else reading.delimiter,
-        "--encoding": reading.encoding,
-    }
-    given = [f" {name} {shlex.quote(value)}" for name, value in options.items() if value]
-    return "reticent transactions release DATA --policy policy.toml -o OUT/" + "".join(given)
 
 
 def _level(level: Exposed) -> dict[str, Any]:

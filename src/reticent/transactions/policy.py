@@ -18,8 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 import pyarrow as pa
@@ -28,15 +27,13 @@ from pydantic import (
     BeforeValidator,
     Field,
     PlainSerializer,
-    PrivateAttr,
-    ValidationError,
     WithJsonSchema,
     field_validator,
     model_validator,
 )
 
 from reticent import forms
-from reticent.errors import SHOWN, InputError, did_you_mean
+from reticent.errors import SHOWN, did_you_mean
 from reticent.privacy.coherence import Coherence
 from reticent.privacy.promises import Record, Share
 
@@ -44,7 +41,6 @@ Mask = NDArray[np.bool_]
 Method = Literal["best", "greedy", "levels", "grow"]
 _UNLIMITED = "unlimited"
 _SIGNS = "*?["  # what makes a name a pattern
-_OF_TABLES = {"anonymity", "confidence", "attributes", "keep", "drop", "class"}
 
 
 def _as_list(given: Any) -> Any:
@@ -108,13 +104,16 @@ class Nuggets(Record):
         return max(int(-(-share // 1)), 1)
 
 
-class Policy(Record):
+class Policy(forms.Form):
     """What nobody may infer from baskets.
 
     >>> policy = Policy(private=["s*"], h=0.5, k=3, p=3)
     >>> policy.promise.text.partition(" finds ")[0]
     'whoever knows up to 3 public items of somebody'
     """
+
+    kind: ClassVar[forms.Kind] = "baskets"
+    parts: ClassVar[Mapping[str, type[Record]]] = {"nuggets": Nuggets}
 
     format: Literal["basket", "long"] = Field(
         default="basket",
@@ -138,9 +137,6 @@ class Policy(Record):
         default="sorted", description="Input order links transactions to where they came from."
     )
 
-    _source: Path | None = PrivateAttr(default=None)
-    _text: str | None = PrivateAttr(default=None)
-
     @field_validator("private", "public")
     @classmethod
     def _are_names(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
@@ -163,53 +159,10 @@ class Policy(Record):
             raise ValueError('utility = "itemsets" needs nuggets, as  { support = 0.01 }')
         return self
 
-    @classmethod
-    def load(cls, path: str | Path) -> Policy:
-        """Read a policy file, reporting all of its problems at once."""
-        return cls.parse(forms.read(Path(path)), source=Path(path))
-
-    @classmethod
-    def parse(cls, text: str, *, source: Path | None = None) -> Policy:
-        """Read a policy from TOML text."""
-        where = str(source) if source else "policy"
-        data = forms.parsed(text, where)
-        if _OF_TABLES & data.keys():
-            raise InputError(
-                "this is a policy for tables", where=where,
-                do="use it without  transactions, as in  reticent release.",
-            )  # fmt: skip
-        try:
-            policy = cls.model_validate(data)
-        except ValidationError as error:
-            found = forms.problems(error, where, cls, {"nuggets": Nuggets})
-            raise InputError(found) from None
-        policy._source, policy._text = source, text
-        return policy
-
-    @classmethod
-    def of(cls, policy: Policy | Mapping[str, Any] | str | Path) -> Policy:
-        """A policy, wherever it comes from."""
-        if isinstance(policy, Policy):
-            return policy
-        if isinstance(policy, str | Path):
-            return cls.load(policy)
-        if not isinstance(policy, Mapping):
-            raise InputError("a policy is a file, a mapping or a Policy", where="policy")
-        try:
-            return cls.model_validate(dict(policy))
-        except ValidationError as error:
-            found = forms.problems(error, "policy", cls, {"nuggets": Nuggets})
-            raise InputError(found) from None
-
     @property
     def promise(self) -> Coherence:
         """What is promised."""
         return Coherence(h=Fraction(1) if self.h is None else self.h, k=self.k, p=self.p)
-
-    @property
-    def text(self) -> str:
-        """The policy as TOML: the file it came from, or what was set in code."""
-        return self.canonical() if self._text is None else self._text
 
     def canonical(self) -> str:
         """The policy as TOML without the comments of its file.
@@ -279,7 +232,4 @@ def _meant(patterns: Sequence[str], names: Sequence[str]) -> tuple[Mask, list[st
 
 def schema() -> dict[str, Any]:
     """The JSON schema of such a policy, for editors."""
-    found = Policy.model_json_schema()
-    for part in (found, *found["$defs"].values()):
-        part["description"] = part["description"].partition("\n\n")[0]
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}
+    return forms.schema_of(Policy)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import html as markup
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
+
+from reticent.report import small_table
 
 if TYPE_CHECKING:
     from reticent.privacy.coherence import Coherence, Exposed, Finding
@@ -192,8 +193,4 @@ def html(release: Release) -> str:
         "items suppressed": f"{int(release.gone.sum()):,} of {len(release.original.names):,}",
         "occurrences lost": f"{float(release.loss):.1%}",
     }
-    lines = "".join(
-        f"<tr><th>{name}</th><td>{markup.escape(value)}</td></tr>" for name, value in rows.items()
-    )
-    count = f"{release.released.transactions:,}"
-    return f"<p><b>{count} transactions released</b></p><table><tbody>{lines}</tbody></table>"
+    return small_table(f"{release.released.transactions:,} transactions released", rows)

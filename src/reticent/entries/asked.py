@@ -1,0 +1,212 @@
+"""Who asked for what: requests and marks, found in a table by record number or id."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.entries.policy import Policy, Roles
+from reticent.errors import InputError, Problem, did_you_mean, listed, many, quoted
+from reticent.table import files
+from reticent.table.schema import Column, without_missing
+
+Cells = Sequence[str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Requests and marks of one table; records count from 0."""
+
+    records: NDArray[np.int64]  # whose sensitive entry must be hidden: rising, each once
+    fixed: NDArray[np.bool_]  # by record, and column of `Roles.entries`: must be published
+    names: tuple[str, ...]  # of those records, as the requests call them
+    marks: tuple[tuple[str, str], ...]  # record and column, as they were given
+    warnings: tuple[str, ...] = ()
+
+
+def find(policy: Policy, roles: Roles, rows: int, ids: Column | None) -> Asked:
+    """Look up whoever requests and marks name; all that is wrong with them is said at once.
+
+    `ids`: the column by whose values records are called; without it they go by their numbers.
+    """
+    problems: list[Problem] = []
+    warnings: list[str] = []
+    known = _Numbers(rows) if ids is None else _Ids(ids, problems, warnings)
+    (asked,), where = _listed(policy, "requests", ("record",), problems)
+    (marked, columns), at = _listed(policy, "publish", ("record", "column"), problems)
+    records = known.look_up(asked, where, "requests", problems)
+    places = known.look_up(marked, at, "marks", problems)
+    entries = {name: i for i, name in enumerate(roles.entries)}
+    problems += _unmarkable(columns, at, roles)
+    fixed = np.zeros((rows, len(entries)), np.bool_)
+    for record, column in zip(places, columns, strict=True):
+        if record >= 0 and column in entries:
+            fixed[record, entries[column]] = True
+    named = {record: name for record, name in zip(records, asked, strict=True) if record >= 0}
+    both = [record for record in sorted(named) if fixed[record, -1]]
+    if both:
+        problems.append(
+            Problem(
+                f"{many(len(both), 'record is', 'records are')} both requested and marked to be "
+                f'published in "{roles.sensitive}": {by_number(both)}',
+                where=at, do="take the request or the mark back.",
+                values=tuple(str(named[record]) for record in both) if ids is not None else (),
+            )
+        )  # fmt: skip
+    if problems:
+        raise InputError(problems)
+    if len(named) < len(asked):
+        more = many(len(asked) - len(named), "request repeats", "requests repeat")
+        warnings.append(f"{more} an earlier one, and counts once.")
+    if not named:
+        warnings.append("nobody asked for anything: there are no requests.")
+    rising = sorted(named)
+    return Asked(
+        np.array(rising, np.int64),
+        fixed,
+        tuple(str(named[record]) for record in rising),
+        tuple((str(r), str(c)) for r, c in zip(marked, columns, strict=True)),
+        tuple(warnings),
+    )
+
+
+def by_number(records: Sequence[int]) -> str:
+    """Records as messages call them.
+
+    >>> by_number([3, 7]), by_number([11])
+    ('records 4, 8', 'record 12')
+    """
+    return f"record{'s' * (len(records) > 1)} {listed([f'{r + 1:,}' for r in records])}"
+
+
+def _listed(
+    policy: Policy, key: str, names: Sequence[str], problems: list[Problem]
+) -> tuple[list[Cells], str]:
+    """The columns of a list of requests or marks, and how messages call it."""
+    given = getattr(policy, key) or ()
+    if not isinstance(given, str):
+        rows = [(row,) if isinstance(row, str) else row for row in given]
+        return [[row[i] for row in rows] for i in range(len(names))], f"{policy.name}, {key}"
+    try:
+        return _read(policy, key, given, names), str(policy.folder / given)
+    except InputError as error:
+        problems += error.problems
+    return [[] for _ in names], str(policy.folder / given)
+
+
+def _read(policy: Policy, key: str, given: str, names: Sequence[str]) -> list[Cells]:
+    path = policy.folder / given
+    if not path.exists():
+        near = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
+        hint = did_you_mean(path.name, near) or "a path is relative to the policy file."
+        raise InputError(f"there is no file {path}", where=f"{policy.name}, {key}", do=hint)
+    parsed = files.parse(path)
+    called = {name.strip().lower(): name for name in parsed.arrow.column_names}
+    if lacking := [name for name in names if name not in called]:
+        raise InputError(  # what stands there instead may be somebody's id
+            f"it has no column {quoted(lacking)}", where=str(path),
+            do=f"its first line must say  {','.join(names)}.",
+        )  # fmt: skip
+    table = parsed.table(None)
+    return [table.columns[called[name]].cells().to_pylist() for name in names]
+
+
+class _Numbers:
+    """Records by their numbers."""
+
+    def __init__(self, rows: int) -> None:
+        self.rows = rows
+
+    def look_up(self, cells: Cells, where: str, what: str, problems: list[Problem]) -> list[int]:
+        """The record of each cell, -1 where it names none."""
+        found = [self._one((cell or "").strip()) for cell in cells]
+        do = f"records are numbered from 1 to {self.rows:,}, without the header; or set  id."
+        problems += _nowhere(found, cells, where, what, do)
+        return found
+
+    def _one(self, cell: str) -> int:
+        is_number = cell.isascii() and cell.isdigit() and len(cell) < 19
+        return int(cell) - 1 if is_number and 1 <= int(cell) <= self.rows else -1
+
+
+class _Ids:
+    """Records by what a column says of them."""
+
+    def __init__(self, column: Column, problems: list[Problem], warnings: list[str]) -> None:
+        column = without_missing(column)
+        self.name, gap = column.name, column.missing
+        counts = np.bincount(column.codes, minlength=len(column.values))
+        if gap is not None:
+            warnings.append(
+                f"{many(int(counts[gap]), 'record has', 'records have')} no "
+                f'"{column.name}", so nobody can ask for them.'
+            )
+            counts[gap] = 0
+        twice = np.flatnonzero(counts > 1).tolist()
+        texts = column.texts()
+        if twice:
+            problems.append(
+                Problem(
+                    f"{len(twice):,} of its values name several records{column.seen(twice)}",
+                    where=f'column "{column.name}"',
+                    why="nobody could say whose entry is asked for.",
+                    do="take a column with another value in each row, or no id.",
+                    values=tuple(str(texts[code]) for code in twice),
+                )
+            )
+        first = np.full(len(column.values), -1, np.int64)
+        first[column.codes[::-1]] = np.arange(len(column.codes))[::-1]
+        self.at: Mapping[str, int] = {
+            text: int(first[code]) for code, text in enumerate(texts) if text is not None
+        }
+
+    def look_up(self, cells: Cells, where: str, what: str, problems: list[Problem]) -> list[int]:
+        """The record of each cell, -1 where it names none."""
+        found = [self.at.get(cell or "", -1) for cell in cells]
+        do = f'records are named by the values of column "{self.name}".'
+        problems += _nowhere(found, cells, where, what, do)
+        return found
+
+
+def _nowhere(
+    found: Sequence[int], cells: Cells, where: str, what: str, do: str
+) -> Iterator[Problem]:
+    """What names no record: where it stands, and never what it says."""
+    lost = [row for row, record in enumerate(found) if record < 0]
+    if lost:
+        yield Problem(
+            f"{len(lost):,} of {len(found):,} {what} name no record of the table{_rows(lost)}",
+            where=where, do=do, values=tuple(cells[row] or "" for row in lost),
+        )  # fmt: skip
+
+
+def _unmarkable(columns: Cells, where: str, roles: Roles) -> Iterator[Problem]:
+    """Marks on columns that are not published, or not there; what is kept is published anyway."""
+    known = {*roles.entries, *roles.kept}
+    lost = [row for row, name in enumerate(columns) if name not in known]
+    if lost:
+        hints = [did_you_mean(columns[row] or "", known) for row in lost]
+        yield Problem(
+            f"{len(lost):,} of {len(columns):,} marks name no column that is published"
+            f"{_rows(lost)}",
+            where=where,
+            do=next(filter(None, hints), f"those that may be marked: {quoted(roles.entries)}."),
+            values=tuple(columns[row] or "" for row in lost),
+        )
+
+
+def _rows(lost: Sequence[int]) -> str:
+    return f"; row{'s' * (len(lost) > 1)} {listed([row + 1 for row in lost])} of the list"
+
+
+def as_csv(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """A list of requests or marks as a file."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([names, *rows])
+    return text.getvalue()

@@ -1,0 +1,214 @@
+"""What the verifier says of a released table: beside its original, or alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from reticent import folder as release_folder
+from reticent.arriving import parse
+from reticent.entries import asked as asking
+from reticent.entries.original import Codes, Mask, Original, codes_of, places, read
+from reticent.entries.policy import Policy, Roles
+from reticent.errors import InputError, Problem, many, quoted
+from reticent.privacy import entries as verifier
+from reticent.privacy.entries import Altered, Finding, Published
+from reticent.table.files import Reading, carriers
+from reticent.table.schema import Column, Table
+from reticent.watching import Clock, Watch
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What the verifier says of a table beside its original."""
+
+    finding: Finding
+    altered: Altered
+    columns: tuple[str, ...]  # of which cells were compared
+
+
+def judge(original: Original, written: Table) -> Judged:
+    """Recount the promise, and compare cell by cell; columns are told by name anew."""
+    policy, roles, asked = original.policy, original.roles, original.asked
+    columns = (*roles.conditions, *roles.kept, roles.sensitive)
+    pairs = {
+        name: _beside(original.cleaned(name), original.as_counted(written.columns[name]))
+        for name in columns
+    }
+    before, after = (
+        Published(
+            np.column_stack([pairs[name][side] for name in columns[:-1]]), pairs[columns[-1]][side]
+        )
+        for side in (0, 1)
+    )
+    width = len(roles.conditions)
+    kept = np.zeros((len(asked.fixed), len(roles.kept)), np.bool_)
+
+    def wider(mask: Mask) -> Mask:
+        return np.column_stack([mask[:, :width], kept, mask[:, width:]])
+
+    shown = Published(np.ascontiguousarray(after.conditions[:, :width]), after.values)
+    truth = before.values[asked.records]
+    finding = verifier.recount(shown, policy.promise, asked.records, truth)
+    fixed = asked.fixed & ~original.empty
+    return Judged(
+        finding, verifier.altered(before, after, wider(fixed), wider(original.allowed())), columns
+    )
+
+
+def _beside(before: Column, after: Column) -> tuple[Codes, Codes]:
+    """Two columns in codes of the first; texts that it does not have are numbered on."""
+    known = {text: code for code, text in enumerate(before.texts()) if text is not None}
+    more = len(before.values)
+    to = np.array(
+        [-1 if t is None else known.get(t, more + i) for i, t in enumerate(after.texts())] or [-1],
+        np.int32,
+    )
+    return codes_of(before), to[after.codes]
+
+
+def carried(data: Any, kind: str, suffix: str | None = None) -> list[Problem]:
+    """What typed files and data frames tell besides their cells."""
+    from reticent.privacy.verify import baggage
+
+    looked = carriers(data, kind, suffix)
+    return [problem for schema, parts in looked for problem in baggage(schema, parts)]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the verifier says of a table that somebody hands over as a release."""
+
+    policy: Policy
+    rows: int
+    requests: int
+    finding: Finding | None  # None: the table is not one of these records
+    problems: tuple[Problem, ...]  # what is not as it was, or should not be there
+    beside_original: bool
+    unseen: int = 0  # marked entries that are empty, where only the original tells since when
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether the promise is kept; None: nobody can tell from this."""
+        if self.problems or self.finding is None or self.finding.visible:
+            return False
+        if self.beside_original:
+            return self.finding.holds
+        return True if self.finding.holds and not self.unseen else None
+
+    def summary(self) -> dict[str, Any]:
+        """What ``entries verify --json`` prints."""
+        from reticent.entries import report
+
+        return report.verify_summary(self)
+
+
+def verify(
+    data: Any,
+    policy: Policy | Mapping[str, Any] | str | Path,
+    *,
+    original: Any = None,
+    reading: Reading | None = None,
+    watch: Watch | None = None,
+) -> Verdict:
+    """Recount the promise on a table that anybody hands over.
+
+    The `original` alone holds the true values, and tells what was changed. Without it every value
+    is tried for everybody who asked: a table that stands this is safe, of any other nobody can say.
+    `reading` is about the original, or, without one, about the table itself.
+    """
+    from reticent.entries import folder
+
+    clock = Clock(watch or Watch())
+    policy = Policy.of(policy)
+    with clock.stage("read"):
+        place, own = folder.data_in(data)
+        beside = Path(data) if isinstance(data, str | Path) and "://" not in str(data) else None
+        altered = list(release_folder.altered(beside)) if beside else []
+        parsed, kind = parse(place, own or (None if original is not None else reading))
+        table = parsed.table(None)
+        if not table.rows:
+            raise InputError("the table has no rows", where=table.name)
+        roles = policy.published(table.known, table.name)
+        known = None if original is None else read(original, policy, reading)[0]
+    warnings = tuple(release_folder.warnings(beside)) if beside else ()
+    problems = [*altered, *_leftovers(policy, table), *carried(place, kind)]
+    with clock.stage("verify"):
+        if known is None:
+            return _alone(policy, table, roles, problems, warnings)
+        return _beside_original(known, table, problems, (*known.warnings, *warnings))
+
+
+def _leftovers(policy: Policy, table: Table) -> list[Problem]:
+    """Columns that should be gone."""
+    left = [name for name in table.known if name in policy.roles_in(table.known).dropped]
+    if not left:
+        return []
+    return [Problem(f"{quoted(left)} should not be here: the policy drops it", where=table.name)]
+
+
+def _alone(
+    policy: Policy, table: Table, roles: Roles, problems: list[Problem], warnings: tuple[str, ...]
+) -> Verdict:
+    """A table without its original."""
+    if policy.id and policy.id not in table.columns:
+        raise InputError(
+            f'nobody can tell who asked: the table has no column "{policy.id}"', where=table.name,
+            why="requests name records by it, and it was not released.",
+            do="give --original, whose rows are in the same order.",
+        )  # fmt: skip
+    asked = asking.find(policy, roles, table.rows, table.columns[policy.id] if policy.id else None)
+    shown = Original(policy, table, roles, asked, ())
+    finding = verifier.recount(shown.codes, policy.promise, asked.records, None)
+    empty = asked.fixed & shown.empty
+    return Verdict(
+        policy, table.rows, len(asked.records), finding, tuple(problems), False,
+        int(empty.sum()), (*asked.warnings, *warnings),
+    )  # fmt: skip
+
+
+def _beside_original(
+    original: Original, table: Table, problems: list[Problem], warnings: tuple[str, ...]
+) -> Verdict:
+    policy, requests = original.policy, len(original.asked.records)
+    lacking = [name for name in original.roles.released if name not in table.columns]
+    foreign = [name for name in table.known if name not in original.table.known]
+    if lacking or foreign:
+        said = [f"it lacks {quoted(lacking)}"] * bool(lacking)
+        said += [f"the original has no {quoted(foreign)}"] * bool(foreign)
+        problems.append(Problem("; ".join(said), where=table.name))
+    if table.rows != original.table.rows:
+        problems.append(
+            Problem(f"it has {table.rows:,} rows, and the original {original.table.rows:,}",
+                    where=table.name)
+        )  # fmt: skip
+    if lacking or table.rows != original.table.rows:
+        return Verdict(policy, table.rows, requests, None, tuple(problems), True, 0, warnings)
+    judged = judge(original, table)
+    problems += _differences(judged, table.name)
+    return Verdict(policy, table.rows, requests, judged.finding, tuple(problems), True, 0, warnings)
+
+
+def _differences(judged: Judged, where: str) -> list[Problem]:
+    """What differs from the original and should not."""
+    found = judged.altered
+    kinds = (
+        (found.changed, "entry holds", "entries hold", "another value than in the original"),
+        (found.appeared, "entry was", "entries were", "empty in the original, and not here"),
+        (found.marked, "entry is", "entries are", "marked to be published, and hidden"),
+        (found.forbidden, "entry is", "entries are", "hidden that may not be"),
+    )
+    return [
+        Problem(
+            f"{many(wrong.count, one, several)} {what}: "
+            + places(wrong.first, wrong.count, judged.columns),
+            where=where,
+        )
+        for wrong, one, several, what in kinds
+        if wrong.count
+    ]

@@ -1,0 +1,315 @@
+"""The flows for single entries: what happens between a command and its answer.
+
+    read ─► who asked ─► what else to hide ─► write beside ─► recount ─► rename
+
+Rows keep their order: the attacker of this promise knows whose record is whose. Whatever is not
+hidden comes out as it was, cell by cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from reticent import folder as release_folder
+from reticent.arriving import inputs
+from reticent.entries import asked as asking
+from reticent.entries.checking import carried, judge
+from reticent.entries.original import Original, read
+from reticent.entries.policy import Policy
+from reticent.errors import Broken, InputError, Problem, Unsatisfiable, many, quoted
+from reticent.privacy import entries as verifier
+from reticent.privacy.entries import Finding
+from reticent.table.files import Reading, from_arrow, to_frame
+from reticent.table.schema import Table, blanked
+from reticent.watching import Clock, Watch
+
+if TYPE_CHECKING:
+    from reticent.suppress.entries import Hidden
+
+_BEFORE = 2_000_000_000  # work spent on what requests alone would leave open, beside a release
+
+
+@dataclass(frozen=True)
+class Release:
+    """A table without what would have told on those who asked, and the verifier's word."""
+
+    original: Original = field(repr=False)
+    search: Hidden = field(repr=False)
+    released: Table = field(repr=False)  # the rows as they are published
+    finding: Finding | None = field(default=None, repr=False)
+    seconds: Mapping[str, float] = field(default_factory=dict, repr=False)
+    table: Any = field(default=None, repr=False)  # the released rows, in the kind that came in
+    output: str | None = None
+    reading: Reading = field(default_factory=Reading, repr=False)
+    utility: Mapping[str, Any] | None = field(default=None, repr=False)
+
+    @property
+    def policy(self) -> Policy:
+        """What was asked for."""
+        return self.original.policy
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What looks as if it were not meant."""
+        return self.original.warnings
+
+    @property
+    def rows(self) -> int:
+        """How many records there are."""
+        return self.original.table.rows
+
+    @property
+    def requests(self) -> int:
+        """How many records asked for their entry to be hidden."""
+        return len(self.original.asked.records)
+
+    @property
+    def hidden(self) -> dict[str, int]:
+        """How many entries of each column were hidden, besides those that were asked for."""
+        names = self.original.roles.entries
+        counts = np.bincount(self.search.columns, minlength=len(names))
+        return dict(zip(names, counts.tolist(), strict=True))
+
+    @property
+    def loss(self) -> Fraction:
+        """The share of all entries that were hidden besides those that were asked for."""
+        entries = self.rows * len(self.original.roles.entries)
+        return Fraction(len(self.search.records), max(entries, 1))
+
+    @cached_property
+    def before(self) -> Finding:
+        """What the requests alone would have left open."""
+        published, truth = self.original.requests_alone()
+        return verifier.recount(
+            published, self.policy.promise, self.original.asked.records, truth, budget=_BEFORE
+        )
+
+    def summary(self) -> dict[str, Any]:
+        """What ``entries release --json`` prints."""
+        from reticent.entries import report
+
+        return report.release_summary(self)
+
+    def _repr_html_(self) -> str:
+        from reticent.entries import report
+
+        return report.html(self)
+
+
+def release(
+    data: Any,
+    policy: Policy | Mapping[str, Any] | str | Path,
+    *,
+    output: str | Path | None = None,
+    reading: Reading | None = None,
+    force: bool = False,
+    watch: Watch | None = None,
+) -> Release:
+    """Hide the entries that were asked for, and as few others as keep anybody from inferring them.
+
+    `data` is a file, a folder or glob of files, or a pandas, Polars, PyArrow or DuckDB table; the
+    same kind comes back as `table` of the result. With `output` it is written instead: a data file
+    by its suffix, or a release folder.
+    """
+    from reticent.table.output import refuse_inputs
+
+    clock = Clock(watch or Watch())
+    policy = Policy.of(policy)
+    suffix = release_folder.checked_output(output, force=force)
+    if output is not None:
+        refuse_inputs([Path(output)], [*inputs(data), *policy.files()])
+    with clock.stage("read"):
+        original, kind = read(data, policy, reading)
+    with clock.stage("hide"):
+        search = find(original)
+    with clock.stage("mask"):
+        released = without(original, search)
+    result = Release(
+        original, search, released, seconds=clock.seconds, reading=reading or Reading()
+    )
+    if output is not None:
+        return _publish(result, data, Path(output), suffix, force, clock)
+    with clock.stage("verify"):
+        table = _sheet(result).arrow()
+        finding = _proven(from_arrow(table), result)
+    handed = table if kind == "file" else to_frame(table, data, kind)
+    return replace(result, finding=finding, table=handed)
+
+
+def _publish(
+    result: Release, data: Any, output: Path, suffix: str, force: bool, clock: Clock
+) -> Release:
+    """Write rows beside, recount what was written, and let it appear."""
+    from reticent.entries import folder
+    from reticent.table.files import parse as parse_file
+    from reticent.table.sheets import write
+
+    def usual() -> str:
+        return release_folder.format_of(data)
+
+    with release_folder.appearing(output, suffix, usual, force=force) as place:
+        _refuse_durations(result.released, place.suffix)
+        with clock.stage("write"):
+            rows = max(result.rows, 1)
+
+            def told(done: int) -> None:
+                clock.watch.rows(min(done, rows), rows)
+
+            write(_sheet(result), place.data, place.suffix, told)
+        with clock.stage("verify"):
+            own = release_folder.as_written(place.suffix)
+            written = parse_file(place.data, own, place.suffix).table()
+            finding = _proven(written, result, carried(place.data, "file", place.suffix))
+        result = replace(result, finding=finding, output=str(output))
+        if place.folder is not None:
+            with clock.stage("judge"):
+                result = replace(result, utility=_useful(result))
+            with clock.stage("describe"):
+                folder.describe(result, place.folder, place.data, data)
+    return result
+
+
+def _refuse_durations(table: Table, suffix: str) -> None:
+    """Refuse what would come back from a file as another type."""
+    names = [n for n, c in table.columns.items() if pa.types.is_duration(c.values.type)]
+    if names and suffix == ".parquet":
+        raise InputError(
+            f"Parquet has no durations: {quoted(names)}", where=table.name,
+            do="write .arrow or .csv, or drop them.",
+        )  # fmt: skip
+
+
+def _useful(result: Release) -> dict[str, Any]:
+    from reticent.evidence.entries import utility
+
+    original, roles = result.original, result.original.roles
+    return utility(
+        original.table, result.released, roles.conditions, roles.sensitive, original.asked.records,
+        missing=original.policy.missing_values, reading=result.reading,
+    )  # fmt: skip
+
+
+def without(original: Original, search: Hidden) -> Table:
+    """The rows as they are published: what is not hidden stands as it did."""
+    table, roles = original.table, original.roles
+    gone = dict(zip(roles.entries, original.hidden(search).T, strict=True))
+    columns = {
+        name: blanked(table.columns[name], gone[name]) if name in gone else table.columns[name]
+        for name in roles.released
+    }
+    return Table(table.name, columns, table.rows)
+
+
+def _sheet(result: Release) -> Any:
+    from reticent.table.sheets import sheet
+
+    return sheet([*result.released.columns.values()], order="input")
+
+
+def find(original: Original) -> Hidden:
+    """What to hide besides the requests."""
+    from reticent.suppress.entries import Limits, Partial, TooMany, hide
+
+    policy, codes, asked = original.policy, original.codes, original.asked
+    partial = Partial(codes.conditions, codes.values, original.who(codes.values), asked.fixed)
+    limits = Limits(policy.min_support, policy.min_confidence, policy.max_pattern)
+    try:
+        found = hide(partial, limits, policy.may_hide, policy.strategy, policy.seed)
+    except TooMany:
+        raise InputError(
+            "there are too many combinations of values to look at, so nobody knows which are safe",
+            where=original.table.name,
+            why="their number doubles with each condition column.",
+            do="set max_pattern (an attacker rarely combines more than a few values), raise "
+            "min_support, or name fewer conditions.",
+        ) from None
+    if len(found.exposed):
+        _refuse_exposed(original, found.exposed.tolist())
+    return found
+
+
+def _refuse_exposed(original: Original, exposed: Sequence[int]) -> None:
+    """Marks, or what may not be hidden at all, can make it impossible to protect somebody."""
+    named = dict(zip(original.asked.records.tolist(), original.asked.names, strict=True))
+    marked = bool(original.asked.fixed.any())
+    raise Unsatisfiable(
+        Problem(
+            f"{many(len(exposed), 'request')} cannot be granted, whatever else is hidden: "
+            + asking.by_number(exposed),
+            where=original.policy.name,
+            why="what may not be hidden gives them away"
+            + (": marks to be published, and entries outside may_hide." if marked else "."),
+            do=("take marks back, " if marked else "")
+            + "allow more in may_hide, raise min_confidence or min_support, or set max_pattern.",
+            values=tuple(named.get(record, "") for record in exposed) if original.policy.id else (),
+        )
+    )
+
+
+def _proven(written: Table, result: Release, carried: Sequence[Problem] = ()) -> Finding:
+    """What the verifier says of rows that are about to appear; nothing less than yes will do."""
+    original = result.original
+    if written.known != list(original.roles.released) or written.rows != original.table.rows:
+        raise _refused(original)
+    judged = judge(original, written)
+    if judged.finding.holds is None:
+        raise InputError(
+            "the verifier could not decide, within its budget, whether the release is safe",
+            where=original.table.name, do="set max_pattern, or raise min_support; nothing was "
+            "written.",
+        )  # fmt: skip
+    if not (judged.finding.holds and judged.altered.nothing) or carried:
+        raise _refused(original)
+    return judged.finding
+
+
+def _refused(original: Original) -> Broken:
+    return Broken(
+        "the verifier refused this release: it breaks the promise",
+        where=original.table.name, do="please report it; nothing was written.",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Risk:
+    """What a table with nothing but the requests hidden would tell."""
+
+    original: Original = field(repr=False)
+    finding: Finding
+
+    @property
+    def requests(self) -> int:
+        """How many records asked for their entry to be hidden."""
+        return len(self.original.asked.records)
+
+    def summary(self) -> dict[str, Any]:
+        """What ``entries risk --json`` prints."""
+        from reticent.entries import report
+
+        return report.risk_summary(self)
+
+
+def risk(
+    data: Any,
+    policy: Policy | Mapping[str, Any] | str | Path,
+    *,
+    reading: Reading | None = None,
+    watch: Watch | None = None,
+) -> Risk:
+    """Count what could be inferred of those who asked, were their entries alone hidden."""
+    clock = Clock(watch or Watch())
+    policy = Policy.of(policy)
+    with clock.stage("read"):
+        original, _ = read(data, policy, reading)
+    with clock.stage("count"):
+        published, truth = original.requests_alone()
+        finding = verifier.recount(published, policy.promise, original.asked.records, truth)
+    return Risk(original, finding)

@@ -1,0 +1,134 @@
+"""A table as it came, and who asked for what."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.arriving import read as read_table
+from reticent.entries import asked as asking
+from reticent.entries.asked import Asked
+from reticent.entries.policy import Policy, Roles
+from reticent.errors import SHOWN, InputError, many
+from reticent.privacy.entries import Published
+from reticent.table.files import Reading
+from reticent.table.schema import Column, Table, without_missing
+
+if TYPE_CHECKING:
+    from reticent.suppress.entries import Hidden
+
+Mask = NDArray[np.bool_]
+Codes = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Original:
+    """A table as it came, and who asked for what."""
+
+    policy: Policy
+    table: Table
+    roles: Roles
+    asked: Asked
+    warnings: tuple[str, ...]
+
+    @cached_property
+    def codes(self) -> Published:
+        """Its entries as codes, -1 for what is empty."""
+        columns = [codes_of(self.cleaned(name)) for name in self.roles.entries]
+        return Published(np.column_stack(columns[:-1]), columns[-1])
+
+    @property
+    def empty(self) -> Mask:
+        """Which entries were empty: by record and column, the sensitive ones last."""
+        return np.column_stack([self.codes.conditions, self.codes.values]) < 0
+
+    def cleaned(self, name: str) -> Column:
+        """A column as it is counted: what means missing is missing; cells are compared exactly."""
+        return self.as_counted(self.table.columns[name])
+
+    def as_counted(self, column: Column) -> Column:
+        """The same for a column of that name in another table."""
+        told = self.policy.missing_values if column.name in self.roles.entries else ()
+        return without_missing(column, told)
+
+    def hidden(self, search: Hidden) -> Mask:
+        """All that a search hides, and what was asked for: by record and column."""
+        found = np.zeros(self.asked.fixed.shape, np.bool_)
+        found[search.records, search.columns] = True
+        found[self.asked.records, -1] = True
+        return found
+
+    def allowed(self) -> Mask:
+        """What may be hidden, where it is not marked to be published."""
+        who = self.who(self.codes.values)[:, None]
+        regions = self.policy.may_hide
+        others = "conditions-of-others" in regions
+        own = "conditions-of-sensitive" in regions
+        width = self.asked.fixed.shape[1] - 1
+        conditions = np.repeat((who & own) | (~who & others), width, axis=1)
+        return np.column_stack([conditions, who | ("sensitive-of-others" in regions)])
+
+    def who(self, truth: Codes) -> Mask:
+        """Whose sensitive entry is to be hidden, as far as there is one."""
+        found = np.zeros(len(truth), np.bool_)
+        found[self.asked.records] = True
+        return found & (truth >= 0)
+
+    def requests_alone(self) -> tuple[Published, Codes]:
+        """The table with nothing but the requests hidden, and what they hide."""
+        codes = self.codes
+        values = codes.values.copy()
+        values[self.asked.records] = -1
+        return Published(codes.conditions, values), codes.values[self.asked.records]
+
+
+def codes_of(column: Column) -> Codes:
+    """The codes of a column, -1 for what is missing."""
+    codes = column.codes.astype(np.int32)
+    return codes if column.missing is None else np.where(codes == column.missing, -1, codes)
+
+
+def read(data: Any, policy: Policy, reading: Reading | None) -> tuple[Original, str]:
+    """A table with its roles and requests, and what kind of thing it was."""
+    table, kind = read_table(data, reading, policy.spare)
+    if not table.rows:
+        raise InputError("the table has no rows", where=table.name)
+    roles = policy.roles(table.known)
+    asked = asking.find(policy, roles, table.rows, table.columns[policy.id] if policy.id else None)
+    original = Original(policy, table, roles, asked, ())
+    return replace(original, warnings=tuple(_warnings(original))), kind
+
+
+def _warnings(original: Original) -> list[str]:
+    """What looks as if it were not meant."""
+    policy, asked, codes = original.policy, original.asked, original.codes
+    said = list(asked.warnings)
+    if policy.id and policy.id not in (*policy.keep, *policy.drop):
+        said.append(f'column "{policy.id}" is not released: neither keep nor drop names the id.')
+    if empty := asked.records[codes.values[asked.records] < 0].tolist():
+        said.append(
+            f"{many(len(empty), 'request is', 'requests are')} about entries that are empty "
+            f"already: {asking.by_number(empty)}."
+        )
+    void = asked.fixed & original.empty
+    if count := int(void.sum()):
+        said.append(
+            f"{many(count, 'mark is', 'marks are')} on entries that are empty already: "
+            f"{places(np.argwhere(void)[:SHOWN].tolist(), count, original.roles.entries)}."
+        )
+    if policy.min_confidence == 1:
+        said.append(
+            "min_confidence = 1 allows every inference, so requests are all that is hidden."
+        )
+    return said
+
+
+def places(first: Sequence[Sequence[int]], count: int, columns: Sequence[str]) -> str:
+    """Where entries stand, for a message: the first of so many."""
+    said = [f'record {record + 1:,} of "{columns[column]}"' for record, column in first]
+    return ", ".join(said) + (f" and {count - len(said):,} more" if count > len(said) else "")

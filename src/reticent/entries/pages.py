@@ -1,0 +1,129 @@
+"""The two pages of a table with hidden entries."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from reticent.entries import report
+from reticent.pages import charts, words
+from reticent.pages.page import MOST, command, page, usefulness
+
+if TYPE_CHECKING:
+    from reticent.entries.flow import Release
+    from reticent.privacy.entries import SafeEntries
+
+_MOST_BARS = 20
+_MAY_HIDE = {
+    "sensitive-of-others": "{} of others",
+    "conditions-of-others": "conditions of others",
+    "conditions-of-sensitive": "conditions of those who asked",
+}
+
+
+def public(release: Release) -> str:
+    """The report that may be published: it tells of nobody, and shows no value."""
+    return page(
+        "entries_public.html",
+        _shared(release)
+        | {
+            "kept": release.original.roles.kept,
+            "policy": release.policy.beside_lists().canonical(),
+            "lists": 1 if release.policy.publish is None else 2,
+        },
+    )
+
+
+def private(release: Release) -> str:
+    """The report for the owner: what was hidden where and why, and who was at risk before."""
+    riskiest = report.exposures(release.original, release.before)
+    return page(
+        "entries_private.html",
+        _shared(release)
+        | {
+            "warnings": release.warnings,
+            "before": release.before,
+            "largest": None if release.before.largest is None
+            else words.measured(release.before.largest),
+            "riskiest": [
+                one | {"confidence": words.percent(Fraction(one["confidence"]))}
+                for one in riskiest[:MOST]
+            ],
+            "more_riskiest": max(len(riskiest) - MOST, 0),
+            "risk_chart": _risk_chart(release),
+            "rules": release.search.rules,
+            "reasons": list(islice(report.reasons(release), MOST)),
+            "more_reasons": max(len(release.search.records) - MOST, 0),
+            "by_rule": _by_rule(release),
+            "method": release.search.method,
+            "marks": int(release.original.asked.fixed.sum()),
+            "utility": usefulness(
+                release.utility, release.original.roles.sensitive, "nobody asked for it"
+            ),
+        },
+    )  # fmt: skip
+
+
+def _shared(release: Release) -> dict[str, Any]:
+    from reticent import __version__
+
+    promise, roles = release.policy.promise, release.original.roles
+    bars = [charts.Bar(n, count, matters=count > 0) for n, count in release.hidden.items()]
+    return {
+        "version": __version__,
+        "rows": release.rows,
+        "columns": len(roles.released),
+        "conditions": roles.conditions,
+        "sensitive": roles.sensitive,
+        "says": promised(promise, roles.sensitive),
+        "support": promise.min_support,
+        "confidence": words.measured(promise.min_confidence),
+        "pattern": promise.max_pattern,
+        "requests": release.requests,
+        "others": len(release.search.records),
+        "loss": words.percent(release.loss),
+        "hidden": release.hidden,
+        "drawn": charts.bars("Entries hidden besides the requests", "entries", bars[:_MOST_BARS]),
+        "may_hide": words.joined(
+            (_MAY_HIDE[region].format(roles.sensitive) for region in release.policy.may_hide), "or"
+        ),
+        "command": command("reticent entries release", release.reading),
+    }
+
+
+def promised(promise: SafeEntries, sensitive: str) -> str:
+    """A promise in words that need no statistics.
+
+    >>> from reticent.privacy.entries import SafeEntries
+    >>> promised(SafeEntries(min_support=60, min_confidence=0.6, max_pattern=2), "job")
+    'Whoever compares somebody who asked with others who share up to 2 of their values cannot be
+    more than 60 % sure of their job. What at most 60 records show is not counted.'
+    """
+    shared = "any" if promise.max_pattern is None else f"up to {promise.max_pattern}"
+    shared = "one" if promise.max_pattern == 1 else shared
+    few = promise.min_support
+    return (
+        f"Whoever compares somebody who asked with others who share {shared} of their values "
+        f"cannot be more than {words.measured(promise.min_confidence)} sure of their {sensitive}."
+        + (f" What at most {few:,} records show is not counted." if few > 1 else "")
+        + (" What a single record shows is not counted." if few == 1 else "")
+    )
+
+
+def _by_rule(release: Release) -> list[tuple[str, int]]:
+    """From which columns rules started that forced something to be hidden, and how much."""
+    found = Counter(", ".join(one["rule"]) for one in report.reasons(release))
+    return found.most_common(_MOST_BARS)
+
+
+def _risk_chart(release: Release) -> Any:
+    """How many requests could be told with how much confidence, before anything else was hidden."""
+    found = Counter(int(-(-one.confidence * 10 // 1)) for one in release.before.exposed)
+    least = int(release.policy.min_confidence * 10)
+    bars = [
+        charts.Bar(f"{10 * i} to {10 * i + 10} %", found[i + 1], matters=found[i + 1] > 0)
+        for i in range(least, 10)
+    ]
+    return charts.bars("Requests by the confidence of the strongest rule", "requests", bars)

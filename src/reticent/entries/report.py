@@ -1,0 +1,154 @@
+"""What the flows for single entries have to say, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from reticent.report import small_table
+
+if TYPE_CHECKING:
+    from reticent.entries.checking import Verdict
+    from reticent.entries.flow import Release, Risk
+    from reticent.entries.original import Original
+    from reticent.privacy.entries import Exposed, Finding, SafeEntries
+
+
+def about(promise: SafeEntries) -> dict[str, Any]:
+    """What was promised."""
+    most = "unlimited" if promise.max_pattern is None else promise.max_pattern
+    return {
+        "kind": promise.kind,
+        "min_support": promise.min_support,
+        "min_confidence": str(promise.min_confidence),
+        "max_pattern": most,
+    }
+
+
+def release_summary(release: Release) -> dict[str, Any]:
+    """What ``entries release --json`` prints."""
+    policy = release.policy
+    holds = release.finding.holds if release.finding else None
+    return {
+        "rows": release.rows,
+        **hidden(release),
+        "may_hide": list(policy.may_hide),
+        "method": release.search.method,
+        "unsafe_rules": {"before": release.search.rules, "after": 0},
+        "templates": [about(policy.promise) | {"verified": holds}],
+        "warnings": list(release.warnings),
+        "output": release.output,
+        "seconds": {name: round(spent, 3) for name, spent in release.seconds.items()},
+    }
+
+
+def hidden(release: Release) -> dict[str, Any]:
+    """How much is hidden: requests, and entries of each column besides."""
+    return {
+        "requests": release.requests,
+        "hidden": {"entries": len(release.search.records), "columns": release.hidden},
+        "removal_rate": round(float(release.loss), 6),
+    }
+
+
+def public(release: Release) -> dict[str, Any]:
+    """The report that may be published: no value, and no record by its number or id."""
+    return {
+        "rows": release.rows,
+        **hidden(release),
+        "templates": [
+            about(release.policy.promise) | {"holds": release.finding and release.finding.holds}
+        ],
+        "note": "The promise was recounted on the released rows, with the original beside them.",
+    }
+
+
+def reasons(release: Release) -> Iterator[dict[str, Any]]:
+    """What was hidden where, and which rule about whom forced it; for the owner's eyes."""
+    names = release.original.roles.entries
+    search = release.search
+    for record, column, (request, rule) in zip(
+        search.records.tolist(), search.columns.tolist(), search.reasons, strict=True
+    ):
+        yield {
+            "record": record + 1,
+            "column": names[column],
+            "for_request": request + 1,
+            "rule": [names[i] for i in rule],
+        }
+
+
+def exposures(original: Original, finding: Finding) -> list[dict[str, Any]]:
+    """Who could be told on, the surest first; for the owner's eyes."""
+    worst = sorted(finding.exposed, key=lambda one: (-one.confidence, -one.own, one.record))
+    return [exposure(one, original.roles.conditions) for one in worst]
+
+
+def exposure(one: Exposed, conditions: tuple[str, ...]) -> dict[str, Any]:
+    """A record and the strongest rule about it: which columns it starts from, and its counts."""
+    return {
+        "record": one.record + 1,
+        "rules": one.rules,
+        "columns": [conditions[i] for i in one.columns],
+        "support": one.support,
+        "own": one.own,
+        "confidence": str(one.confidence),
+    }
+
+
+def counted(finding: Finding) -> dict[str, Any]:
+    """What a recount gave, without saying of whom."""
+    return {
+        "exposed": len(finding.exposed),
+        "unsafe_rules": finding.unsafe,
+        "largest_confidence": None if finding.largest is None else str(finding.largest),
+    }
+
+
+def risk_summary(risk: Risk) -> dict[str, Any]:
+    """What ``entries risk --json`` prints."""
+    return {
+        "rows": risk.original.table.rows,
+        "requests": risk.requests,
+        "templates": [
+            about(risk.original.policy.promise)
+            | {"holds": risk.finding.holds}
+            | counted(risk.finding)
+        ],
+        "riskiest": exposures(risk.original, risk.finding)[:20],
+        "warnings": list(risk.original.warnings),
+    }
+
+
+def verify_summary(verdict: Verdict) -> dict[str, Any]:
+    """What ``entries verify --json`` prints."""
+    finding = verdict.finding
+    record = about(verdict.policy.promise) | {"holds": verdict.holds}
+    records: dict[str, list[int]] = {}
+    if finding is not None:
+        record |= counted(finding)
+        told = "exposed_records" if verdict.beside_original else "undecided_records"
+        records[told] = [one.record + 1 for one in finding.exposed]
+        records["visible_records"] = [number + 1 for number in finding.visible]
+    return {
+        "rows": verdict.rows,
+        "requests": verdict.requests,
+        "holds": verdict.holds,
+        "original": verdict.beside_original,
+        "templates": [record],
+        **records,
+        "marks_not_checkable": verdict.unseen,
+        "altered": [problem.text() for problem in verdict.problems],
+        "warnings": list(verdict.warnings),
+    }
+
+
+def html(release: Release) -> str:
+    """A small table for notebooks."""
+    rows = {
+        "promise": release.policy.promise.text,
+        "verified": "kept",
+        "requests": f"{release.requests:,}",
+        "further entries hidden": f"{len(release.search.records):,} ({float(release.loss):.2%})",
+    }
+    return small_table(f"{release.rows:,} rows released", rows)

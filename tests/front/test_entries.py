@@ -1,0 +1,699 @@
+"""Single entries at the command line and from Python, end to end."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import os
+import random
+import signal
+import stat
+from dataclasses import replace
+from datetime import timedelta
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from reticent import entries
+from reticent.errors import InputError, Unsatisfiable
+from terminal import run
+
+JOBS = ["baker", "nurse", "clerk", "pilot"]
+POLICY: dict[str, Any] = {
+    "conditions": ["sex", "school"], "sensitive": "job", "min_support": 3, "min_confidence": 0.5,
+    "requests": [2, 5, 40], "keep": ["age"],
+}  # fmt: skip
+ALL = ["sensitive-of-others", "conditions-of-others", "conditions-of-sensitive"]
+
+
+def people(rows: int = 120, seed: int = 4) -> list[tuple[str, str, str, int]]:
+    """Records in which school nearly tells the job."""
+    rng = random.Random(seed)
+    found = []
+    for _ in range(rows):
+        school = rng.randrange(4)
+        job = JOBS[school] if rng.random() < 0.8 else rng.choice(JOBS)
+        found.append((rng.choice("fm"), f"S{school}", job, rng.randrange(20, 70)))
+    return found
+
+
+def table(rows: int = 120, **more: Any) -> pa.Table:
+    columns = zip(*people(rows), strict=True)
+    return pa.table(dict(zip(("sex", "school", "job", "age"), columns, strict=True)) | more)
+
+
+def toml(**keys: Any) -> str:
+    return entries.Policy.of(POLICY | keys).canonical()
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a table, requests and a policy."""
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "in.csv", ["sex", "school", "job", "age"], people())
+    (tmp_path / "requests.csv").write_text("record\n2\n5\n40\n")
+    (tmp_path / "p.toml").write_text(toml(requests="requests.csv"))
+    return tmp_path
+
+
+def write(path: Path, names: list[str], rows: list[Any], **form: Any) -> None:
+    encoding = form.pop("encoding", "utf-8")
+    with open(path, "w", newline="", encoding=encoding) as file:
+        csv.writer(file, lineterminator="\n", **form).writerows([names, *rows])
+
+
+def read(path: Path | str) -> list[list[str]]:
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.reader(file))
+
+
+def is_hidden_part(before: list[list[Any]], after: list[list[Any]]) -> bool:
+    """Whether a table differs from another by nothing but empty cells."""
+    cells = zip(before, after, strict=True)
+    return all(a in ("", None, b) for x, y in cells for b, a in zip(x, y, strict=True))
+
+
+# --- release -------------------------------------------------------------------------------------
+
+
+def test_a_file(here: Path) -> None:
+    said = run("entries", "release", "in.csv", "-p", "p.toml", "-o", "out.csv", "--json")
+    told = json.loads(said.stdout)
+    before, after = read("in.csv"), read("out.csv")
+    assert is_hidden_part(before, after)  # in the same order, and "age" as it was
+    assert [after[i][2] for i in (2, 5, 40)] == ["", "", ""]
+    empty = sum(cell == "" for row in after for cell in row)
+    assert told["rows"] == 120
+    assert told["requests"] == 3
+    assert told["hidden"]["entries"] == empty - 3 > 0
+    assert sum(told["hidden"]["columns"].values()) == empty - 3
+    assert told["removal_rate"] == round((empty - 3) / 360, 6)
+    assert told["unsafe_rules"]["before"] > 0
+    assert told["templates"] == [
+        {"kind": "entries", "min_support": 3, "min_confidence": "1/2", "max_pattern": "unlimited",
+         "verified": True}
+    ]  # fmt: skip
+    checked = run("entries", "verify", "out.csv", "-p", "p.toml", "--original", "in.csv")
+    assert "The promise holds" in checked.stdout
+    shown = run("entries", "release", "in.csv", "-p", "p.toml", "-o", "again.csv")
+    assert "3 requests granted" in shown.stdout
+    assert (here / "again.csv").read_bytes() == (here / "out.csv").read_bytes()
+
+
+@pytest.mark.parametrize(("region", "hidden"), [(ALL[0], 2), (ALL[1], 7), (ALL[2], 6)])
+def test_worked_example(region: str, hidden: int, tmp_path: Path) -> None:
+    """Nine records, two of whom asked: as many entries as the paper hides, and these are safe."""
+    rows = [[*row, "s"] for row in ("abc", "abc", "abc", "ab4", "abd", "a6d", "7bd", "8bd")]
+    write(tmp_path / "in.csv", ["A", "B", "C", "S"], [*rows, ["9", "0", "d", "t"]])
+    policy = entries.Policy.of(
+        {"conditions": ["A", "B", "C"], "sensitive": "S", "min_support": 0, "may_hide": region,
+         "min_confidence": "0.55", "requests": [1, 5]}
+    )  # fmt: skip
+    (tmp_path / "p.toml").write_text(policy.canonical())
+    given = ("-p", tmp_path / "p.toml")
+    said = run("entries", "release", tmp_path / "in.csv", *given, "-o", tmp_path / "out", "--json")
+    assert json.loads(said.stdout)["hidden"]["entries"] == hidden
+    assert json.loads(said.stdout)["unsafe_rules"]["before"] == 9
+    run("entries", "verify", tmp_path / "out", *given, "--original", tmp_path / "in.csv")
+
+
+@pytest.mark.parametrize("region", ALL)
+def test_every_region(region: str) -> None:
+    found = entries.release(table(), POLICY | {"may_hide": region, "min_support": 1})
+    assert entries.verify(found.table, found.policy, original=table()).holds
+    where = {
+        (int(r), int(c)) for r, c in zip(found.search.records, found.search.columns, strict=True)
+    }
+    asked = {1, 4, 39}
+    kind: Any = {
+        "sensitive-of-others": lambda r, c: c == 2 and r not in asked,
+        "conditions-of-others": lambda r, c: c < 2 and r not in asked,
+        "conditions-of-sensitive": lambda r, c: c < 2 and r in asked,
+    }[region]
+    assert where
+    assert all(kind(r, c) for r, c in where)
+
+
+@pytest.mark.parametrize("strategy", ["max-descendant", "random", "random-max"])
+def test_every_strategy_is_repeatable(strategy: str) -> None:
+    keys = {"strategy": strategy, "seed": 3, "may_hide": "conditions-of-others"}
+    one, two = (entries.release(table(), POLICY | keys) for _ in range(2))
+    assert one.table.equals(two.table)
+    assert one.finding is not None
+    assert one.finding.holds
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".csv.gz", ".parquet", ".arrow"])
+def test_formats(suffix: str, here: Path) -> None:
+    rows = table(code=pa.array([f"{i:04d}" for i in range(120)]))
+    path = here / f"big{suffix}"
+    if suffix == ".parquet":
+        pq.write_table(rows, path)
+    elif suffix == ".arrow":
+        pl.from_arrow(rows).write_ipc(path)  # type: ignore[union-attr]
+    else:
+        text = pl.from_arrow(rows).write_csv(separator="\t" if "tsv" in suffix else ",")  # type: ignore[union-attr]
+        path.write_bytes(gzip.compress(text.encode()) if suffix.endswith("gz") else text.encode())
+    (here / "p.toml").write_text(toml(keep=["age", "code"]))
+    out = here / f"out{suffix}"
+    run("entries", "release", path, "-p", "p.toml", "-o", out)
+    run("entries", "verify", out, "-p", "p.toml", "--original", path)
+    run("entries", "verify", out, "-p", "p.toml", "--original", "in.csv", code=2)  # no "code" there
+    run("entries", "release", path, "-p", "p.toml", "-o", here / "folder")
+    assert (here / f"folder/public/data{suffix}").exists()
+    run("entries", "verify", here / "folder", "-p", "p.toml", "--original", path)
+
+
+def frames() -> dict[str, Any]:
+    arrow = table(born=pa.array([1_000_000_007 * i for i in range(120)], pa.int64()))
+    return {"pandas": arrow.to_pandas(), "polars": pl.from_arrow(arrow), "lazy": pl.from_arrow(arrow).lazy(),  # type: ignore[union-attr]
+            "pyarrow": arrow, "duckdb": duckdb.from_arrow(arrow)}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "lazy", "pyarrow", "duckdb"])
+def test_frames_come_back_as_they_came(kind: str) -> None:
+    data = frames()[kind]
+    keys = {"conditions": ["sex", "school", "born"], "may_hide": "conditions-of-sensitive"}
+    found = entries.release(data, POLICY | keys)
+    assert type(found.table) is type(data)
+    assert entries.verify(found.table, POLICY | keys, original=data).holds
+    if kind == "pandas":
+        assert str(found.table["age"].dtype) == "int64"
+
+
+def test_typed_columns_keep_their_types_beside_nulls() -> None:
+    """Of a pandas frame too: floats would round large numbers."""
+    large = 2**60 + 1
+    frame = pd.DataFrame(
+        {
+            "n": [large] * 6 + [2] * 4,
+            "yes": [True] * 6 + [False] * 4,
+            "small": np.array([7] * 6 + [8] * 4, np.uint8),
+            "day": pd.to_datetime(["2020-01-01"] * 6 + ["2021-01-01"] * 4),
+            "x": [0.1] * 6 + [0.2] * 4,
+            "s": [1] * 6 + [2] * 4,
+        }
+    )
+    policy = {
+        "conditions": ["n", "yes", "small", "day", "x"], "sensitive": "s", "requests": [1],
+        "min_support": 1, "min_confidence": 0.5, "may_hide": "conditions-of-sensitive",
+    }  # fmt: skip
+    found = entries.release(frame, policy).table
+    assert found.iloc[0].isna().all()
+    assert [str(kind) for kind in found.dtypes[:3]] == ["Int64", "boolean", "UInt8"]
+    assert str(found["s"].dtype) == "Int64"
+    assert found["n"].tolist()[1:6] == [large] * 5
+    typed = entries.release(pa.Table.from_pandas(frame), policy).table
+    assert typed.schema.field("day").type == pa.timestamp(frame["day"].dt.unit)
+    assert typed.schema.field("n").type == pa.int64()
+    assert typed["x"].null_count == 1
+    assert entries.verify(found, policy, original=frame).holds
+
+
+def test_durations_are_no_parquet(here: Path) -> None:
+    rows = table(wait=pa.array([timedelta(seconds=i) for i in range(120)]))
+    policy = POLICY | {"keep": ["age", "wait"]}
+    with pytest.raises(InputError, match="Parquet has no durations"):
+        entries.release(rows, policy, output=here / "out.parquet")
+    entries.release(rows, policy, output=here / "out.arrow")
+    assert entries.verify(here / "out.arrow", policy, original=rows).holds
+
+
+def test_a_folder(here: Path) -> None:
+    (here / "must.csv").write_text("record,column\n3,job\n7,sex\n")
+    (here / "p.toml").write_text(
+        "# Ann asked\n" + toml(requests="requests.csv", publish="must.csv")
+    )
+    run("entries", "release", "in.csv", "-p", "p.toml", "-o", "out/")
+    public, private = here / "out/public", here / "out/private"
+    names = {"data.csv", "report.html", "report.json", "manifest.json"}
+    assert {path.name for path in public.iterdir()} == names
+    assert {path.name for path in private.iterdir()} == {
+        "report.html", "policy.toml", "requests.csv", "must-publish.csv", "hidden.jsonl",
+        "risk.json", "input.json",
+    }  # fmt: skip
+    assert stat.S_IMODE(private.stat().st_mode) == 0o700
+    assert all(stat.S_IMODE(path.stat().st_mode) == 0o600 for path in private.iterdir())
+    for given in ("out", "out/public", "out/public/data.csv"):
+        run("entries", "verify", given, "-p", "p.toml", "--original", "in.csv")
+    run("entries", "verify", "out", "-p", "out/private/policy.toml", "--original", "in.csv")
+    lines = (private / "hidden.jsonl").read_text().splitlines()
+    told = json.loads((public / "report.json").read_text())
+    assert len(lines) == told["hidden"]["entries"]
+    first = json.loads(lines[0])
+    assert set(first) == {"record", "column", "for_request", "rule"}
+    assert first["for_request"] in (2, 5, 40)
+    run("entries", "release", "in.csv", "-p", "p.toml", "-o", "out", code=2)
+    run("entries", "release", "in.csv", "-p", "p.toml", "-o", "out", "--force")
+    run("entries", "release", "in.csv", "-p", "p.toml", "-o", "two")
+    for name in names:
+        assert (public / name).read_bytes() == (here / "two/public" / name).read_bytes()
+
+
+def test_the_public_side_tells_of_nobody(here: Path) -> None:
+    """No hidden value, no record, no id, no comment; the private side has what an owner needs."""
+    rows = [(f"person-{i}", *row) for i, row in enumerate(people())]
+    rows[1] = ("person-1", "m", "S1", "xylophonist", 50)
+    write(here / "ids.csv", ["Id", "sex", "school", "job", "age"], rows)
+    lists = {"requests": ["person-1", "person-4"], "publish": [("person-9", "job")]}
+    given = POLICY | lists | {"id": "Id"}
+    (here / "p.toml").write_text("# Mister Secret asked\n" + entries.Policy.of(given).canonical())
+    said = run("entries", "release", "ids.csv", "-p", "p.toml", "-o", "out")
+    texts = [said.output, *(path.read_text() for path in (here / "out/public").iterdir())]
+    for word in ("xylophonist", "person-", "Secret"):
+        assert not any(word in text for text in texts)
+    assert "person-4" in (here / "out/private/requests.csv").read_text()
+    assert "Id" not in (here / "out/public/data.csv").read_text()
+    assert 'column "Id" is not released' in said.stderr
+    run("entries", "verify", "out", "-p", "out/private/policy.toml", "--original", "ids.csv")
+
+
+def test_pages_say_what_happened(here: Path) -> None:
+    run("entries", "release", "in.csv", "-p", "p.toml", "-o", "out")
+    public = (here / "out/public/report.html").read_text()
+    private = (here / "out/private/report.html").read_text()
+    assert "cannot be more than 50 % sure of their job" in public
+    assert "is not counted" in public
+    assert "reticent entries verify" in public
+    assert "reticent entries release DATA" in private
+    assert "Riskiest requests" in private
+    assert "A decision tree that learns to predict job" in private
+    assert "decision tree" not in public
+    for page in (public, private):
+        assert "None" not in page
+        assert page.count("<section") == page.count("</section>")
+
+
+def test_odd_names_and_dialects(here: Path) -> None:
+    names = ["größte Höhe", "Art der Schule", "Beruf, jetzt", "äge"]
+    write(here / "odd.csv", names, people(), delimiter=";", encoding="latin-1")
+    keys = {"conditions": names[:2], "sensitive": names[2], "keep": [names[3]]}
+    (here / "p.toml").write_text(toml(**keys), encoding="utf-8")
+    said = run("entries", "release", "odd.csv", "-p", "p.toml", "-o", "out.csv")
+    assert "read as Latin-1" in said.stderr
+    assert read("out.csv")[0] == names
+    run("entries", "verify", "out.csv", "-p", "p.toml", "--original", "odd.csv")
+    told = ("--delimiter", ";", "--encoding", "latin-1")  # about the original
+    run("entries", "verify", "out.csv", "-p", "p.toml", "--original", "odd.csv", *told)
+    run("entries", "release", "odd.csv", "-p", "p.toml", "-o", "out", *told)
+    assert "--encoding latin-1" in (here / "out/public/report.html").read_text()
+
+
+def test_one_row(here: Path) -> None:
+    (here / "one.csv").write_text("sex,school,job,age\nf,S1,baker,44\n")
+    (here / "p.toml").write_text(toml(requests=[1]))
+    run("entries", "release", "one.csv", "-p", "p.toml", "-o", "out")
+    assert read("out/public/data.csv")[1] == ["f", "S1", "", "44"]
+    assert "fewer than 100 records" in (here / "out/private/report.html").read_text()
+    run("entries", "verify", "out", "-p", "p.toml")  # nothing is left to infer from
+
+
+def test_one_column_of_conditions_and_nothing_kept(here: Path) -> None:
+    rows = [["a", "x"]] * 3 + [["", "y"]] * 3
+    write(here / "two.csv", ["p", "s"], rows)
+    keys = {"conditions": "p", "sensitive": "s", "keep": [], "requests": [1, 4], "min_support": 0}
+    (here / "p.toml").write_text(toml(**keys))
+    run("entries", "release", "two.csv", "-p", "p.toml", "-o", "out.csv")
+    assert is_hidden_part(read("two.csv"), read("out.csv"))
+    run("entries", "verify", "out.csv", "-p", "p.toml", "--original", "two.csv")
+
+
+def test_nulls_and_what_means_missing(here: Path) -> None:
+    """Empty cells are hidden already, and stay as they were; so does what means missing."""
+    rows = [list(map(str, row)) for row in people()]
+    rows[1][2], rows[6][2], rows[8][1], rows[9][0] = "", "?", "?", ""
+    write(here / "gaps.csv", ["sex", "school", "job", "age"], rows)
+    marks = [(7, "job"), (10, "sex")]
+    (here / "p.toml").write_text(toml(missing_values=["?"], publish=marks))
+    said = run("entries", "release", "gaps.csv", "-p", "p.toml", "-o", "out.csv")
+    assert "1 request is about entries that are empty already: record 2." in said.stderr
+    assert '2 marks are on entries that are empty already: record 7 of "job"' in said.stderr
+    after = read("out.csv")
+    assert is_hidden_part(read("gaps.csv"), after)
+    assert [after[7][2], after[9][1]] == ["?", "?"]
+    run("entries", "verify", "out.csv", "-p", "p.toml", "--original", "gaps.csv")
+    said = run("entries", "verify", "out.csv", "-p", "p.toml", code=2)
+    assert "Not checkable: 2 entries marked to be published are empty" in said.stdout
+    frame = pl.read_csv(here / "gaps.csv", null_values=["?", ""])
+    found = entries.release(frame, POLICY)
+    assert found.table["job"].null_count() == 2 + 2 + found.hidden["job"]  # a request is on a gap
+
+
+def test_nobody_asked(here: Path) -> None:
+    (here / "requests.csv").write_text("record\n")
+    said = run("entries", "release", "in.csv", "-p", "p.toml", "-o", "out.csv")
+    assert "nobody asked" in said.stderr
+    assert read("out.csv") == read("in.csv")
+    run("entries", "verify", "out.csv", "-p", "p.toml")
+
+
+def test_marks_are_published() -> None:
+    marks = [(i, "job") for i in range(1, 121) if i not in (2, 5, 40)]
+    found = entries.release(table(), POLICY | {"publish": marks})
+    assert found.hidden["job"] == 0
+    assert found.table["job"].null_count == 3
+    assert found.loss > 0
+
+
+# --- what cannot be ------------------------------------------------------------------------------
+
+
+def test_marks_can_make_it_impossible(here: Path) -> None:
+    given = POLICY | {"id": "Id", "may_hide": ["sensitive-of-others"], "keep": ["age"]}
+    rows = [(f"id-{i + 1}", *row) for i, row in enumerate(people())]
+    write(here / "ids.csv", ["Id", "sex", "school", "job", "age"], rows)
+    marks = [(f"id-{i}", "job") for i in range(1, 121) if i not in (2, 5, 40)]
+    policy = entries.Policy.of(given | {"requests": ["id-2", "id-5"], "publish": marks})
+    (here / "p.toml").write_text(policy.canonical())
+    said = run("entries", "release", "ids.csv", "-p", "p.toml", "-o", "out", code=3)
+    assert "cannot be granted" in said.stderr
+    assert "marks to be published" in said.stderr
+    assert "id-" not in said.output
+    assert not (here / "out").exists()
+    shown = run(
+        "entries", "release", "ids.csv", "-p", "p.toml", "-o", "out", "--show-values", code=3
+    )
+    assert "id-2" in shown.stderr or "id-5" in shown.stderr
+    with pytest.raises(Unsatisfiable):
+        entries.release(table(), policy.model_dump() | {"id": None, "requests": [2, 5], "publish": [
+            (i, "job") for i in range(1, 121) if i not in (2, 5)]})  # fmt: skip
+
+
+def test_too_many_patterns(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from reticent.suppress import entries as search
+
+    def hide(*given: Any) -> Any:
+        raise search.TooMany
+
+    monkeypatch.setattr(search, "hide", hide)
+    said = run("entries", "release", "in.csv", "-p", "p.toml", "-o", "out", code=2)
+    assert "max_pattern" in said.stderr
+    assert not (here / "out").exists()
+
+
+def test_the_verifier_has_the_last_word(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever a search may say: nothing unsafe, and nothing that was changed, is written."""
+    from reticent.suppress import entries as search
+
+    hide = search.hide
+    none = np.array([], np.int64)
+
+    def lazy(*given: Any) -> Any:
+        return replace(hide(*given), records=none, columns=none, reasons=())
+
+    def greedy(*given: Any) -> Any:
+        found = hide(*given)
+        more = np.append(found.records, 0), np.append(found.columns, 0)
+        reasons = (*found.reasons, (1, (0,)))
+        return replace(found, records=more[0], columns=more[1], reasons=reasons)
+
+    (here / "p.toml").write_text(toml(may_hide=["sensitive-of-others"]))
+    before = sorted(os.listdir(here))
+    for wrong in (lazy, greedy):
+        monkeypatch.setattr(search, "hide", wrong)
+        said = run("entries", "release", "in.csv", "-p", "p.toml", "-o", "out", code=70)
+        assert "refused" in said.stderr
+        run("entries", "release", "in.csv", "-p", "p.toml", "-o", "out.csv", code=70)
+        assert sorted(os.listdir(here)) == before
+
+
+def test_not_decided(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A verifier that is not done says so, and nothing is released on a guess."""
+    from reticent.privacy import entries as verifier
+
+    recount = verifier.recount
+
+    def tired(*given: Any, **keys: Any) -> Any:
+        return replace(recount(*given, **keys), holds=None, exposed=())
+
+    run("entries", "release", "in.csv", "-p", "p.toml", "-o", "fine.csv")
+    monkeypatch.setattr(verifier, "recount", tired)
+    said = run("entries", "verify", "fine.csv", "-p", "p.toml", "--original", "in.csv", code=2)
+    assert "too many rules" in said.stdout
+    run("entries", "release", "in.csv", "-p", "p.toml", "-o", "out", code=2)
+    assert not (here / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("empty.csv", "", "the file is empty"),
+        ("head.csv", "sex,school,job,age\n", "no rows"),
+        ("missing.csv", None, "no such file"),
+        ("twice.csv", "sex,school,job,job\na,b,c,d\n", "repeat"),
+        ("less.csv", "sex,job,age\na,b,3\n", 'there is no column "school"'),
+        ("more.csv", "sex,school,job,age,ward,Zip code\na,b,c,1,d,e\n", '"ward", "Zip code"'),
+        ("ragged.csv", "sex,school,job,age\na,b,c\nd,e,f,1\n", "line"),
+    ],
+)
+def test_bad_tables(name: str, content: str | None, said: str, here: Path) -> None:
+    if content is not None:
+        (here / name).write_text(content)
+    for command in (["risk"], ["release", "-o", "out.csv"]):
+        found = run("entries", command[0], name, "-p", "p.toml", *command[1:], code=2)
+        assert said in found.stderr
+    assert not (here / "out.csv").exists()
+
+
+def test_bad_lists_name_rows_and_no_values(here: Path) -> None:
+    (here / "requests.csv").write_text("record\n2\nMiller\n400\n")
+    (here / "must.csv").write_text("record,column\n3,jobb\nSmith,sex\n")
+    (here / "p.toml").write_text(toml(requests="requests.csv", publish="must.csv"))
+    given = ("entries", "release", "in.csv", "-p", "p.toml", "-o", "out")
+    said = run(*given, code=2)
+    assert "requests.csv: 2 of 3 requests name no record of the table; rows 2, 3" in said.stderr
+    assert "must.csv: 1 of 2 marks name no record of the table; row 2" in said.stderr
+    assert "must.csv: 1 of 2 marks name no column" in said.stderr
+    assert 'Did you mean "job"?' in said.stderr
+    for word in ("Miller", "Smith", "400", "jobb"):
+        assert word not in said.output
+        assert word in run(*given, "--show-values", code=2).output
+    told = json.loads(run(*given, "--json", code=2).stdout)
+    assert told["error"] == "InputError"
+    assert len(told["problems"]) == 3
+
+
+def test_a_typo_in_the_policy(here: Path) -> None:
+    text = toml().replace("min_confidence", "min_confidense").replace('"school"', '"schol"')
+    (here / "p.toml").write_text(text)
+    said = run("entries", "release", "in.csv", "-p", "p.toml", "-o", "out", code=2)
+    assert 'Did you mean "min_confidence"?' in said.stderr
+    (here / "p.toml").write_text(toml().replace('"school"', '"schol"'))
+    said = run("entries", "release", "in.csv", "-p", "p.toml", "-o", "out", code=2)
+    assert 'Did you mean "school"?' in said.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("out.xlsx", "cannot be written"), ("in.csv", "exists"), ("no/where.csv", "no folder")],
+)
+def test_outputs_that_cannot_be(name: str, said: str, here: Path) -> None:
+    assert said in run("entries", "release", "in.csv", "-p", "p.toml", "-o", name, code=2).stderr
+
+
+@pytest.mark.parametrize("name", ["in.csv", "requests.csv", "must-publish.csv"])
+def test_inputs_are_never_written_over(name: str, here: Path) -> None:
+    (here / "must-publish.csv").write_text("record,column\n3,job\n")
+    (here / "p.toml").write_text(toml(requests="requests.csv", publish="must-publish.csv"))
+    before = (here / name).read_bytes()
+    said = run("entries", "release", "in.csv", "-p", "p.toml", "-o", name, "--force", code=2)
+    assert "input" in said.stderr
+    assert (here / name).read_bytes() == before
+
+
+@pytest.mark.parametrize("stage", ["read", "hide", "write", "verify"])
+def test_ctrl_c_leaves_nothing(stage: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search has nothing safe before its end, so stopping writes nothing."""
+    from reticent.watching import Clock
+
+    begin = Clock.stage
+
+    def interrupted(self: Clock, name: str) -> Any:
+        if name == stage:
+            signal.raise_signal(signal.SIGINT)
+        return begin(self, name)
+
+    monkeypatch.setattr(Clock, "stage", interrupted)
+    before = sorted(os.listdir(here))
+    said = run("entries", "release", "in.csv", "-p", "p.toml", "-o", "out", code=130)
+    assert "nothing was written" in said.stderr
+    assert sorted(os.listdir(here)) == before
+
+
+# --- verify --------------------------------------------------------------------------------------
+
+
+def test_what_was_not_hidden_is_found(here: Path) -> None:
+    said = run("entries", "verify", "in.csv", "-p", "p.toml", code=1)
+    assert "3 requested entries can be seen: records 2, 5, 40" in said.stdout
+    rows = read("in.csv")
+    for record in (2, 5, 40):
+        rows[record][2] = ""
+    write(here / "blank.csv", rows[0], rows[1:])
+    said = run("entries", "verify", "blank.csv", "-p", "p.toml", "--original", "in.csv", code=1)
+    assert "BROKEN" in said.stdout
+    assert "the surest starts from" in said.stdout
+    assert not any(job in said.output for job in JOBS)
+    told = run("entries", "verify", "blank.csv", "-p", "p.toml", "--json", code=2)
+    assert json.loads(told.stdout)["holds"] is None
+    assert set(json.loads(told.stdout)["undecided_records"]) <= {2, 5, 40}
+    assert "Not decided" in run("entries", "verify", "blank.csv", "-p", "p.toml", code=2).stdout
+
+
+def test_changed_cells_are_found(here: Path) -> None:
+    (here / "p.toml").write_text(toml(publish=[(7, "sex")], may_hide=["sensitive-of-others"]))
+    run("entries", "release", "in.csv", "-p", "p.toml", "-o", "out.csv")
+    given = ("entries", "verify", "bad.csv", "-p", "p.toml", "--original", "in.csv")
+    fine = read("out.csv")
+    changes = {
+        "1 entry holds another value": (11, 2, "wizard"),
+        "1 entry is marked to be published, and hidden": (7, 0, ""),
+        "1 entry is hidden that may not be": (12, 1, ""),
+        "1 entry holds another value than": (12, 3, "999"),  # a column that is kept
+    }
+    for said, (record, column, value) in changes.items():
+        rows = [list(row) for row in fine]
+        rows[record][column] = value
+        write(here / "bad.csv", rows[0], rows[1:])
+        found = run(*given, code=1)
+        assert said in found.stdout
+        assert f"record {record} of" in found.stdout
+        assert "wizard" not in found.output
+    write(here / "bad.csv", fine[0], fine[1:-1])
+    assert "119 rows, and the original 120" in run(*given, code=1).stdout
+    write(here / "bad.csv", fine[0], [fine[2], fine[1], *fine[3:]])
+    run(*given, code=1)  # rows keep their order
+
+
+def test_columns_that_should_not_be_there(here: Path) -> None:
+    (here / "p.toml").write_text(toml(keep=[], drop=["age"]))
+    run("entries", "release", "in.csv", "-p", "p.toml", "-o", "out.csv")
+    fine = read("out.csv")
+    assert fine[0] == ["sex", "school", "job"]
+    with_age = [[*row, "1"] for row in fine[1:]]
+    write(here / "bad.csv", [*fine[0], "age"], with_age)
+    said = run("entries", "verify", "bad.csv", "-p", "p.toml", "--original", "in.csv", code=1)
+    assert '"age" should not be here' in said.stdout
+    write(here / "bad.csv", [*fine[0], "ward"], with_age)
+    run("entries", "verify", "bad.csv", "-p", "p.toml", code=2)
+    write(here / "bad.csv", fine[0][1:], [row[1:] for row in fine[1:]])
+    said = run("entries", "verify", "bad.csv", "-p", "p.toml", code=2)
+    assert 'the file lacks "sex"' in said.stderr
+
+
+def test_typed_files_carry_nothing_else(here: Path) -> None:
+    rows = table()
+    pq.write_table(rows.replace_schema_metadata({"owner": "somebody"}), here / "in.parquet")
+    run("entries", "release", "in.parquet", "-p", "p.toml", "-o", "out.parquet")
+    run("entries", "verify", "out.parquet", "-p", "p.toml", "--original", "in.parquet")
+    out = pq.read_table(here / "out.parquet")
+    pq.write_table(out.replace_schema_metadata({"owner": "somebody"}), here / "bad.parquet")
+    said = run("entries", "verify", "bad.parquet", "-p", "p.toml", "--original", "in.csv", code=1)
+    assert "metadata" in said.stdout
+
+
+def test_a_changed_folder_does_not_hold(here: Path) -> None:
+    run("entries", "release", "in.csv", "-p", "p.toml", "-o", "out")
+    data = here / "out/public/data.csv"
+    data.write_text(data.read_text() + "f,S1,,33\n")
+    said = run("entries", "verify", "out", "-p", "p.toml", code=1)
+    assert said.stdout.startswith("ALTERED")
+    assert "ALTERED" in run("entries", "verify", data, "-p", "p.toml", code=1).stdout
+    (here / "out/public/report.json").write_text("{}")
+    run("entries", "verify", "out/public", "-p", "p.toml", "--original", "in.csv", code=1)
+
+
+def test_folders_of_another_kind(here: Path) -> None:
+    (here / "in.dat").write_text("a b\na b\n")
+    (here / "b.toml").write_text("private = []\nk = 2\n")
+    run("transactions", "release", "in.dat", "-p", "b.toml", "-o", "baskets")
+    said = run("entries", "verify", "baskets", "-p", "p.toml", code=2)
+    assert "reticent transactions verify" in said.stderr
+
+
+def test_ids_that_were_not_released(here: Path) -> None:
+    rows = [(f"id-{i + 1}", *row) for i, row in enumerate(people())]
+    names = ["Id", "sex", "school", "job", "age"]
+    write(here / "ids.csv", names, rows)
+    for role, alone in (("keep", (0, 2)), ("drop", (2,))):
+        keys = {"keep": ["age"], "drop": []}
+        keys = keys | {role: [*keys[role], "Id"]}
+        (here / "p.toml").write_text(toml(id="Id", requests=["id-2", "id-5"], **keys))
+        given = ("-p", "p.toml", "-o", f"{role}.csv")
+        run("entries", "release", "ids.csv", *given)
+        assert ("Id" in read(f"{role}.csv")[0]) == (role == "keep")
+        run("entries", "verify", f"{role}.csv", "-p", "p.toml", "--original", "ids.csv")
+        assert entries_code("verify", f"{role}.csv", "-p", "p.toml") in alone
+    said = run("entries", "verify", "drop.csv", "-p", "p.toml", code=2)
+    assert "nobody can tell who asked" in said.stderr
+    assert "--original" in said.stderr
+
+
+def entries_code(*given: str) -> int:
+    from typer.testing import CliRunner
+
+    from reticent.front.cli import app
+
+    return CliRunner().invoke(app, ["entries", *given]).exit_code
+
+
+def test_ids_that_repeat(here: Path) -> None:
+    rows = [(f"id-{i % 119}", *row) for i, row in enumerate(people())]
+    write(here / "ids.csv", ["Id", "sex", "school", "job", "age"], rows)
+    (here / "p.toml").write_text(toml(id="Id", requests=["id-2"]))
+    said = run("entries", "release", "ids.csv", "-p", "p.toml", "-o", "out.csv", code=2)
+    assert "name several records; first seen on rows 1, 120" in said.stderr
+    assert "id-" not in said.output
+
+
+def test_a_request_and_a_mark_on_one_entry(here: Path) -> None:
+    (here / "p.toml").write_text(toml(publish=[(5, "job"), (5, "sex")]))
+    said = run("entries", "release", "in.csv", "-p", "p.toml", "-o", "out.csv", code=2)
+    assert 'both requested and marked to be published in "job": record 5' in said.stderr
+
+
+# --- risk, and what is reported ------------------------------------------------------------------
+
+
+def test_risk(here: Path) -> None:
+    found = json.loads(run("entries", "risk", "in.csv", "-p", "p.toml", "--json").stdout)
+    assert found["requests"] == 3
+    [told] = found["templates"]
+    assert told["holds"] is False
+    assert told["exposed"] == len(found["riskiest"]) > 0
+    assert told["unsafe_rules"] > 0
+    worst = found["riskiest"][0]
+    assert Fraction(worst["confidence"]) == Fraction(worst["own"], worst["support"])
+    assert Fraction(told["largest_confidence"]) >= Fraction(worst["confidence"]) > Fraction(1, 2)
+    said = run("entries", "risk", "in.csv", "-p", "p.toml")
+    assert "With nothing else hidden" in said.stdout
+    assert not any(job in said.output for job in JOBS)
+
+
+def test_schema_command() -> None:
+    found = json.loads(run("entries", "schema").stdout)
+    assert "may_hide" in found["properties"]
+
+
+def test_a_confidence_of_one_hides_requests_alone() -> None:
+    found = entries.release(table(), POLICY | {"min_confidence": 1})
+    assert found.loss == 0
+    assert any("min_confidence = 1" in text for text in found.warnings)
+
+
+def test_what_is_no_table() -> None:
+    with pytest.raises(InputError):
+        entries.release([1, 2, 3], POLICY)
+    with pytest.raises(InputError):
+        entries.release(table(), 7)  # type: ignore[arg-type]
+    with pytest.raises(InputError):
+        entries.release("postgres://nobody@nowhere/x", POLICY)

@@ -1,0 +1,90 @@
+"""What releases with hidden entries report: plain data, pages, and how useful they are."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from reticent import entries
+from reticent.entries import folder, pages, report
+from reticent.evidence.entries import utility
+from reticent.privacy.entries import SafeEntries
+from reticent.table.files import from_arrow
+
+JOBS = ["baker", "nurse", "clerk", "pilot"]
+POLICY: dict[str, Any] = {
+    "conditions": ["sex", "school"], "sensitive": "job", "min_support": 3, "min_confidence": 0.5,
+    "requests": [2, 5, 40],
+}  # fmt: skip
+
+
+def table(rows: int = 120) -> pa.Table:
+    rng = random.Random(4)
+    schools = [rng.randrange(4) for _ in range(rows)]
+    jobs = [JOBS[s] if rng.random() < 0.8 else rng.choice(JOBS) for s in schools]
+    sex = [rng.choice("fm") for _ in range(rows)]
+    return pa.table({"sex": sex, "school": [f"S{s}" for s in schools], "job": jobs})
+
+
+def test_reports() -> None:
+    found = entries.release(table(), POLICY)
+    told = report.public(found)
+    assert told["hidden"]["columns"] == found.hidden
+    assert not {"riskiest", "warnings", "reasons"} & set(told)
+    assert [one["record"] for one in report.reasons(found)] == (found.search.records + 1).tolist()
+    assert "rows released" in found._repr_html_()
+    assert found.before.exposed
+    worst = report.exposures(found.original, found.before)
+    confidences = [Fraction(one["confidence"]) for one in worst]
+    assert confidences == sorted(confidences, reverse=True)
+    assert folder.data_in(table()) == (table(), None)
+
+
+def test_how_useful_it_is() -> None:
+    """A tree that learns from the release, and one from the table as it was, meet the same test."""
+    rows = from_arrow(table(3000))
+    nobody = np.array([], np.int64)
+    same = utility(rows, rows, ["sex", "school"], "job", nobody)
+    assert same["BE"] == same["AE"] < same["majority"]
+    assert (same["train"], same["test"]) == (2000, 1000)
+    found = entries.release(table(3000), POLICY | {"min_support": 30})
+    after = utility(
+        found.original.table, found.released, ["sex", "school"], "job", found.original.asked.records
+    )
+    assert after["test"] == 999
+    assert after["BE"] <= after["AE"] + 0.05
+    few = utility(from_arrow(table(90)), from_arrow(table(90)), ["sex"], "job", nobody)
+    assert "reason" in few
+
+
+def test_pages_escape_names() -> None:
+    rows = table().rename_columns(["<b>sex</b>", "school & more", "job"])
+    names = {"conditions": ["<b>sex</b>", "school & more"], "sensitive": "job"}
+    found = entries.release(rows, POLICY | names)
+    for page in (pages.public(found), pages.private(found)):
+        assert "<b>sex" not in page
+        assert "school &amp; more" in page
+
+
+@pytest.mark.parametrize(
+    ("support", "said"),
+    [(0, "sure of their job."), (1, "What a single record"), (1200, "What at most 1,200 records")],
+)
+def test_promises_in_plain_words(support: int, said: str) -> None:
+    promise = SafeEntries(min_support=support, min_confidence=Fraction(3, 4), max_pattern=1)
+    told = pages.promised(promise, "job")
+    assert "share one of their values cannot be more than 75 % sure" in told
+    assert said in told
+
+
+def test_nothing_at_risk_is_said_so() -> None:
+    found = entries.release(table(), POLICY | {"min_support": 1000})
+    page = pages.private(found)
+    assert "Nothing besides the requests" in page
+    assert "Riskiest" not in page.partition("<main>")[2]
+    assert "was not measured" in page
