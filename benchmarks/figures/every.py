@@ -14,6 +14,7 @@ import baskets
 import confidence_bounding
 import credit_anonymity
 import deviations
+import entries
 import genetic_algorithm
 import inference_counts
 import scalability
@@ -26,7 +27,7 @@ from experiment import RESULTS, Claim
 EXPERIMENTS = (
     adult_anonymity, adult_generalized, taxonomy_choice, attribute_ranking, several_templates,
     credit_anonymity, confidence_bounding, deviations, inference_counts, genetic_algorithm,
-    scalability, sequence, baskets,
+    scalability, sequence, baskets, entries,
 )  # fmt: skip
 HEADS = ("experiment", "paper", "ours", "within?", "J48 on the same data")
 

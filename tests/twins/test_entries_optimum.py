@@ -1,0 +1,168 @@
+"""How few entries suffice: all sets of them against an integer program; the search has no fewer.
+
+Beside them the baseline that hides one rule after the other: safe and allowed, too.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from naive.entries import Case, is_safe
+from reticent.evidence.rule_hiding import hide_rules
+from reticent.privacy.entries import Published, SafeEntries, altered, recount
+from reticent.suppress.entries import (
+    CONDITIONS,
+    OWN,
+    REGIONS,
+    SENSITIVE,
+    STRATEGIES,
+    Limits,
+    Partial,
+    hide,
+)
+
+pytest.importorskip("scipy")
+
+from entry_optimum import fewest
+
+OPEN = [some for size in (1, 2, 3) for some in combinations(REGIONS, size)]
+Entries = Iterable[tuple[int, int]]
+
+
+def random_table(rng: random.Random, most: int, share: float) -> tuple[Partial, Limits]:
+    """A few records, some of whom asked; `share` of the entries must be published."""
+    records, width = rng.randint(3, most), rng.randint(1, 3)
+    cells = [[rng.choice([-1, 0, 0, 0, 0, 0, 1, 1]) for _ in range(width)] for _ in range(records)]
+    truth = np.array([rng.choice([0, 0, 0, 0, 1, 1]) for _ in range(records)], np.int32)
+    asked = np.array([rng.random() < 0.3 for _ in range(records)])
+    asked[rng.randrange(records)] = True
+    fixed = np.array([[rng.random() < share for _ in range(width + 1)] for _ in range(records)])
+    fixed[asked, width] = False
+    confidence = Fraction(rng.randint(0, 7), 10)
+    limits = Limits(rng.choice([0, 0, 0, 1]), confidence, rng.choice([None, None, None, 2]))
+    return Partial(np.array(cells, np.int32), truth, asked, fixed), limits
+
+
+def allowed(table: Partial, regions: tuple[str, ...]) -> np.ndarray:
+    """Which entries may be hidden besides those that people asked for."""
+    asked = table.asked[:, None]
+    conditions = np.where(asked, OWN in regions, CONDITIONS in regions)
+    every = np.repeat(conditions, table.conditions.shape[1], axis=1)
+    return np.column_stack([every, ~asked & (SENSITIVE in regions)]) & ~table.fixed
+
+
+def published(table: Partial, entries: Entries) -> Published:
+    conditions = table.conditions.copy()
+    values = np.where(table.asked, -1, table.truth).astype(np.int32)
+    for record, column in entries:
+        if column == conditions.shape[1]:
+            values[record] = -1
+        else:
+            conditions[record, column] = -1
+    return Published(conditions, values)
+
+
+def safe(table: Partial, limits: Limits, entries: Entries) -> bool:
+    """By the definition."""
+    shown = published(table, entries)
+    records = tuple(
+        {j: int(code) for j, code in enumerate([*row, value]) if code >= 0}
+        for row, value in zip(shown.conditions.tolist(), shown.values.tolist(), strict=True)
+    )
+    asked = tuple(np.flatnonzero(table.asked).tolist())
+    return is_safe(
+        Case(
+            records, table.conditions.shape[1], {t: int(table.truth[t]) for t in asked}, asked,
+            limits.min_support, limits.min_confidence, limits.max_pattern,
+        )
+    )  # fmt: skip
+
+
+def verified(table: Partial, limits: Limits, entries: Entries) -> bool:
+    promise = SafeEntries(
+        min_support=limits.min_support, min_confidence=limits.min_confidence,
+        max_pattern=limits.max_pattern,
+    )  # fmt: skip
+    asked = np.flatnonzero(table.asked)
+    found = recount(published(table, entries), promise, asked, table.truth[asked]).holds
+    return found is True
+
+
+def by_trying(table: Partial, limits: Limits, open_: np.ndarray) -> int | None:
+    """The least number of entries that suffice; None where all of them do not."""
+    there = np.column_stack([table.conditions, table.truth]) >= 0
+    entries = [(int(r), int(j)) for r, j in zip(*np.nonzero(open_ & there), strict=True)]
+    for size in range(len(entries) + 1):
+        if any(safe(table, limits, some) for some in combinations(entries, size)):
+            return size
+    return None
+
+
+@pytest.mark.parametrize("share", [0, 0.1, 0.4])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_all_sets_of_entries(seed: int, share: float) -> None:
+    """The integer program finds as few as the best of all sets; `hide` never fewer."""
+    some = impossible = 0
+    for number in range(12):
+        rng = random.Random(100 * seed + number)
+        table, limits = random_table(rng, 5, share)
+        for regions in OPEN:
+            open_ = allowed(table, regions)
+            least, found = by_trying(table, limits, open_), fewest(table, limits, regions)
+            hidden = hide(table, limits, regions, rng.choice(STRATEGIES))
+            assert found.possible == (least is not None) == (not len(hidden.exposed))
+            if least is None:
+                impossible += 1
+                continue
+            entries = list(zip(found.records.tolist(), found.columns.tolist(), strict=True))
+            assert len(found) == least
+            assert found.solved
+            assert safe(table, limits, entries)
+            assert all(open_[entry] for entry in entries)
+            assert len(hidden) >= least
+            some += least
+    assert some
+    assert share < 0.4 or impossible
+
+
+def test_the_papers_example() -> None:
+    """Figure 2 of Li 2007: two entries of the sensitive column, or seven others, are the least."""
+    a, b, c, d = range(4)
+    rows = [(a, b, c), (a, b, c), (a, b, c), (a, b, 10), (a, b, d), (a, 11, d), (12, b, d),
+            (13, b, d), (14, 15, d)]  # fmt: skip
+    truth = np.array([0] * 8 + [1], np.int32)
+    asked = np.isin(np.arange(9), [0, 4])
+    table = Partial(np.array(rows, np.int32), truth, asked, np.zeros((9, 4), np.bool_))
+    limits = Limits(0, Fraction(11, 20))
+    assert [len(fewest(table, limits, [region])) for region in REGIONS] == [2, 7, 6]
+
+
+@pytest.mark.parametrize("region", [SENSITIVE, CONDITIONS])
+def test_rules_hidden_one_by_one(region: str) -> None:
+    """Safe where anything is, and only what may be hidden is."""
+    some = 0
+    for seed in range(150):
+        rng = random.Random(seed)
+        table, limits = random_table(rng, 25, rng.choice([0, 0, 0.2]))
+        shortest = rng.random() < 0.3
+        records, columns = hide_rules(table, limits, region, shortest_first=shortest)
+        entries = list(zip(records.tolist(), columns.tolist(), strict=True))
+        assert len({*entries}) == len(entries)
+        before, after = published(table, []), published(table, entries)
+        assert altered(before, after, table.fixed, allowed(table, (region,))).nothing
+        if not table.fixed.any():
+            assert verified(table, limits, entries)
+        some += len(entries)
+    assert some
+
+
+def test_rules_are_not_hidden_in_peoples_own_conditions() -> None:
+    table, limits = random_table(random.Random(1), 5, 0)
+    with pytest.raises(ValueError, match="not in conditions-of-sensitive"):
+        hide_rules(table, limits, OWN)
