@@ -92,11 +92,11 @@ cells[hidden.records, hidden.columns] = -1
 people = np.flatnonzero(asked)
 found = recount(Published(cells[:, :-1], cells[:, -1]), promise, people, truth[people])
 done = time.perf_counter()
-assert found.holds, hidden.exposed
+assert found.holds or len(hidden.exposed), hidden
 if "--profile" in sys.argv:
     pstats.Stats(profile, stream=sys.stderr).sort_stats("tottime").print_stats(12)
 print(json.dumps({"hide": searched - start, "recount": done - searched, "rules": hidden.rules,
-                  "hidden": len(hidden), "method": hidden.method}))
+                  "hidden": len(hidden), "exposed": len(hidden.exposed)}))
 """
 
 
@@ -197,6 +197,7 @@ def row(job: Job, ours: Took, inside: dict[str, object], floor: float) -> Row:
         "recount": round(float(str(inside["recount"])), 2),
         "rules": inside["rules"],
         "hidden": inside["hidden"],
+        "exposed": inside["exposed"],
     }
     print("  ".join(f"{key} {value}" for key, value in found.items()), flush=True)
     return found
