@@ -241,14 +241,15 @@ class Search:
 
     def _mixed(self, sources: list[Source]) -> None:
         """The step that makes most rules safe for each entry that it hides; ties to the first."""
-        while self.rules.unsafe.any():
+        unsafe = self.rules.unsafe
+        while unsafe.any():
             steps = [step for source in sources if (step := source.next()) is not None]
             if not steps:
                 return
             best = max(steps, key=lambda step: step.worth)
-            before = self.rules.unsafe
             best.take()
-            changed = np.flatnonzero(before != self.rules.unsafe)
+            before, unsafe = unsafe, self.rules.unsafe
+            changed = np.flatnonzero(before != unsafe)
             for source in sources:
                 source.heard(changed)
 
