@@ -177,3 +177,20 @@ def test_nobody_is_exposed_who_need_not_be(seeds: Iterable[int]) -> None:
                 for some in combinations(open_, size)
             )
     assert looked or 1504 in seeds
+
+
+@pytest.mark.parametrize("regions", [some for some in OPEN if REGIONS[1] in some])
+def test_without_marks_nobody_is_exposed(regions: tuple[str, ...]) -> None:
+    """Where nothing must be published: what is hidden for one value exposes people with another."""
+    for seed in range(150):
+        rng = random.Random(seed)
+        records, width = rng.randint(15, 30), rng.randint(2, 3)
+        rows = [[rng.randrange(2) for _ in range(width)] for _ in range(records)]
+        truth = [row[0] if rng.random() < 0.4 else rng.randrange(4) for row in rows]
+        asked = np.array([rng.random() < 0.25 for _ in range(records)])
+        fixed = np.zeros((records, width + 1), np.bool_)
+        table = Partial(np.array(rows, np.int32), np.array(truth, np.int32), asked, fixed)
+        limits = Limits(rng.choice([0, 1]), Fraction(rng.randint(3, 4), 10))
+        hidden = hide(table, limits, regions, rng.choice(STRATEGIES), seed)
+        assert not len(hidden.exposed)
+        assert holds(table, limits, listed(hidden))

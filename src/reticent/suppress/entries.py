@@ -204,15 +204,22 @@ class Search:
     # --- hiding ----------------------------------------------------------------------------------
 
     def _hide(self, regions: tuple[str, ...], spare: str | None) -> None:
-        """Make all rules safe that are known, as far as regions allow."""
-        if regions == (SENSITIVE,):
-            self._hide_values()
-        elif regions == (OWN,):
-            self._hide_own()
-        else:
-            self._mixed([self._source(region) for region in regions])
-        if spare is not None and self.rules.unsafe.any():
-            self._mixed([self._source(spare)])
+        """Make all rules safe that are known, as far as regions allow.
+
+        Sources know what was unsafe when they were made. Hiding conditions makes others so, about
+        other values: as long as anything was hidden, that is no reason to give up.
+        """
+        before = -1
+        while self.rules.unsafe.any() and (hidden := sum(map(len, self.records))) > before:
+            before = hidden
+            if regions == (SENSITIVE,):
+                self._hide_values()
+            elif regions == (OWN,):
+                self._hide_own()
+            else:
+                self._mixed([self._source(region) for region in regions])
+            if spare is not None and self.rules.unsafe.any():
+                self._mixed([self._source(spare)])
 
     def _source(self, region: str) -> Source:
         if region == CONDITIONS:
@@ -259,14 +266,15 @@ class Search:
 
     def _mixed(self, sources: list[Source]) -> None:
         """The step that makes most rules safe for each entry that it hides; ties to the first."""
-        while self.rules.unsafe.any():
+        unsafe = self.rules.unsafe
+        while unsafe.any():
             steps = [step for source in sources if (step := source.next()) is not None]
             if not steps:
                 return
             best = max(steps, key=lambda step: step.worth)
-            before = self.rules.unsafe
             best.take()
-            changed = np.flatnonzero(before != self.rules.unsafe)
+            before, unsafe = unsafe, self.rules.unsafe
+            changed = np.flatnonzero(before != unsafe)
             for source in sources:
                 source.heard(changed)
 
