@@ -117,16 +117,19 @@ def _fits(pattern, row):
 
 
 @compiled
-def fitting(patterns, first, rows, values):
+def fitting(patterns, first, rows, values, most):
     """For each row the rules of its value that it fits, as `begins` and `rules`.
 
-    Rules stand by value: those of value s from `first[s]` to `first[s + 1]`.
+    Rules stand by value: those of value s from `first[s]` to `first[s + 1]`. If there are more than
+    `most` in all, nothing.
     """
     begins = np.zeros(len(rows) + 1, np.int64)
     for i in range(len(rows)):
         begins[i + 1] = begins[i]
         for r in range(first[values[i]], first[values[i] + 1]):
             begins[i + 1] += _fits(patterns[r], rows[i])
+        if begins[i + 1] > most:
+            return begins[:0], np.empty(0, np.int32)
     rules = np.empty(begins[-1], np.int32)
     for i in range(len(rows)):
         to = begins[i]

@@ -26,8 +26,10 @@ Codes = NDArray[np.int32]
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 MOST_COLUMNS = 62  # sets of them are bits of a word
-_BUDGET = 60_000_000_000  # entries of lists looked at: about a minute on two cores
-_MOST_RULES = 20_000_000
+_BUDGET = 20_000_000_000  # entries of lists looked at: about half a minute on two cores
+_A_PERSON = 2_000_000_000  # of these: 3^15 are 14 million
+_MOST_RULES = 1_000_000  # unsafe ones, of one person or of all
+_MOST_PAIRS = 300_000_000  # of a rule and a kind of records that fits it
 _THREADS = 2
 
 
@@ -135,7 +137,9 @@ class Rules:
         # A value that no rule points to has none: an empty run at the end.
         first = np.append(first, first[-1] if len(first) else 0)
         where = np.where(known == values, known, len(first) - 2).astype(np.int32)
-        begins, rules = matching.fitting(self.patterns, first, rows, where)
+        begins, rules = matching.fitting(self.patterns, first, rows, where, _MOST_PAIRS)
+        if len(begins) == 0:
+            raise TooMany
         return begins, rules
 
     @property
@@ -192,27 +196,35 @@ def _search(table: Table, people: Codes, limits: Limits, over: int, under: int) 
 
     def ask(person: Codes) -> tuple[Ints, int]:
         room = 1 << 12
-        while True:
-            out = np.empty((room, 3), np.int64)
+        while room <= 8 * _MOST_RULES:
+            out = np.empty((min(room, _MOST_RULES), 3), np.int64)
             count, work = matching.strong_patterns(
                 columns, values, rows.counts, person[1:], person[0], limits.min_support, over,
-                under, most, left, out,
+                under, most, min(left, _A_PERSON), out,
             )  # fmt: skip
             if count == matching.SPENT:
                 raise TooMany
             if count != matching.FULL:
                 return _spelt(person, out[:count]), work
             room *= 8
+        raise TooMany
 
-    found, total = [], 0
+    found, waiting = _nothing(width), [_nothing(width)]
     with ThreadPoolExecutor(_THREADS) as pool:
-        for rules, work in pool.map(ask, people):
-            left -= work
-            total += len(rules)
-            if total > _MOST_RULES:
-                raise TooMany
-            found.append(rules)
-    return _unique(np.concatenate(found), width)
+        asked = [pool.submit(ask, person) for person in people]
+        try:
+            for one in asked:
+                rules, work = one.result()
+                left -= work
+                waiting.append(rules)
+                if sum(map(len, waiting)) > _MOST_RULES:
+                    found, waiting = _unique([found, *waiting], width), []
+                if left < 0 or len(found) > _MOST_RULES:
+                    raise TooMany
+        finally:
+            for one in asked:
+                one.cancel()
+    return _unique([found, *waiting], width)
 
 
 def _spelt(person: Codes, out: Ints) -> Ints:
@@ -222,8 +234,9 @@ def _spelt(person: Codes, out: Ints) -> Ints:
     return np.column_stack([np.full(len(out), person[0]), codes, out[:, 1:]]).astype(np.int64)
 
 
-def _unique(rules: Ints, width: int) -> Ints:
+def _unique(parts: Sequence[Ints], width: int) -> Ints:
     """Rules by value and pattern, each once; people may share them."""
+    rules = np.concatenate(parts)
     keys = [rules[:, j] + 1 for j in range(width + 1)]
     found = distinct(keys, [int(key.max(initial=0)) + 1 for key in keys], which=True)
     assert found.rows is not None
