@@ -99,6 +99,7 @@ class Took:
 
     seconds: list[float] = field(default_factory=list)
     megabytes: float = 0
+    processor: float = 0  # seconds of the last run, of all cores
     said: dict[str, object] = field(default_factory=dict)
 
     @property
@@ -121,6 +122,7 @@ def run(command: list[str], runs: int) -> Took:
         if i or runs == 1:
             took.seconds.append(spent)
         took.said = json.loads(said) if said.strip() else {}
+        took.processor = used.ru_utime + used.ru_stime
         took.megabytes = max(took.megabytes, used.ru_maxrss / 1024)
     return took
 

@@ -6,7 +6,8 @@ Every job is the command `reticent entries release` as somebody gives it, in a p
 after one run that has compiled what is compiled on a machine's first run. The floor is the same
 file read and written by the product's own reader and writer. "hide" and "recount" are the search
 and the verifier alone, on codes in memory; `--profile` says where they spend their time. Times are
-medians, memory is the most that one process held.
+medians, memory is the most that one process held; "processor" is what all cores spent on the last
+run, which a busy machine does not change.
 
     table     records     conditions                         requests   min_support   bar
     adult        30,000   7, those of the figures                  35            60   a few seconds
@@ -192,6 +193,7 @@ def row(job: Job, ours: Took, inside: dict[str, object], floor: float) -> Row:
         "bar": job.bar,
         "floor": round(floor, 2),
         "ratio": round(ours.median / floor, 1),
+        "processor": round(ours.processor, 2),
         "megabytes": round(ours.megabytes),
         "hide": round(float(str(inside["hide"])), 2),
         "recount": round(float(str(inside["recount"])), 2),
