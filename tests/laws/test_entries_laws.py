@@ -142,3 +142,55 @@ def test_the_same_again() -> None:
     for strategy in STRATEGIES:
         first, second = (listed(hide(table, limits, REGIONS[1:2], strategy, 5)) for _ in "ab")
         assert first == second
+
+
+def marked_table(rng: random.Random) -> tuple[Partial, Limits]:
+    """Very few records, of which much must be published."""
+    records, width = rng.randint(3, 6), rng.randint(1, 3)
+    cells = [[rng.choice([0, 0, 0, 1]) for _ in range(width)] for _ in range(records)]
+    truth = np.array([rng.choice([0, 0, 1]) for _ in range(records)], np.int32)
+    asked = np.array([rng.random() < 0.45 for _ in range(records)])
+    fixed = np.array([[rng.random() < 0.55 for _ in range(width + 1)] for _ in range(records)])
+    fixed[asked, width] = False
+    return (
+        Partial(np.array(cells, np.int32), truth, asked, fixed),
+        Limits(0, Fraction(rng.choice([1, 2, 3, 4, 5, 6, 7]), 8)),
+    )
+
+
+# The last three were exposed by what had been hidden for others.
+@pytest.mark.parametrize("seeds", [range(60), (1504, 3577, 3578)], ids=["some", "known"])
+def test_nobody_is_exposed_who_need_not_be(seeds: Iterable[int]) -> None:
+    looked = 0
+    for seed in seeds:
+        table, limits = marked_table(random.Random(seed))
+        for regions in OPEN:
+            if not len(hide(table, limits, regions).exposed):
+                continue
+            open_ = [(int(r), int(j)) for r, j in np.argwhere(may_go(table, regions))]
+            if len(open_) > 9:
+                continue
+            looked += 1
+            assert not any(
+                holds(table, limits, some)
+                for size in range(len(open_) + 1)
+                for some in combinations(open_, size)
+            )
+    assert looked or 1504 in seeds
+
+
+@pytest.mark.parametrize("regions", [some for some in OPEN if REGIONS[1] in some])
+def test_without_marks_nobody_is_exposed(regions: tuple[str, ...]) -> None:
+    """Where nothing must be published: what is hidden for one value exposes people with another."""
+    for seed in range(150):
+        rng = random.Random(seed)
+        records, width = rng.randint(15, 30), rng.randint(2, 3)
+        rows = [[rng.randrange(2) for _ in range(width)] for _ in range(records)]
+        truth = [row[0] if rng.random() < 0.4 else rng.randrange(4) for row in rows]
+        asked = np.array([rng.random() < 0.25 for _ in range(records)])
+        fixed = np.zeros((records, width + 1), np.bool_)
+        table = Partial(np.array(rows, np.int32), np.array(truth, np.int32), asked, fixed)
+        limits = Limits(rng.choice([0, 1]), Fraction(rng.randint(3, 4), 10))
+        hidden = hide(table, limits, regions, rng.choice(STRATEGIES), seed)
+        assert not len(hidden.exposed)
+        assert holds(table, limits, listed(hidden))

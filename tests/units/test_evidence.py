@@ -878,7 +878,7 @@ def test_large_numbers_stay_apart() -> None:
 
 def test_a_sample_is_drawn_from_all_records(monkeypatch: pytest.MonkeyPatch) -> None:
     """A sorted table would otherwise be judged by its beginning."""
-    monkeypatch.setattr(study, "_QUICK", 150)
+    monkeypatch.setattr(study, "QUICK", 150)
     rows = 600
     columns = {"J": ["a"] * 300 + ["b"] * 300, "C": ["y"] * 300 + ["n"] * 300}
     found = study.utility(about_j(columns, **{"class": "C"}).prepared, {"J": suppressing("J")})

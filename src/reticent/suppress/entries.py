@@ -47,6 +47,7 @@ SENSITIVE, CONDITIONS, OWN = REGIONS = (
     "sensitive-of-others", "conditions-of-others", "conditions-of-sensitive",
 )  # fmt: skip
 STRATEGIES = ("max-descendant", "random", "random-max")
+_ROUNDS = 20  # to spare people whom hiding for others exposes
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,15 +100,35 @@ def hide(
         raise TooMany
     first = Search(partial, limits, strategy, seed)
     plans = [*_plans(regions)]
-    if len(plans) == 1:
-        return first.run(*plans[0])
+
+    def fresh() -> Search:
+        return Search(partial, limits, strategy, seed, first.first)
+
     # To look for rules once more is dear: first what a plan hides if no other rule shows up.
-    guesses = [Search(partial, limits, strategy, seed, first.rules).guess(*plan) for plan in plans]
+    guesses = [fresh().guess(*plan) if len(plans) > 1 else (0, 0) for plan in plans]
     best: Hidden | None = None
     for guess, plan in sorted(zip(guesses, plans, strict=True), key=lambda pair: pair[0]):
         if best is None or guess < best.cost:
-            found = Search(partial, limits, strategy, seed, first.rules).run(*plan)
+            found = _again(fresh(), plan)
             best = found if best is None or found.cost < best.cost else best
+    assert best is not None
+    return best
+
+
+def _again(search: Search, plan: tuple[tuple[str, ...], str | None]) -> Hidden:
+    """Follow a plan; where people stay exposed, once more without what exposes them.
+
+    A condition that was hidden for one person takes a record from what another is compared with.
+    Another choice for the first may spare the second; whether there is one is hard to know.
+    """
+    best: Hidden | None = None
+    for _ in range(_ROUNDS):
+        found = search.run(*plan)
+        best = found if best is None or found.cost < best.cost else best
+        if not len(found.exposed) or not search.harmful.any():
+            break
+        partial = replace(search.partial, fixed=search.partial.fixed | search.harmful)
+        search = Search(partial, search.limits, search.strategy, search.seed, search.first)
     assert best is not None
     return best
 
@@ -139,10 +160,12 @@ class Search:
     ) -> None:
         """`known`: the unsafe rules of the table as it is, if somebody has found them."""
         self.partial, self.limits, self.strategy = partial, limits, strategy
-        self.random = Random(seed)
+        self.seed, self.random = seed, Random(seed)
         values = np.where(partial.asked, -1, partial.truth).astype(np.int32)
         self.table = Table(partial.conditions.copy(), values, partial.truth, partial.asked)
-        self.rules = find(self.table, limits) if known is None else _copied(known)
+        self.first = find(self.table, limits) if known is None else known
+        self.rules = _copied(self.first)
+        self.harmful = np.zeros(partial.fixed.shape, np.bool_)  # what exposes somebody after all
         self.records: list[Ints] = []
         self.columns: list[Ints] = []
 
@@ -159,6 +182,8 @@ class Search:
                 break
         records, columns = self._entries()
         exposed = self._exposed()
+        if len(exposed):
+            self._blame(records, columns)
         gone, why = self._give_back(records, columns, sure=regions == (SENSITIVE,) and not spare)
         kept = np.flatnonzero(gone)
         asking = {rule: self._asking(rule) for rule in np.unique(why[kept]).tolist()}
@@ -179,15 +204,22 @@ class Search:
     # --- hiding ----------------------------------------------------------------------------------
 
     def _hide(self, regions: tuple[str, ...], spare: str | None) -> None:
-        """Make all rules safe that are known, as far as regions allow."""
-        if regions == (SENSITIVE,):
-            self._hide_values()
-        elif regions == (OWN,):
-            self._hide_own()
-        else:
-            self._mixed([self._source(region) for region in regions])
-        if spare is not None and self.rules.unsafe.any():
-            self._mixed([self._source(spare)])
+        """Make all rules safe that are known, as far as regions allow.
+
+        Sources know what was unsafe when they were made. Hiding conditions makes others so, about
+        other values: as long as anything was hidden, that is no reason to give up.
+        """
+        before = -1
+        while self.rules.unsafe.any() and (hidden := sum(map(len, self.records))) > before:
+            before = hidden
+            if regions == (SENSITIVE,):
+                self._hide_values()
+            elif regions == (OWN,):
+                self._hide_own()
+            else:
+                self._mixed([self._source(region) for region in regions])
+            if spare is not None and self.rules.unsafe.any():
+                self._mixed([self._source(spare)])
 
     def _source(self, region: str) -> Source:
         if region == CONDITIONS:
@@ -234,14 +266,15 @@ class Search:
 
     def _mixed(self, sources: list[Source]) -> None:
         """The step that makes most rules safe for each entry that it hides; ties to the first."""
-        while self.rules.unsafe.any():
+        unsafe = self.rules.unsafe
+        while unsafe.any():
             steps = [step for source in sources if (step := source.next()) is not None]
             if not steps:
                 return
             best = max(steps, key=lambda step: step.worth)
-            before = self.rules.unsafe
             best.take()
-            changed = np.flatnonzero(before != self.rules.unsafe)
+            before, unsafe = unsafe, self.rules.unsafe
+            changed = np.flatnonzero(before != unsafe)
             for source in sources:
                 source.heard(changed)
 
@@ -298,6 +331,17 @@ class Search:
         unsafe = np.append(np.cumsum(self.rules.unsafe[rules]), 0)
         counted = np.where(begins[1:] > 0, unsafe[begins[1:] - 1], 0)
         return people[np.diff(counted, prepend=0) > 0]
+
+    def _blame(self, records: Ints, columns: Ints) -> None:
+        """Which hidden conditions would weaken a rule that stayed unsafe."""
+        rules = self.rules
+        for rule in np.flatnonzero(rules.unsafe).tolist():
+            pattern = rules.patterns[rule]
+            said = np.flatnonzero(pattern >= 0)
+            fits = (self.partial.conditions[records][:, said] == pattern[said]).all(axis=1)
+            others = self.table.values[records] != rules.values[rule]
+            some = fits & others & np.isin(columns, said)
+            self.harmful[records[some], columns[some]] = True
 
     def _asking(self, rule: int) -> tuple[int, tuple[int, ...]]:
         """The first person that a rule points to, and its conditions."""

@@ -92,7 +92,14 @@ class Rules:
     @property
     def unsafe(self) -> Mask:
         """Which of them tell too much about somebody."""
-        fit, own, exposed = self.numbers.T
+        return self._judged(self.numbers)
+
+    def unsafe_of(self, some: NDArray[np.integer[Any]]) -> Mask:
+        """The same for some of them: all would take long where this is asked at every step."""
+        return self._judged(self.numbers[some])
+
+    def _judged(self, numbers: Ints) -> Mask:
+        fit, own, exposed = numbers.T
         found: Mask = (exposed > 0) & (own > self.least) & (own * self.under > self.over * fit)
         return found
 

@@ -200,7 +200,7 @@ def blanked(column: Column, rows: NDArray[np.bool_]) -> Column:
     """The column with empty cells in some rows, and no value that no other row holds.
 
     >>> blanked(encode("A", pa.array([4, 5, 4])), np.array([True, False, False])).values.to_pylist()
-    [5, 4, None]
+    [4, 5, None]
     """
     if not rows.any():
         return column
