@@ -388,6 +388,27 @@ def test_marks_can_make_it_impossible(here: Path) -> None:
             (i, "job") for i in range(1, 121) if i not in (2, 5)]})  # fmt: skip
 
 
+def test_more_conditions_than_can_be_looked_at(here: Path) -> None:
+    names = [f"c{j}" for j in range(63)]
+    rows = [",".join([*["x"] * 63, value]) for value in ("u", "u", "v")]
+    (here / "wide.csv").write_text("\n".join([",".join([*names, "S"]), *rows]) + "\n")
+    policy = {
+        "conditions": names, "sensitive": "S", "min_support": 0, "min_confidence": 0.5,
+        "requests": [1], "max_pattern": 1,
+    }  # fmt: skip
+    with pytest.raises(InputError, match="63 conditions, and at most 62"):
+        entries.release("wide.csv", policy)
+
+
+def test_a_support_that_nothing_reaches(here: Path) -> None:
+    (here / "few.csv").write_text("a,S\nx,u\nx,u\nx,v\n")
+    policy = {
+        "conditions": ["a"], "sensitive": "S", "min_support": 10**21, "min_confidence": 0.5,
+        "requests": [1],
+    }  # fmt: skip
+    assert not len(entries.release("few.csv", policy).search.records)
+
+
 def test_too_many_patterns(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from reticent.suppress import entries as search
 

@@ -217,8 +217,15 @@ def _sheet(result: Release) -> Any:
 def find(original: Original) -> Hidden:
     """What to hide besides the requests."""
     from reticent.suppress.entries import Limits, Partial, TooMany, hide
+    from reticent.suppress.rules import MOST_COLUMNS
 
     policy, codes, asked = original.policy, original.codes, original.asked
+    if len(policy.conditions) > MOST_COLUMNS:
+        raise InputError(
+            f"there are {len(policy.conditions)} conditions, and at most {MOST_COLUMNS} can be "
+            "looked at together",
+            where=policy.name, do="name fewer conditions, and keep or drop the other columns.",
+        )  # fmt: skip
     partial = Partial(codes.conditions, codes.values, original.who(codes.values), asked.fixed)
     limits = Limits(policy.min_support, policy.min_confidence, policy.max_pattern)
     try:

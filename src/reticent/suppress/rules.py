@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -156,6 +156,7 @@ def find(table: Table, limits: Limits, known: Rules | None = None) -> Rules:
     What is counted of known ones is taken over as it stands.
     """
     over, under = limits.share(table.records)
+    limits = replace(limits, min_support=min(limits.min_support, table.records))
     people = _people(table)
     found = _search(table, people, limits, over, under) if len(people) else _nothing(table.columns)
     exposed = _exposed(table, found)
