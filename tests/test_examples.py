@@ -11,11 +11,13 @@ from reticent import sample, transactions
 
 ROOT = Path(__file__).parent.parent
 FOLDERS = sorted(path.parent for path in (ROOT / "examples").glob("*/policy.toml"))
-TABLES = [folder for folder in FOLDERS if folder.name != "baskets"]
+# Baskets and single entries have data that are made, and commands of their own.
+TABLES = [folder for folder in FOLDERS if folder.name not in ("baskets", "hide_entries")]
 
 
 def test_there_are_examples() -> None:
-    assert [folder.name for folder in FOLDERS] == ["bank_customers", "baskets", "patients"]
+    found = [folder.name for folder in FOLDERS]
+    assert found == ["bank_customers", "baskets", "hide_entries", "patients"]
 
 
 @pytest.mark.parametrize("folder", TABLES, ids=lambda folder: folder.name)
