@@ -22,8 +22,9 @@ from dataclasses import dataclass, replace
 from random import Random
 
 import numpy as np
+from numpy.typing import NDArray
 
-from reticent.suppress import lists, matching
+from reticent.suppress import fitting, lists
 from reticent.suppress.engine import Threats, remove
 from reticent.suppress.graph import Graph
 from reticent.suppress.moles import Moles
@@ -37,7 +38,7 @@ from reticent.suppress.rules import (
     Table,
     TooMany,
     find,
-    grouped,
+    recounted,
 )
 from reticent.suppress.steps import Kinds, Own, Source, Values
 
@@ -47,6 +48,7 @@ SENSITIVE, CONDITIONS, OWN = REGIONS = (
     "sensitive-of-others", "conditions-of-others", "conditions-of-sensitive",
 )  # fmt: skip
 STRATEGIES = ("max-descendant", "random", "random-max")
+_ENTRIES = 1 << 16  # that may come back at a time: Ctrl-C is heard only in between
 _ROUNDS = 20  # to spare people whom hiding for others exposes
 
 
@@ -168,6 +170,7 @@ class Search:
         self.harmful = np.zeros(partial.fixed.shape, np.bool_)  # what exposes somebody after all
         self.records: list[Ints] = []
         self.columns: list[Ints] = []
+        self.flipped: list[NDArray[np.int32]] = []  # rules that changed sides in the last step
 
     def run(self, regions: tuple[str, ...], spare: str | None) -> Hidden:
         """Hide until nothing is unsafe, then give back."""
@@ -241,6 +244,7 @@ class Search:
             rules, weights=np.repeat(taken, np.diff(begins)), minlength=len(self.rules)
         )
         self.rules.numbers[:, 1] -= fewer.astype(np.int64)
+        self.rules = replace(self.rules)
 
     def _hide_own(self) -> None:
         """Own conditions: each unsafe rule of a person must lose one of its entries."""
@@ -266,15 +270,15 @@ class Search:
 
     def _mixed(self, sources: list[Source]) -> None:
         """The step that makes most rules safe for each entry that it hides; ties to the first."""
-        unsafe = self.rules.unsafe
-        while unsafe.any():
+        while self.rules.unsafe.any():
             steps = [step for source in sources if (step := source.next()) is not None]
             if not steps:
                 return
             best = max(steps, key=lambda step: step.worth)
+            self.flipped = []
             best.take()
-            before, unsafe = unsafe, self.rules.unsafe
-            changed = np.flatnonzero(before != unsafe)
+            changed, often = np.unique(np.concatenate(self.flipped), return_counts=True)
+            changed = changed[often % 2 == 1]  # one that changed sides twice is where it was
             for source in sources:
                 source.heard(changed)
 
@@ -286,11 +290,9 @@ class Search:
         """Hide one entry of each of some records that are alike."""
         record = int(records[0])
         table, rules = self.table, self.rules
-        secret = table.truth[record] if table.asked[record] else np.int32(-1)
-        matching.change(
-            rules.patterns, rules.values, rules.numbers, table.conditions[record].copy(),
-            table.values[record], secret, column, -len(records),
-        )  # fmt: skip
+        secret = int(table.truth[record]) if table.asked[record] else -1
+        row, value = table.conditions[record].copy(), int(table.values[record])
+        self.flipped.append(rules.change(row, value, secret, column, -len(records)))
         self._take(records, column)
 
     def _take(self, records: Ints, column: int) -> None:
@@ -313,17 +315,21 @@ class Search:
         while True:
             table, rules = self.table, _copied(self.rules)
             conditions, values = table.conditions.copy(), table.values.copy()
-            gone, why = np.ones(len(records), np.bool_), cells.astype(np.int64)
-            matching.give_back(
-                rules.patterns, rules.values, rules.numbers, conditions, values, table.truth,
-                table.asked, records, columns, gone, rules.least, rules.over, rules.under, why,
-            )  # fmt: skip
+            gone, why, some = np.ones(len(records), np.bool_), np.full(len(records), -1), True
+            while some:
+                some = False
+                for end in range(len(records), 0, -_ENTRIES):
+                    some |= fitting.give_back(
+                        rules.ways, rules.patterns, rules.numbers, rules.unsafe, conditions, values,
+                        table.truth, table.asked, records, columns, cells, gone, why, rules.limits,
+                        end - 1, max(end - _ENTRIES, 0),
+                    )  # fmt: skip
             after = Table(conditions, values, table.truth, table.asked)
             if sure or len(more := find(after, self.limits, rules)) == len(rules):
                 self.table = after
                 return gone, why
             # One that nobody knew became unsafe: it is counted where all are still hidden.
-            self.rules = _recounted(more, self.table)
+            self.rules = recounted(more, self.table)
 
     def _exposed(self) -> Ints:
         people = np.flatnonzero(self.partial.asked)
@@ -354,19 +360,6 @@ class Search:
 
 def _copied(rules: Rules) -> Rules:
     return replace(rules, numbers=rules.numbers.copy())
-
-
-def _recounted(rules: Rules, table: Table) -> Rules:
-    """The same rules, counted on another table."""
-    order, begins = grouped([*table.conditions.T, table.values])
-    first = order[begins[:-1]]
-    numbers = matching.counted(
-        rules.patterns, rules.values, table.conditions[first], table.values[first], np.diff(begins)
-    )
-    people = np.flatnonzero(table.asked)
-    _, fitting = rules.of(table.conditions[people], table.truth[people])
-    exposed = np.bincount(fitting, minlength=len(rules))
-    return replace(rules, numbers=np.column_stack([numbers, exposed]))
 
 
 def _smallest(masks: list[int]) -> list[int]:

@@ -108,7 +108,7 @@ class Graph:
                 self.of_rule.setdefault(rule, []).append(number)
         number = self.number[name]
         self.nodes[number].kinds[key] = None
-        self.gains[number] = self.search.rules.unsafe_of(self.nodes[number].rules).sum()
+        self.gains[number] = self.search.rules.unsafe[self.nodes[number].rules].sum()
         return number
 
     def _leave(self, key: Key, records: list[int]) -> _Kind:
@@ -167,7 +167,7 @@ class Graph:
     def _at(self, node: _Node) -> Step | None:
         """What to hide at a node."""
         rules = self.search.rules
-        open_ = node.rules[rules.unsafe_of(node.rules)]
+        open_ = node.rules[rules.unsafe[node.rules]]
         counts = self.has[open_].sum(axis=0)
         for column in sorted(node.columns, key=lambda j: (-counts[j], j)):
             if not counts[column]:

@@ -1,7 +1,6 @@
-"""The loops of `rules` and `entries`: which rules there are, which records they fit.
+"""The loops that compare rows with people: what they share, and which patterns that makes strong.
 
-A pattern is a row of codes with -1 where it says nothing; a rule is a pattern and a value. A row of
-a table fits a pattern if it has all its codes: -1 in a row, an entry that is hidden, fits nothing.
+An entry that is hidden, -1, is like nothing.
 """
 
 # mypy: disable-error-code="no-untyped-def, untyped-decorator, no-untyped-call"
@@ -106,127 +105,6 @@ def _alike(columns, values, weights, person, value):
             every[q] += weights[start + i]
             own[q] += weights[start + i] * (values[start + i] == value)
     return held[:found], every[:found], own[:found]
-
-
-@inner
-def _fits(pattern, row):
-    for j in range(len(row)):  # noqa: SIM110 - compiled, this is the faster form
-        if pattern[j] >= 0 and pattern[j] != row[j]:
-            return False
-    return True
-
-
-@compiled
-def fitting(patterns, first, rows, values, most):
-    """For each row the rules of its value that it fits, as `begins` and `rules`.
-
-    Rules stand by value: those of value s from `first[s]` to `first[s + 1]`. If there are more than
-    `most` in all, nothing.
-    """
-    begins = np.zeros(len(rows) + 1, np.int64)
-    for i in range(len(rows)):
-        begins[i + 1] = begins[i]
-        for r in range(first[values[i]], first[values[i] + 1]):
-            begins[i + 1] += _fits(patterns[r], rows[i])
-        if begins[i + 1] > most:
-            return begins[:0], np.empty(0, np.int32)
-    rules = np.empty(begins[-1], np.int32)
-    for i in range(len(rows)):
-        to = begins[i]
-        for r in range(first[values[i]], first[values[i] + 1]):
-            if _fits(patterns[r], rows[i]):
-                rules[to] = r
-                to += 1
-    return begins, rules
-
-
-@compiled
-def counted(patterns, points_to, rows, values, weights):
-    """For each rule how many rows fit it, and how many of these show its value."""
-    numbers = np.zeros((len(patterns), 2), np.int64)
-    for r in range(len(patterns)):
-        for i in range(len(rows)):
-            if _fits(patterns[r], rows[i]):
-                numbers[r, 0] += weights[i]
-                numbers[r, 1] += weights[i] * (values[i] == points_to[r])
-    return numbers
-
-
-@compiled
-def change(patterns, points_to, numbers, row, value, secret, column, times):
-    """Count a record's entry `times` more often in all rules that it takes part in.
-
-    `row`, `value`: the record with that entry; `secret`: its hidden value, or -1. `numbers`: for
-    each rule how many records fit it, fit it with its value, and are to be protected from it.
-    """
-    sensitive = column == len(row)
-    for r in range(len(patterns)):
-        if (sensitive or patterns[r, column] >= 0) and _fits(patterns[r], row):
-            numbers[r, 0] += 0 if sensitive else times
-            numbers[r, 1] += times if points_to[r] == value else 0
-            numbers[r, 2] += times if points_to[r] == secret and not sensitive else 0
-
-
-@inner
-def _unsafe(all_, own, exposed, least, over, under):
-    return exposed > 0 and own > least and own * under > over * all_
-
-
-@compiled
-def give_back(
-    patterns, points_to, numbers, conditions, values, truth, asked, records, columns, gone,
-    least, over, under, why,
-):  # fmt: skip
-    """Let entries come back, the last first, until none can; changes all but the rules.
-
-    `gone`: which entries of the list are hidden. `why`: for each that stays so, a rule that it
-    would make unsafe.
-    """
-    width = conditions.shape[1]
-    hidden = np.empty(len(records), np.int32)  # what each entry shows
-    for i in range(len(records)):
-        hidden[i] = why[i]
-        why[i] = -1
-    row = np.empty(width, np.int32)
-    some = True
-    while some:
-        some = False
-        for i in range(len(records) - 1, -1, -1):
-            if not gone[i]:
-                continue
-            record, column = records[i], columns[i]
-            for j in range(width):
-                row[j] = conditions[record, j]
-            value, secret = values[record], truth[record] if asked[record] else -1
-            if column < width:
-                row[column] = hidden[i]
-            else:
-                value = hidden[i]
-            sensitive = column == width
-            bar = -1
-            for r in range(len(patterns)):
-                if not sensitive and patterns[r, column] < 0:
-                    continue
-                mine = points_to[r] == value
-                if (sensitive and not mine) or not (mine or points_to[r] == secret):
-                    continue  # more records that fit make a rule about others weaker
-                if not _fits(patterns[r], row):
-                    continue
-                if _unsafe(
-                    numbers[r, 0] + (not sensitive), numbers[r, 1] + mine,
-                    numbers[r, 2] + (points_to[r] == secret and not sensitive), least, over, under,
-                ):  # fmt: skip
-                    bar = r
-                    break
-            why[i] = bar
-            if bar >= 0:
-                continue
-            change(patterns, points_to, numbers, row, value, secret, column, 1)
-            gone[i], some = False, True
-            if sensitive:
-                values[record] = value
-            else:
-                conditions[record, column] = row[column]
 
 
 @compiled

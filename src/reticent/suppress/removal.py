@@ -8,6 +8,8 @@ import numpy as np
 
 from reticent.compiling import compiled, inner
 
+_AT_ONCE = 1_000_000_000  # looks at threats, a second or two: Ctrl-C is heard only in between
+
 
 @compiled
 def missing(begins, items, gone):
@@ -40,13 +42,41 @@ def _product(a, b, low, half):
     return upper, (middle << half) | (first & low)
 
 
+@inner
+def _better(v, w, left, alone, costs):
+    """Whether thing v goes before thing w."""
+    if (alone[v] > 0) != (alone[w] > 0):
+        return alone[v] > 0
+    if dearer(left[v], costs[w], left[w], costs[v]):
+        return True
+    return v < w and not dearer(left[w], costs[v], left[v], costs[w])
+
+
+@inner
+def _sink(heap, size, at, left, alone, costs):
+    """Let what stands somewhere in a heap go down to where it belongs."""
+    v = heap[at]
+    while 2 * at + 1 < size:
+        child = 2 * at + 1
+        if child + 1 < size and _better(heap[child + 1], heap[child], left, alone, costs):
+            child += 1
+        if not _better(heap[child], v, left, alone, costs):
+            break
+        heap[at] = heap[child]
+        at = child
+    heap[at] = v
+
+
 @compiled
 def remove(begins, items, holders, of_holder, costs, needs, room, dear):
     """What goes, and how often, until each threat has lost what it needs; or a `dear` thing went.
 
     `of_holder[holders[v] : holders[v + 1]]`: the threats that hold thing v. `room`: how often each
     thing can still go. Taking a thing once changes nothing for the next choice until some threat
-    has lost enough, so it goes as often as that takes at once. Changes `needs` and `room`.
+    has lost enough, so it goes as often as that takes at once. Changes `needs` and `room`. Things
+    stand in a heap by what they were worth when last asked: that only falls, so one that is still
+    worth as much as it was is the best. After much work it returns before its time; whoever calls
+    it goes on from there.
     """
     things, threats = len(costs), len(begins) - 1
     left = np.zeros(things, np.int64)  # threats that each would help to break
@@ -58,21 +88,27 @@ def remove(begins, items, holders, of_holder, costs, needs, room, dear):
             left[items[x]] += 1
         if begins[t + 1] - begins[t] == 1:
             alone[items[begins[t]]] += 1
+    was, was_alone = left.copy(), alone.copy()
+    heap, size = np.empty(things, np.int32), 0
+    for v in range(things):
+        if left[v] > 0 and room[v] > 0:
+            heap[size] = v
+            size += 1
+    for at in range(size // 2 - 1, -1, -1):
+        _sink(heap, size, at, was, was_alone, costs)
     order, often = np.empty(things + threats, np.int64), np.empty(things + threats, np.int64)
-    went = 0
-    while True:
-        best = -1
-        for v in range(things):
-            if left[v] == 0 or room[v] == 0:
-                continue
-            if best < 0:
-                best = v
-            elif (alone[v] > 0) != (alone[best] > 0):
-                best = v if alone[v] else best
-            elif dearer(left[v], costs[best], left[best], costs[v]):
-                best = v
-        if best < 0:
-            return order[:went], often[:went]
+    went, work = 0, np.int64(0)
+    while size > 0 and work < _AT_ONCE:
+        best = heap[0]
+        if left[best] == 0 or room[best] == 0:
+            size -= 1
+            heap[0] = heap[size]
+            _sink(heap, size, 0, was, was_alone, costs)
+            continue
+        if was[best] != left[best] or was_alone[best] != alone[best]:
+            was[best], was_alone[best] = left[best], alone[best]
+            _sink(heap, size, 0, was, was_alone, costs)
+            continue
         times = room[best]
         for y in range(holders[best], holders[best + 1]):
             if needs[of_holder[y]] > 0:
@@ -80,16 +116,19 @@ def remove(begins, items, holders, of_holder, costs, needs, room, dear):
         order[went], often[went] = best, times
         went += 1
         room[best] -= times
+        work += holders[best + 1] - holders[best]
         for y in range(holders[best], holders[best + 1]):
             t = of_holder[y]
             if needs[t] > 0:
                 needs[t] -= times
                 if needs[t] == 0:
+                    work += begins[t + 1] - begins[t]
                     for x in range(begins[t], begins[t + 1]):
                         left[items[x]] -= 1
                     alone[best] -= begins[t + 1] - begins[t] == 1
         if dear[best]:
-            return order[:went], often[:went]
+            break
+    return order[:went], often[:went]
 
 
 @compiled

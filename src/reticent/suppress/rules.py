@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.suppress import matching
+from reticent.suppress import fitting, matching
 from reticent.suppress.moles import plain_share
 from reticent.table.collapse import ascending, distinct
 
@@ -31,6 +31,7 @@ _A_PERSON = 2_000_000_000  # of these: 3^15 are 14 million
 _MOST_RULES = 1_000_000  # unsafe ones, of one person or of all
 _MOST_PAIRS = 300_000_000  # of a rule and a kind of records that fits it
 _THREADS = 2
+_ROWS = 1 << 17  # compared with all rules at a time: Ctrl-C is heard only in between
 
 
 class TooMany(Exception):
@@ -87,23 +88,28 @@ class Rules:
     least: int
     over: int
     under: int
+    tree: fitting.Tree | None = None
+    unsafe: Mask = field(init=False)  # which of them tell too much about somebody
+
+    def __post_init__(self) -> None:
+        """Judge them, once: whatever changes a few numbers later judges these rules anew."""
+        fit, own, exposed = self.numbers.T
+        self.unsafe = (exposed > 0) & (own > self.least) & (own * self.under > self.over * fit)
 
     def __len__(self) -> int:
         return len(self.values)
 
     @property
-    def unsafe(self) -> Mask:
-        """Which of them tell too much about somebody."""
-        return self._judged(self.numbers)
+    def limits(self) -> tuple[int, int, int]:
+        """What the compiled loops judge by."""
+        return self.least, self.over, self.under
 
-    def unsafe_of(self, some: NDArray[np.integer[Any]]) -> Mask:
-        """The same for some of them: all would take long where this is asked at every step."""
-        return self._judged(self.numbers[some])
-
-    def _judged(self, numbers: Ints) -> Mask:
-        fit, own, exposed = numbers.T
-        found: Mask = (exposed > 0) & (own > self.least) & (own * self.under > self.over * fit)
-        return found
+    @property
+    def ways(self) -> fitting.Tree:
+        """The tree of their patterns, which is grown when somebody asks for it."""
+        if self.tree is None:
+            self.tree = fitting.tree(self.patterns, self.values)
+        return self.tree
 
     def too_many(self, some: NDArray[np.integer[Any]]) -> Ints:
         """How many records must not show the value any more, for each of some to be safe."""
@@ -124,23 +130,31 @@ class Rules:
         found: Ints = np.maximum(np.minimum(needed, own - self.least), 0)
         return found
 
-    @property
-    def first(self) -> Ints:
-        """Where the rules of each value begin, and where the last end."""
-        last = int(self.values[-1]) if len(self) else -1
-        return np.searchsorted(self.values, np.arange(last + 2))
-
     def of(self, rows: Codes, values: Codes) -> tuple[Ints, NDArray[np.int32]]:
         """For each row the rules of its value that it fits."""
-        first = self.first
-        known = np.clip(values, -1, len(first) - 2)
-        # A value that no rule points to has none: an empty run at the end.
-        first = np.append(first, first[-1] if len(first) else 0)
-        where = np.where(known == values, known, len(first) - 2).astype(np.int32)
-        begins, rules = matching.fitting(self.patterns, first, rows, where, _MOST_PAIRS)
-        if len(begins) == 0:
-            raise TooMany
-        return begins, rules
+        begins, rules, ends = [np.zeros(1, np.int64)], [np.zeros(0, np.int32)], 0
+        for start in range(0, len(rows), _ROWS):
+            part = slice(start, start + _ROWS)
+            first, some = fitting.fitting(self.ways, len(self), rows[part], values[part])
+            begins.append(first[1:] + ends)
+            rules.append(some)
+            ends += len(some)
+            if ends > _MOST_PAIRS:
+                raise TooMany
+        return np.concatenate(begins), np.concatenate(rules)
+
+    def change(
+        self, row: Codes, value: int, secret: int, column: int, times: int
+    ) -> NDArray[np.int32]:
+        """Count an entry of a record `times` more often; the rules that changed sides.
+
+        `row`, `value`: the record with that entry; `secret`: its hidden value, or -1.
+        """
+        found: NDArray[np.int32] = fitting.change(
+            self.ways, self.patterns, self.numbers, self.unsafe, row, value, secret, column, times,
+            self.limits,
+        )  # fmt: skip
+        return found
 
     @property
     def masks(self) -> Ints:
@@ -159,11 +173,13 @@ def find(table: Table, limits: Limits, known: Rules | None = None) -> Rules:
     limits = replace(limits, min_support=min(limits.min_support, table.records))
     people = _people(table)
     found = _search(table, people, limits, over, under) if len(people) else _nothing(table.columns)
-    exposed = _exposed(table, found)
+    numbers = np.column_stack([found[:, -2:], np.zeros(len(found), np.int64)])
     rules = Rules(
-        found[:, 1 : table.columns + 1].astype(np.int32), found[:, 0].astype(np.int32),
-        np.column_stack([found[:, -2:], exposed]), limits.min_support, over, under,
+        found[:, 1 : table.columns + 1].astype(np.int32), found[:, 0].astype(np.int32), numbers,
+        limits.min_support, over, under,
     )  # fmt: skip
+    numbers[:, 2] = _exposed(table, rules)
+    rules = replace(rules)
     return rules if known is None else _together(known, rules)
 
 
@@ -244,14 +260,25 @@ def _unique(parts: Sequence[Ints], width: int) -> Ints:
     return rules[found.rows]
 
 
-def _exposed(table: Table, found: Ints) -> Ints:
+def _exposed(table: Table, rules: Rules) -> Ints:
     """How many people who asked have the conditions of each rule, and its value."""
-    rules = Rules(
-        found[:, 1 : table.columns + 1].astype(np.int32), found[:, 0].astype(np.int32),
-        np.zeros((len(found), 3), np.int64), 0, 1, 1,
-    )  # fmt: skip
-    _, fitting = rules.of(table.conditions[table.asked], table.truth[table.asked])
-    return np.bincount(fitting, minlength=len(found))
+    _, some = rules.of(table.conditions[table.asked], table.truth[table.asked])
+    return np.bincount(some, minlength=len(rules))
+
+
+def recounted(rules: Rules, table: Table) -> Rules:
+    """The same rules, counted on another table."""
+    order, begins = grouped([*table.conditions.T, table.values])
+    first, sizes = order[begins[:-1]], np.diff(begins)
+    numbers = np.zeros((len(rules), 3), np.int64)
+    for start in range(0, len(first), _ROWS):
+        some = first[start : start + _ROWS]
+        fitting.counted(
+            rules.ways, rules.values, table.conditions[some], table.values[some],
+            sizes[start : start + _ROWS], numbers,
+        )  # fmt: skip
+    numbers[:, 2] = _exposed(table, rules)
+    return replace(rules, numbers=numbers)
 
 
 def _together(known: Rules, fresh: Rules) -> Rules:

@@ -15,6 +15,8 @@ from reticent.suppress.rules import Ints, grouped
 if TYPE_CHECKING:
     from reticent.suppress.entries import Search
 
+_NONE_LEFT = -(1 << 30)  # a gain that no other reaches, whatever rules become unsafe
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -93,22 +95,24 @@ class Values:
         begins, rules = self.kinds.begins, self.kinds.rules
         self.holders, self.of_holder = lists.invert(begins, rules, len(search.rules))
         unsafe = np.append(0, np.cumsum(search.rules.unsafe[rules]))
-        self.gains = unsafe[begins[1:]] - unsafe[begins[:-1]]
+        # Small numbers, as all of them are looked at in each step.
+        self.gains = (unsafe[begins[1:]] - unsafe[begins[:-1]]).astype(np.int32)
 
     def next(self) -> Step | None:
         """The kind that fits most unsafe rules."""
-        left = self.kinds.room - self.taken
-        gains = np.where(left > 0, self.gains, 0)
-        if not gains.max(initial=0):
+        kind = int(self.gains.argmax()) if len(self.kinds) else -1
+        if kind < 0 or self.gains[kind] <= 0:
             return None
-        kind = int(gains.argmax())
+        left = int(self.kinds.room[kind] - self.taken[kind])
         rules = self.kinds.rules[self.kinds.begins[kind] : self.kinds.begins[kind + 1]]
         needs = self.search.rules.too_many(rules[self.search.rules.unsafe[rules]])
-        times = int(min(left[kind], needs.min()))
+        times = min(left, int(needs.min()))
 
         def take() -> None:
             records = self.kinds.members(kind)[self.taken[kind] :][:times]
             self.taken[kind] += times
+            if times == left:
+                self.gains[kind] = _NONE_LEFT
             self.search.hide_some(records, self.search.table.columns)
 
         return Step(float((1 / needs).sum()), take)
