@@ -9,39 +9,34 @@ from __future__ import annotations
 
 import numpy as np
 
-from reticent.compiling import compiled, inner
+from reticent.compiling import compiled
 
 FULL, SPENT = -1, -2  # no room for what is found, no budget left
 _BLOCK = 2048  # rows
 
 
 @compiled
-def strong_patterns(
-    columns, values, weights, person, value, least, over, under, most, budget, out
-):  # fmt: skip
+def strong_patterns(held, every, own, width, least, over, under, most, budget, out):
     """The parts of a person's conditions that point to a value: bits of columns, and two counts.
 
-    `columns[j, i]`: code of distinct row i, of which there are `weights[i]`. A pattern is strong if
-    more than `least` rows fit it and have the value, and those are more than over / under of all
-    that fit it. Patterns have at most `most` columns. Returns how many were found, and the work.
+    `every[q]` rows, of which `own[q]` show the value, are like the person in the columns `held[q]`.
+    A pattern is strong if more than `least` rows fit it and have the value, and those are more than
+    over / under of all that fit it. Patterns have at most `most` columns. Returns how many were
+    found, and the work.
     """
-    held, every, own = _alike(columns, values, weights, person, value)
-    lists = np.empty(len(held) * (min(most, len(person)) + 1), np.int32)
+    lists = np.empty(len(held) * (min(most, width) + 1), np.int32)
     for q in range(len(held)):
         lists[q] = q
-    depths = len(person) + 2
-    begin, end = np.zeros(depths, np.int64), np.zeros(depths, np.int64)
-    next_, pattern = np.zeros(depths, np.int64), np.zeros(depths, np.int64)
+    begin, end = np.zeros(width + 2, np.int64), np.zeros(width + 2, np.int64)
+    next_, pattern = np.zeros(width + 2, np.int64), np.zeros(width + 2, np.int64)
     end[0] = len(held)
     found, depth, work = 0, 0, np.int64(0)
     while depth >= 0:
         j = next_[depth]
-        if j == len(person):
+        if j == width:
             depth -= 1
             continue
         next_[depth] = j + 1
-        if person[j] < 0:
-            continue
         top, all_, with_value = end[depth], np.int64(0), np.int64(0)
         for x in range(begin[depth], end[depth]):
             q = lists[x]
@@ -68,17 +63,42 @@ def strong_patterns(
     return found, work
 
 
-@inner
-def _alike(columns, values, weights, person, value):
-    """The distinct sets of columns in which rows are like a person; how many rows, and own ones.
+@compiled
+def tallied(columns, values, weights, people, theirs, tables):
+    """How many rows are like each person in which columns.
 
-    One row after the other would make every list below as long as the table.
+    `columns[j, i]`: code of distinct row i, of which there are `weights[i]`. Adds to
+    ``tables[p, bits]``; bit 0 stands for the value of person p, the next for column 0. A block of
+    rows is compared with all people while it is in the cache, and with none row by row: 2 ms a
+    person and million rows of ten columns, where single rows took 20.
+    """
+    masks = np.empty(_BLOCK, np.int32)
+    for start in range(0, len(values), _BLOCK):
+        shown, weight = values[start : start + _BLOCK], weights[start : start + _BLOCK]
+        for p in range(len(people)):
+            for i in range(len(shown)):
+                masks[i] = shown[i] == theirs[p]
+            for j in range(people.shape[1]):
+                code, bit = people[p, j], np.int32(2) << np.int32(j)
+                column = columns[j, start : start + _BLOCK]
+                if code >= 0:
+                    for i in range(len(shown)):
+                        masks[i] |= bit if column[i] == code else np.int32(0)
+            table = tables[p]
+            for i in range(len(shown)):
+                table[masks[i]] += weight[i]
+
+
+@compiled
+def alike(columns, values, weights, person, value):
+    """The sets of columns in which rows are like a person; how many rows, and how many own ones.
+
+    For columns too many for a table of all sets.
     """
     rows = len(values)
     slots = 1
-    while slots < 2 * rows and slots < 1 << min(len(person), 62):
+    while slots < 2 * rows:
         slots *= 2
-    direct = slots == 1 << min(len(person), 62)  # one slot for every set of columns
     place = np.full(slots, -1, np.int32)
     held, every, own = np.empty(rows, np.int64), np.zeros(rows, np.int64), np.zeros(rows, np.int64)
     masks, found = np.empty(_BLOCK, np.int64), 0
@@ -94,7 +114,7 @@ def _alike(columns, values, weights, person, value):
             mask = masks[i]
             if mask == 0:
                 continue
-            slot = mask if direct else (mask ^ mask >> 29) * 40503 & slots - 1
+            slot = (mask ^ mask >> 29) * 40503 & slots - 1
             while place[slot] >= 0 and held[place[slot]] != mask:
                 slot = slot + 1 & slots - 1
             q = place[slot]

@@ -9,7 +9,7 @@ the distinct sets of columns in which records are like that person.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -31,6 +31,8 @@ _A_PERSON = 2_000_000_000  # of these: 3^15 are 14 million
 _MOST_RULES = 1_000_000  # unsafe ones, of one person or of all
 _MOST_PAIRS = 300_000_000  # of a rule and a kind of records that fits it
 _THREADS = 2
+_TABLE = 15  # columns whose sets all have a place in a table
+_AT_ONCE = 16  # people whom a thread compares with all rows
 _ROWS = 1 << 17  # compared with all rules at a time: Ctrl-C is heard only in between
 
 
@@ -209,39 +211,65 @@ def _search(table: Table, people: Codes, limits: Limits, over: int, under: int) 
     columns = np.ascontiguousarray(np.stack(rows.columns[:width]).astype(np.int32) - 1)
     values = (rows.columns[width] - 1).astype(np.int32)
     most = width if limits.max_pattern is None else min(limits.max_pattern, width)
-    left = _BUDGET
 
-    def ask(person: Codes) -> tuple[Ints, int]:
-        room = 1 << 12
-        while room <= 8 * _MOST_RULES:
-            out = np.empty((min(room, _MOST_RULES), 3), np.int64)
-            count, work = matching.strong_patterns(
-                columns, values, rows.counts, person[1:], person[0], limits.min_support, over,
-                under, most, min(left, _A_PERSON), out,
-            )  # fmt: skip
+    def ask(some: Codes) -> list[tuple[Ints, int]]:
+        found = []
+        for person, alike in zip(some, _alike(columns, values, rows.counts, some), strict=True):
+            room = 1 << 12
+            while True:
+                out = np.empty((min(room, _MOST_RULES), 3), np.int64)
+                count, work = matching.strong_patterns(
+                    *alike, width, limits.min_support, over, under, most, _A_PERSON, out
+                )
+                if count != matching.FULL:
+                    break
+                if room >= _MOST_RULES:
+                    raise TooMany
+                room *= 8
             if count == matching.SPENT:
                 raise TooMany
-            if count != matching.FULL:
-                return _spelt(person, out[:count]), work
-            room *= 8
-        raise TooMany
+            found.append((_spelt(person, out[:count]), work))
+        return found
 
-    found, waiting = _nothing(width), [_nothing(width)]
+    found, waiting, left = _nothing(width), [_nothing(width)], _BUDGET
     with ThreadPoolExecutor(_THREADS) as pool:
-        asked = [pool.submit(ask, person) for person in people]
+        asked = [pool.submit(ask, people[at : at + _AT_ONCE]) for at in _starts(people)]
         try:
+            # The budget is spent in the order of people: whichever thread is first, it ends alike.
             for one in asked:
-                rules, work = one.result()
-                left -= work
-                waiting.append(rules)
-                if sum(map(len, waiting)) > _MOST_RULES:
-                    found, waiting = _unique([found, *waiting], width), []
-                if left < 0 or len(found) > _MOST_RULES:
-                    raise TooMany
+                for rules, work in one.result():
+                    left -= work
+                    waiting.append(rules)
+                    if sum(map(len, waiting)) > _MOST_RULES:
+                        found, waiting = _unique([found, *waiting], width), []
+                    if left < 0 or len(found) > _MOST_RULES:
+                        raise TooMany
         finally:
             for one in asked:
                 one.cancel()
     return _unique([found, *waiting], width)
+
+
+def _starts(people: Codes) -> range:
+    return range(0, len(people), _AT_ONCE)
+
+
+def _alike(
+    columns: Codes, values: Codes, counts: Ints, people: Codes
+) -> Iterator[tuple[Ints, Ints, Ints]]:
+    """For each person the sets of columns in which rows are like that person, and how many are."""
+    width = len(columns)
+    if width > _TABLE:
+        for person in people:
+            yield matching.alike(columns, values, counts, person[1:], person[0])
+        return
+    tables = np.zeros((len(people), 2 << width), np.int64)
+    matching.tallied(columns, values, counts, people[:, 1:], people[:, 0], tables)
+    for table in tables.reshape(len(people), -1, 2):
+        every = table.sum(axis=1)
+        every[0] = 0  # those who are not like that person at all
+        held = np.flatnonzero(every)
+        yield held, every[held], table[held, 1]
 
 
 def _spelt(person: Codes, out: Ints) -> Ints:
