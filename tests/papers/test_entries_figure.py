@@ -40,13 +40,7 @@ def test_every_node() -> None:
     assert {name: int(needs[i]) for name, i in unsafe.items()} == {
         name: hide for name, (hide, _) in NODES.items() if hide
     }
-    graph = Graph(search)
-    exact = {
-        spelt([code for _, code in sorted(node.cells)]): sum(
-            len(graph.kinds[key].records) for key in node.kinds
-        )
-        for node in graph.nodes
-    }
+    exact = {spelt(row.tolist()): len(records) for row, records in Graph(search).standing()}
     assert exact == {name: match for name, (_, match) in NODES.items() if match}
 
 

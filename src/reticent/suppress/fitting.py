@@ -81,11 +81,11 @@ def _grow(found, patterns, values, nodes):
 
 
 @inner
-def _walk(found, root, row, stack, fits):
-    """The rules below a root that a row fits; how many."""
+def walk(found, root, row, stack, fits):
+    """The rules below a root that a row fits, as many as there is room for; how many."""
     count, size = 0, 1
     stack[0] = root
-    while size > 0:
+    while size > 0 and count < len(fits):
         size -= 1
         node = np.int64(stack[size])
         if found.rules[node] >= 0:
@@ -106,13 +106,13 @@ def _walk(found, root, row, stack, fits):
 
 
 @inner
-def _rooms(rules, row):
+def rooms(rules, row):
     """Room for a walk: its stack, and what it finds."""
     return np.empty(len(row) * len(row) + 1, np.int32), np.empty(rules, np.int32)
 
 
 @inner
-def _known(found, value):
+def known(found, value):
     """Whether rules may point to a value."""
     return len(found.roots) > 0 and 0 <= value <= found.roots[-1]
 
@@ -121,11 +121,11 @@ def _known(found, value):
 def fitting(found, rules, rows, values):
     """For each row the rules of its value that it fits, as `begins` and `rules`."""
     begins = np.zeros(len(rows) + 1, np.int64)
-    stack, fits = _rooms(rules, rows[0])
+    stack, fits = rooms(rules, rows[0])
     every, end = np.empty(16 * len(rows) + 16, np.int32), 0
     for i in range(len(rows)):
-        if _known(found, values[i]):
-            count = _walk(found, values[i], rows[i], stack, fits)
+        if known(found, values[i]):
+            count = walk(found, values[i], rows[i], stack, fits)
             if end + count > len(every):
                 more = np.empty(2 * (end + count), np.int32)
                 for x in range(end):
@@ -139,12 +139,22 @@ def fitting(found, rules, rows, values):
 
 
 @compiled
+def concerned(found, rows, values):
+    """Which rows fit a rule of their value."""
+    stack, fits = rooms(1, rows[0])
+    which = np.zeros(len(rows), np.bool_)
+    for i in range(len(rows)):
+        which[i] = known(found, values[i]) and walk(found, values[i], rows[i], stack, fits) > 0
+    return which
+
+
+@compiled
 def counted(found, points_to, rows, values, weights, numbers):
     """Add up for each rule how many rows fit it, and how many of these show its value."""
-    stack, fits = _rooms(len(points_to), rows[0])
+    stack, fits = rooms(len(points_to), rows[0])
     for i in range(len(rows)):
         for root in found.roots:
-            for x in range(_walk(found, root, rows[i], stack, fits)):
+            for x in range(walk(found, root, rows[i], stack, fits)):
                 numbers[fits[x], 0] += weights[i]
                 numbers[fits[x], 1] += weights[i] * (values[i] == root)
 
@@ -163,7 +173,7 @@ def _change(found, patterns, numbers, unsafe, row, value, secret, column, times,
     for root in found.roots:
         if sensitive and root != value:
             continue
-        for x in range(_walk(found, root, row, stack, fits)):
+        for x in range(walk(found, root, row, stack, fits)):
             r = fits[x]
             if not sensitive and patterns[r, column] < 0:
                 continue
@@ -186,13 +196,22 @@ def change(found, patterns, numbers, unsafe, row, value, secret, column, times, 
     each rule how many records fit it, fit it with its value, and are to be protected from it.
     Returns the rules that are unsafe now and were not, or were and are not.
     """
-    stack, fits = _rooms(len(patterns), row)
+    stack, fits = rooms(len(patterns), row)
     flipped = np.empty(len(patterns), np.int32)
     changed = _change(
         found, patterns, numbers, unsafe, row, value, secret, column, times, limits,
         (stack, fits, flipped),
     )  # fmt: skip
     return flipped[:changed].copy()
+
+
+@inner
+def _would_be_unsafe(patterns, numbers, rule, column, more, limits):
+    """Whether a rule that a row fits would be unsafe if it counted an entry of that row, too."""
+    if column < patterns.shape[1] and patterns[rule, column] < 0:
+        return False
+    all_, own, exposed = numbers[rule, 0], numbers[rule, 1], numbers[rule, 2]
+    return _is_unsafe(all_ + more[0], own + more[1], exposed + more[2], *limits)
 
 
 @compiled
@@ -205,10 +224,9 @@ def give_back(
     `cells`: what each entry of the list shows. `gone`: which of them are hidden. `why`: for each
     that stays so, a rule that it would make unsafe.
     """
-    least, over, under = limits
     width = conditions.shape[1]
     row = np.empty(width, np.int32)
-    stack, fits = _rooms(len(patterns), row)
+    stack, fits = rooms(len(patterns), row)
     flipped = np.empty(len(patterns), np.int32)
     some = False
     for i in range(last, first - 1, -1):
@@ -224,16 +242,16 @@ def give_back(
         else:
             row[column] = cells[i]
         # More records that fit make a rule about another value weaker.
-        root, bar = secret if secret >= 0 else value, -1
-        for x in range(_walk(found, root, row, stack, fits) if _known(found, root) else 0):
-            r = fits[x]
-            if not sensitive and patterns[r, column] < 0:
-                continue
-            if _is_unsafe(
-                numbers[r, 0] + (not sensitive), numbers[r, 1] + (root == value),
-                numbers[r, 2] + (root == secret), least, over, under,
-            ):  # fmt: skip
-                bar = r if bar < 0 else min(bar, r)
+        root = secret if secret >= 0 else value
+        more = np.int64(not sensitive), np.int64(root == value), np.int64(root == secret)
+        # Mostly the rule that barred it before still does: it fits that one as it did.
+        bar = why[i]
+        if bar < 0 or not _would_be_unsafe(patterns, numbers, bar, column, more, limits):
+            bar = -1
+            for x in range(walk(found, root, row, stack, fits) if known(found, root) else 0):
+                if _would_be_unsafe(patterns, numbers, fits[x], column, more, limits):
+                    bar = fits[x]
+                    break
         why[i] = bar
         if bar >= 0:
             continue

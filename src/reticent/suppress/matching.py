@@ -125,39 +125,3 @@ def alike(columns, values, weights, person, value):
             every[q] += weights[start + i]
             own[q] += weights[start + i] * (values[start + i] == value)
     return held[:found], every[:found], own[:found]
-
-
-@compiled
-def likest(rows, people):
-    """The largest sets of columns in which each row is like somebody, as `begins` and bits."""
-    begins = np.zeros(len(rows) + 1, np.int64)
-    found, best = np.empty(4 * len(rows) + 16, np.int64), np.empty(len(people), np.int64)
-    end = 0
-    for i in range(len(rows)):
-        kept = 0
-        for t in range(len(people)):
-            mask = np.int64(0)
-            for j in range(rows.shape[1]):
-                if people[t, j] >= 0 and people[t, j] == rows[i, j]:
-                    mask |= np.int64(1) << j
-            inside, to = mask == 0, 0
-            for q in range(kept):
-                inside |= mask & best[q] == mask
-            if inside:
-                continue
-            for q in range(kept):
-                if best[q] & mask != best[q]:
-                    best[to] = best[q]
-                    to += 1
-            best[to] = mask
-            kept = to + 1
-        while end + kept > len(found):
-            more = np.empty(2 * len(found), np.int64)
-            for q in range(end):
-                more[q] = found[q]
-            found = more
-        for q in range(kept):
-            found[end + q] = best[q]
-        end += kept
-        begins[i + 1] = end
-    return begins, found[:end]

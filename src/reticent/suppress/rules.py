@@ -294,6 +294,16 @@ def _exposed(table: Table, rules: Rules) -> Ints:
     return np.bincount(some, minlength=len(rules))
 
 
+def concerned(rules: Rules, table: Table) -> Mask:
+    """Which records that show their value fit an unsafe rule that points to it."""
+    found, unsafe = np.zeros(table.records, np.bool_), rules.unsafe
+    ways = fitting.tree(rules.patterns[unsafe], rules.values[unsafe])
+    for start in range(0, table.records, _ROWS):
+        part = slice(start, start + _ROWS)
+        found[part] = fitting.concerned(ways, table.conditions[part], table.values[part])
+    return found
+
+
 def recounted(rules: Rules, table: Table) -> Rules:
     """The same rules, counted on another table."""
     order, begins = grouped([*table.conditions.T, table.values])

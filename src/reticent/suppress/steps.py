@@ -39,18 +39,16 @@ class Source(Protocol):
 class Kinds:
     """Others' records that show a value which unsafe rules point to: alike in all conditions."""
 
-    def __init__(self, search: Search, unsafe: Ints, closed: Ints | None = None) -> None:
-        """`closed`: bits of entries that must be published, if records differ in these, too."""
+    def __init__(self, search: Search, unsafe: Ints) -> None:
+        """Of records whose value need not be published."""
         table, partial = search.table, search.partial
         wanted = np.zeros(max(int(table.truth.max(initial=-1)), 0) + 2, np.bool_)
         wanted[search.rules.values[unsafe]] = True
-        open_ = ~partial.asked & wanted[table.values]  # hidden ones, -1, stand at the end
-        if closed is None:
-            open_ &= ~partial.fixed[:, table.columns]
+        # Hidden ones, -1, stand at the end.
+        open_ = ~partial.asked & wanted[table.values] & ~partial.fixed[:, table.columns]
         records = np.flatnonzero(open_)
         columns = [table.conditions[records, j] for j in range(table.columns)]
-        marks = [] if closed is None else [closed[records]]
-        order, begins = grouped([*columns, table.values[records], *marks])
+        order, begins = grouped([*columns, table.values[records]])
         self._records, self._begins = records[order], begins
         first = self._records[begins[:-1]]
         held, rules = search.rules.of(table.conditions[first], table.values[first])
