@@ -27,7 +27,7 @@ from reticent.entries.policy import Policy
 from reticent.errors import Broken, InputError, Problem, Unsatisfiable, many, quoted
 from reticent.privacy import entries as verifier
 from reticent.privacy.entries import Finding
-from reticent.table.files import Reading, from_arrow, to_frame
+from reticent.table.files import CSV, Reading, from_arrow, to_frame
 from reticent.table.schema import Table, blanked
 from reticent.watching import Clock, Watch
 
@@ -138,7 +138,7 @@ def release(
     if output is not None:
         return _publish(result, data, Path(output), suffix, force, clock)
     with clock.stage("verify"):
-        table = _sheet(result).arrow()
+        table = _arrow(result)
         finding = _proven(from_arrow(table), result)
     handed = table if kind == "file" else to_frame(table, data, kind)
     return replace(result, finding=finding, table=handed)
@@ -150,7 +150,7 @@ def _publish(
     """Write rows beside, recount what was written, and let it appear."""
     from reticent.entries import folder
     from reticent.table.files import parse as parse_file
-    from reticent.table.sheets import write
+    from reticent.table.sheets import write, write_table
 
     def usual() -> str:
         return release_folder.format_of(data)
@@ -163,7 +163,10 @@ def _publish(
             def told(done: int) -> None:
                 clock.watch.rows(min(done, rows), rows)
 
-            write(_sheet(result), place.data, place.suffix, told)
+            if result.original.forms and place.suffix not in CSV:
+                write_table(_arrow(result), place.data, place.suffix, told)
+            else:
+                write(_sheet(result), place.data, place.suffix, told)
         with clock.stage("verify"):
             own = release_folder.as_written(place.suffix)
             written = parse_file(place.data, own, place.suffix).table()
@@ -212,6 +215,14 @@ def _sheet(result: Release) -> Any:
     from reticent.table.sheets import sheet
 
     return sheet([*result.released.columns.values()], order="input")
+
+
+def _arrow(result: Release) -> pa.Table:
+    """The rows in the types that they came in."""
+    from reticent.table.sheets import formed
+
+    table, forms = _sheet(result).arrow(), result.original.forms
+    return formed(table, forms) if forms else table
 
 
 def find(original: Original) -> Hidden:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.arriving import read as read_table
+from reticent.arriving import parse
 from reticent.entries import asked as asking
 from reticent.entries.asked import Asked
 from reticent.entries.policy import Policy, Roles
@@ -21,6 +21,7 @@ from reticent.table.schema import Column, Table, without_missing
 
 if TYPE_CHECKING:
     from reticent.suppress.entries import Hidden
+    from reticent.table.sheets import Form
 
 Mask = NDArray[np.bool_]
 Codes = NDArray[np.int32]
@@ -34,7 +35,8 @@ class Original:
     table: Table
     roles: Roles
     asked: Asked
-    warnings: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+    forms: Mapping[str, Form] = field(default_factory=dict)  # by column; none of a text file
 
     @cached_property
     def codes(self) -> Published:
@@ -71,7 +73,9 @@ class Original:
         own = "conditions-of-sensitive" in regions
         width = self.asked.fixed.shape[1] - 1
         conditions = np.repeat((who & own) | (~who & others), width, axis=1)
-        return np.column_stack([conditions, who | ("sensitive-of-others" in regions)])
+        values = np.full(len(who), "sensitive-of-others" in regions)
+        values[self.asked.records] = True  # also where only a text that means missing is hidden
+        return np.column_stack([conditions, values])
 
     def who(self, truth: Codes) -> Mask:
         """Whose sensitive entry is to be hidden, as far as there is one."""
@@ -95,12 +99,16 @@ def codes_of(column: Column) -> Codes:
 
 def read(data: Any, policy: Policy, reading: Reading | None) -> tuple[Original, str]:
     """A table with its roles and requests, and what kind of thing it was."""
-    table, kind = read_table(data, reading, policy.spare)
+    from reticent.table.sheets import forms_of
+
+    parsed, kind = parse(data, reading)
+    table = parsed.table(policy.spare)
     if not table.rows:
         raise InputError("the table has no rows", where=table.name)
     roles = policy.roles(table.known)
     asked = asking.find(policy, roles, table.rows, table.columns[policy.id] if policy.id else None)
-    original = Original(policy, table, roles, asked, ())
+    forms = {} if parsed.coded else forms_of(parsed.arrow)
+    original = Original(policy, table, roles, asked, forms=forms)
     return replace(original, warnings=tuple(_warnings(original))), kind
 
 
