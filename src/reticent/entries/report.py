@@ -102,6 +102,7 @@ def counted(finding: Finding) -> dict[str, Any]:
         "exposed": len(finding.exposed),
         "unsafe_rules": finding.unsafe,
         "largest_confidence": None if finding.largest is None else str(finding.largest),
+        "complete": finding.complete,
     }
 
 
@@ -135,6 +136,7 @@ def verify_summary(verdict: Verdict) -> dict[str, Any]:
         "requests": verdict.requests,
         "holds": verdict.holds,
         "original": verdict.beside_original,
+        "tried": "true values" if verdict.beside_original else "every value",
         "templates": [record],
         **records,
         "marks_not_checkable": verdict.unseen,

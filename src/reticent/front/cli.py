@@ -139,11 +139,10 @@ def verify(
             data, policy, previous=_previous(previous), reading=reading, watch=watch, **means
         )
     say.note(*(f"Warning: {w}" for w in found.warnings))
-    say.result(render.proof(found), report.verify_summary(found))
-    if not found.holds:
-        raise typer.Exit(1)
-    if found.unchecked and not skip_uncheckable:
-        raise typer.Exit(2)
+    code = 1 if not found.holds else 2 if found.unchecked and not skip_uncheckable else 0
+    say.result(render.proof(found), report.verify_summary(found), good=not code)
+    if code:
+        raise typer.Exit(code)
 
 
 @command(app, "risk")

@@ -370,7 +370,7 @@ def verify(
     roles = policy.roles(baskets.names)
     with clock.stage("verify"):
         finding = coherence.recount(roled(baskets, roles), policy.promise)
-    altered = tuple(release_folder.altered(Path(place))) if own else ()
+    altered = tuple(release_folder.altered(Path(data))) if own else ()
     return Verdict(
         finding, baskets.transactions, baskets.occurrences, baskets.names, roles, altered
     )
