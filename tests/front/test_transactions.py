@@ -388,6 +388,14 @@ def test_a_release_without_its_report_does_not_hold(example: Path) -> None:
         assert "report.html is missing" in said.stdout
 
 
+def test_policy_check(example: Path) -> None:
+    policy = example / "p.toml"
+    assert "It promises:" in run("policy", "check", policy).stdout
+    assert "valid policy and fits" in run("policy", "check", policy, example / "in.dat").stdout
+    policy.write_text(EXAMPLE.replace("k = 3", "k = 200"))
+    assert "200" in run("policy", "check", policy, example / "in.dat", code=3).stderr
+
+
 def test_what_verify_tells_if_it_may(example: Path) -> None:
     args = ("transactions", "verify", example / "in.dat", "-p", example / "p.toml", "--json")
     shown = json.loads(run(*args, "--show-values", code=1).stdout)["templates"][0]

@@ -59,7 +59,18 @@ class Release:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What looks as if it were not meant."""
-        return self.original.warnings
+        bare = self._bare()
+        told = f"{many(len(bare), 'record', 'records')} of those who asked "
+        told += "shows no condition any more" if len(bare) == 1 else "show no condition any more"
+        said = [f"{told}: {asking.by_number(bare)}."] if bare else []
+        return (*self.original.warnings, *said)
+
+    def _bare(self) -> list[int]:
+        """Whose conditions are all empty now, of those who asked and showed some before."""
+        hidden, empty = self.original.hidden(self.search)[:, :-1], self.original.empty[:, :-1]
+        who = self.original.who(self.original.codes.values)
+        found = who & (hidden | empty).all(axis=1) & ~empty.all(axis=1)
+        return [int(record) for record in np.flatnonzero(found)]
 
     @property
     def rows(self) -> int:
@@ -331,3 +342,22 @@ def risk(
         published, truth = original.requests_alone()
         finding = verifier.recount(published, policy.promise, original.asked.records, truth)
     return Risk(original, finding)
+
+
+def check(
+    policy: Policy | Mapping[str, Any] | str | Path,
+    data: Any = None,
+    *,
+    reading: Reading | None = None,
+    watch: Watch | None = None,
+) -> tuple[str, ...]:
+    """Look for every problem of a policy and its lists, and of their fit to a table if given.
+
+    Returns what is worth a look all the same.
+    """
+    policy = Policy.of(policy)
+    if data is None:
+        asking.check(policy)
+        return ()
+    with Clock(watch or Watch()).stage("read"):
+        return read(data, policy, reading)[0].warnings

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from reticent.entries.asked import Asked
 from reticent.entries.policy import Policy, Roles
 from reticent.errors import SHOWN, InputError, many
 from reticent.privacy.entries import Published
+from reticent.privacy.promises import percent
 from reticent.table.files import Reading
 from reticent.table.schema import Column, Table, without_missing
 
@@ -133,7 +135,25 @@ def _warnings(original: Original) -> list[str]:
         said.append(
             "min_confidence = 1 allows every inference, so requests are all that is hidden."
         )
-    return said
+    return [*said, *_commonest(original)] if len(asked.records) else said
+
+
+def _commonest(original: Original) -> Iterator[str]:
+    """What the commonest value of those who did not ask makes of a promise."""
+    policy, values = original.policy, np.delete(original.codes.values, original.asked.records)
+    shown = np.bincount(values[values >= 0])
+    most, name = int(shown.max(initial=0)), original.roles.sensitive
+    if policy.min_support >= most:
+        yield (
+            f'no value of "{name}" stands in more than min_support = {policy.min_support:,} '
+            "entries: no rule counts as unsafe, so requests are all that is hidden."
+        )
+    elif (share := Fraction(most, int(shown.sum()))) > policy.min_confidence:
+        yield (
+            f'the commonest value of "{name}" stands in {percent(share)} of its entries, more than '
+            f"min_confidence = {policy.min_confidence}: whoever guesses it needs no rule, and the "
+            "promise does not cover that."
+        )
 
 
 def places(first: Sequence[Sequence[int]], count: int, columns: Sequence[str]) -> str:

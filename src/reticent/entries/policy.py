@@ -41,7 +41,13 @@ def _records(given: Any) -> Any:
 
 def _marks(given: Any) -> Any:
     """A path, or pairs of a record and a column: a list of them, or a data frame."""
-    return _listed(given, ("record", "column"), lambda row: tuple(map(as_text, row)))
+    return _listed(given, ("record", "column"), _pair)
+
+
+def _pair(row: Any) -> tuple[Any, ...]:
+    if isinstance(row, str | Mapping) or len(pair := tuple(map(as_text, row))) != 2:
+        raise TypeError("no pair")
+    return pair
 
 
 def _listed(given: Any, names: Sequence[str], plain: Any) -> Any:
