@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import gzip
+import html
 import json
 import os
 import random
 import signal
 import stat
+from collections import Counter
 from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -25,7 +27,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from reticent import entries
+from reticent.entries import pages
 from reticent.errors import InputError, Unsatisfiable
+from reticent.front.entries import _release
 from reticent.table.files import read_typed
 from terminal import run
 
@@ -604,6 +608,24 @@ def test_a_typo_in_the_policy(here: Path) -> None:
     assert 'Did you mean "school"?' in said.stderr
 
 
+def test_policy_check(here: Path) -> None:
+    for data in ([], ["in.csv"]):
+        told = json.loads(run("policy", "check", "p.toml", *data, "--json").stdout)
+        assert told["promises"] == [entries.Policy.load("p.toml").promise.text]
+    assert "valid policy and fits in.csv" in run("policy", "check", "p.toml", "in.csv").stdout
+    said = run("policy", "check", "p.toml", "in.csv", "--engine", "duckdb", code=2)
+    assert "leave out --previous, --engine" in said.stderr
+    (here / "requests.csv").write_text("person\n2\n")
+    assert "its first line must say  record" in run("policy", "check", "p.toml", code=2).stderr
+    (here / "requests.csv").write_text("record\n2\n400\n2\n")
+    run("policy", "check", "p.toml")
+    assert "name no record" in run("policy", "check", "p.toml", "in.csv", code=2).stderr
+    (here / "requests.csv").write_text("record\n2\n2\n")
+    assert "repeats an earlier one" in run("policy", "check", "p.toml", "in.csv").stderr
+    (here / "p.toml").write_text(toml().replace("min_support", "min_suport"))
+    assert "min_suport" in run("policy", "check", "p.toml", code=2).stderr
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [("out.xlsx", "cannot be written"), ("in.csv", "exists"), ("no/where.csv", "no folder")],
@@ -710,8 +732,8 @@ def test_rows_and_columns_that_are_gone(here: Path) -> None:
     fine = read("out.csv")
     given = ("entries", "verify", "bad.csv", "-p", "p.toml")
     for at in range(4):
-        write(here / "bad.csv", *([*row[:at], *row[at + 1 :]] for row in (fine[0],)), [
-            [*row[:at], *row[at + 1 :]] for row in fine[1:]])  # fmt: skip
+        short = [[*row[:at], *row[at + 1 :]] for row in fine]
+        write(here / "bad.csv", short[0], short[1:])
         said = run(*given, "--original", "in.csv", code=1)
         assert f'it lacks "{fine[0][at]}"' in said.stdout
         said = run(*given, code=2)  # it may be another table
@@ -902,6 +924,64 @@ def test_a_confidence_of_one_hides_requests_alone() -> None:
     found = entries.release(table(), POLICY | {"min_confidence": 1})
     assert found.loss == 0
     assert any("min_confidence = 1" in text for text in found.warnings)
+
+
+def test_a_value_that_everybody_guesses(here: Path) -> None:
+    """Whoever guesses the commonest value needs no rule: the promise says nothing about that."""
+    jobs = ["baker"] * 84 + ["nurse"] * 36
+    given = table().set_column(2, "job", pa.array(jobs))
+    policy = POLICY | {"may_hide": "sensitive-of-others"}
+    [said] = entries.release(given, policy | {"min_confidence": 0.6}).warnings
+    assert 'the commonest value of "job" stands in 69.23% of its entries' in said  # 81 of 117
+    assert "baker" not in said
+    assert entries.release(given, policy | {"min_confidence": "9/13"}).warnings == ()
+    assert entries.release(given, policy | {"requests": []}).warnings == (
+        "nobody asked for anything: there are no requests.",
+    )
+
+
+@pytest.mark.parametrize("support", [120, 10**21])
+def test_a_support_that_protects_nobody(support: int) -> None:
+    for keys in ({}, {"min_confidence": 0}):
+        found = entries.release(table(), POLICY | {"min_support": support} | keys)
+        assert found.loss == 0
+        [said] = found.warnings
+        assert f"min_support = {support:,}" in said
+        assert "requests are all that is hidden" in said
+    most = max(Counter(table()["job"].to_pylist()).values())
+    assert entries.release(table(), POLICY | {"min_support": most - 4}).warnings == ()
+
+
+def test_who_shows_nothing_any_more(here: Path) -> None:
+    rows = [["a", "x", "s"]] * 4 + [["b", "y", "t"]] * 4
+    write(here / "two.csv", ["p", "q", "s"], rows)
+    keys: dict[str, Any] = {"conditions": ["p", "q"], "sensitive": "s", "keep": []}
+    keys |= {
+        "requests": [1, 2],
+        "min_support": 0,
+        "min_confidence": "1/4",
+        "may_hide": "conditions-of-sensitive",
+    }
+    (here / "p.toml").write_text(toml(**keys))
+    said = run("entries", "release", "two.csv", "-p", "p.toml", "-o", "out")
+    told = "2 records of those who asked show no condition any more: records 1, 2."
+    assert f"Warning: {told}" in said.stderr
+    assert told in (here / "out/private/report.html").read_text()
+    (here / "p.toml").write_text(toml(**keys | {"may_hide": "sensitive-of-others"}))
+    assert "any more" not in run("entries", "release", "two.csv", "-p", "p.toml", "-o", "o").stderr
+
+
+def test_a_little_is_not_nothing() -> None:
+    """One entry of thirty thousand is hidden."""
+    jobs = ["baker"] * 4 + [f"job {i}" for i in range(9996)]
+    given = pa.table({"c": [*"xxxx", *map(str, range(9996))], "d": ["-"] * 10_000, "job": jobs})
+    found = entries.release(
+        given, PLAIN | {"conditions": ["c", "d"], "sensitive": "job", "min_confidence": 0.5}
+    )
+    assert len(found.search.records) == 1
+    assert "(&lt;0.01%)" in found._repr_html_()
+    assert "hidden, <0.01% of all" in _release(found)
+    assert "<0.01 % of all" in html.unescape(pages.public(found))
 
 
 def test_what_is_no_table() -> None:

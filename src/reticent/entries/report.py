@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from reticent.privacy.promises import percent
 from reticent.report import small_table
 
 if TYPE_CHECKING:
@@ -151,6 +152,6 @@ def html(release: Release) -> str:
         "promise": release.policy.promise.text,
         "verified": "kept",
         "requests": f"{release.requests:,}",
-        "further entries hidden": f"{len(release.search.records):,} ({float(release.loss):.2%})",
+        "further entries hidden": f"{len(release.search.records):,} ({percent(release.loss)})",
     }
     return small_table(f"{release.rows:,} rows released", rows)

@@ -81,16 +81,17 @@ _TOO_MANY = "there are too many rules to look at them all."
 
 def _release(found: Release) -> str:
     from reticent.front.render import table
+    from reticent.privacy.promises import percent
 
     entries = len(found.search.records)
     lines = [
         f"{many(found.rows, 'row')} released; {many(found.requests, 'request')} granted, "
-        f"{many(entries, 'further entry', 'further entries')} hidden, {float(found.loss):.2%} "
+        f"{many(entries, 'further entry', 'further entries')} hidden, {percent(found.loss)} "
         "of all.",
         "",
         f"Kept, and recounted: {found.policy.promise.text}.",
         "",
-        f"{many(found.search.rules, 'unsafe rule')} before, none after.",
+        f"{many(found.search.rules, 'unsafe rule', 'different unsafe rules')} before, none after.",
     ]
     if entries:
         rows = [[name, count] for name, count in found.hidden.items() if count]
@@ -172,7 +173,7 @@ def _risk(found: Risk) -> str:
         f"Asked for: {original.policy.promise.text}.",
         "",
         f"With nothing else hidden, {many(len(finding.exposed), 'request')} could be told, by "
-        f"{many(finding.unsafe, 'unsafe rule')}"
+        f"{many(finding.unsafe, 'unsafe rule', 'different unsafe rules')}"
         + ("" if surest is None else f"; the surest is right in {float(surest):.1%}")
         + ".",
     ]
