@@ -233,6 +233,9 @@ TYPED: dict[str, pa.Array] = {
     "view": pa.array(["a", "b"] * 3, pa.string_view()),
     "categories": pa.array(["a", "b"] * 3).dictionary_encode(),
     "small codes": pa.array(["a", "b"] * 3).cast(pa.dictionary(pa.int8(), pa.string())),
+    "views as categories": pa.DictionaryArray.from_arrays(
+        pa.array([1, 0] * 3, pa.int8()), pa.array(["b", "a"], pa.string_view())
+    ),
     "numbers as categories": pa.array([10, 9] * 3).dictionary_encode(),
     "truths as categories": pa.array([True, False] * 3).dictionary_encode(),
     "nothing": pa.nulls(6),
@@ -249,6 +252,7 @@ TYPED: dict[str, pa.Array] = {
 IN_PARQUET = {  # which has no such types
     "seconds": pa.timestamp("ms"), "clock in seconds": pa.time32("ms"),
     "days in milliseconds": pa.date32(), "numbers as categories": pa.int64(),
+    "view": pa.large_string(), "views as categories": pa.dictionary(pa.int8(), pa.string()),
     "truths as categories": pa.bool_(),
 }  # fmt: skip
 PLAIN: dict[str, Any] = {
@@ -320,6 +324,19 @@ def test_durations_are_no_parquet(here: Path) -> None:
         entries.release(rows, policy, output=here / "out.parquet")
     entries.release(rows, policy, output=here / "out.arrow")
     assert entries.verify(here / "out.arrow", policy, original=rows).holds
+
+
+def test_what_is_dropped_may_be_of_any_type() -> None:
+    odd = pa.array([[1], [2]] * 3)
+    came = pa.table({"c": ["a", "b"] * 3, "s": ["x", "y"] * 3, "odd": odd})
+    policy = PLAIN | {"drop": "odd"}
+    found = entries.release(came, policy).table
+    assert entries.verify(found, policy, original=came).holds
+    for column in ("c", "s"):
+        spoilt = found.set_column(found.column_names.index(column), column, odd)
+        assert entries.verify(spoilt, policy, original=came).holds is False
+        with pytest.raises(InputError, match=f'the file lacks "{column}"'):
+            entries.verify(spoilt, policy)
 
 
 def test_a_folder(here: Path) -> None:

@@ -168,7 +168,7 @@ def _alone(
     policy: Policy, table: Table, problems: list[Problem], warnings: tuple[str, ...]
 ) -> Verdict:
     """A table without its original."""
-    if lacking := list(forms.lacking(policy.lacking(table.known), table.name)):
+    if lacking := list(forms.lacking(policy.lacking([*table.columns]), table.name)):
         raise InputError(lacking)
     if policy.id and policy.id not in table.columns:
         raise InputError(

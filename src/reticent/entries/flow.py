@@ -175,7 +175,8 @@ def _publish(
                 clock.watch.rows(min(done, rows), rows)
 
             if result.original.forms and place.suffix not in CSV:
-                write_table(_arrow(result), place.data, place.suffix, told)
+                stored = _arrow(result, stored=place.suffix == ".parquet")
+                write_table(stored, place.data, place.suffix, told)
             else:
                 write(_sheet(result), place.data, place.suffix, told)
         with clock.stage("verify"):
@@ -228,11 +229,13 @@ def _sheet(result: Release) -> Any:
     return sheet([*result.released.columns.values()], order="input")
 
 
-def _arrow(result: Release) -> pa.Table:
-    """The rows in the types that they came in."""
+def _arrow(result: Release, *, stored: bool = False) -> pa.Table:
+    """The rows in the types that they came in, as far as a file that they are `stored` in goes."""
     from reticent.table.sheets import formed
 
     table, forms = _sheet(result).arrow(), result.original.forms
+    if stored:
+        forms = {name: form.stored() for name, form in forms.items()}
     return formed(table, forms) if forms else table
 
 

@@ -109,7 +109,7 @@ def read(data: Any, policy: Policy, reading: Reading | None) -> tuple[Original, 
         raise InputError("the table has no rows", where=table.name)
     roles = policy.roles(table.known)
     asked = asking.find(policy, roles, table.rows, table.columns[policy.id] if policy.id else None)
-    forms = {} if parsed.coded else forms_of(parsed.arrow)
+    forms = {} if parsed.coded else forms_of(parsed.arrow.select(roles.released))
     original = Original(policy, table, roles, asked, forms=forms)
     return replace(original, warnings=tuple(_warnings(original))), kind
 

@@ -112,6 +112,16 @@ class Form:
     type: pa.DataType
     categories: pa.Array | None = None  # in their order, where that means something
 
+    def stored(self) -> Form:
+        """The same in a file that others read: views are a way to hold texts in memory."""
+        kind = self.type
+        if pa.types.is_string_view(kind):
+            return replace(self, type=pa.large_string())
+        if pa.types.is_dictionary(kind) and pa.types.is_string_view(kind.value_type):
+            plain = pa.dictionary(kind.index_type, pa.string(), kind.ordered)
+            return replace(self, type=plain)
+        return self
+
 
 def forms_of(table: pa.Table) -> dict[str, Form]:
     """The form of each column."""
@@ -150,12 +160,13 @@ def _formed(cells: pa.Array, form: Form) -> pa.Array:
     if pa.types.is_null(form.type):
         return pa.nulls(len(cells))
     if not pa.types.is_dictionary(form.type):
-        return cells.cast(form.type)
+        too_long = pa.types.is_large_string(cells.type) and pa.types.is_string(form.type)
+        return cells if too_long else cells.cast(form.type)
     shown = cells.unique().drop_null()
     if form.categories is None:
         shown = _sorted(shown)
     else:
-        known = form.categories.cast(cells.type)
+        known = form.categories.cast(cells.type).unique()
         shown = known.filter(pc.is_in(known, shown))
     codes = pc.index_in(cells, shown).cast(form.type.index_type)
     values = shown.cast(form.type.value_type)
