@@ -905,6 +905,9 @@ def test_risk(here: Path) -> None:
     worst = found["riskiest"][0]
     assert Fraction(worst["confidence"]) == Fraction(worst["own"], worst["support"])
     assert Fraction(told["largest_confidence"]) >= Fraction(worst["confidence"]) > Fraction(1, 2)
+    (here / "many.toml").write_text(toml(requests=[*range(1, 40)]))
+    found = json.loads(run("entries", "risk", "in.csv", "-p", "many.toml", "--json").stdout)
+    assert found["templates"][0]["exposed"] == len(found["riskiest"]) > 20  # all of them
     said = run("entries", "risk", "in.csv", "-p", "p.toml")
     assert "With nothing else hidden" in said.stdout
     assert not any(job in said.output for job in JOBS)

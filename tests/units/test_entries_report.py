@@ -96,6 +96,23 @@ def test_promises_of_nothing_and_of_all(confidence: int, support: int, said: str
     assert "%" not in pages.promised(promise, "job")
 
 
+@pytest.mark.parametrize(
+    ("confidence", "support", "said"),
+    [
+        ("1/2", 3, "are more than 50 % sure and followed by more than 3 records;"),
+        ("1/2", 0, "are more than 50 % sure;"),
+        (0, 1, "are followed by more than 1 record;"),
+        (0, 0, "are followed by anybody;"),
+        (1, 3, "allows every inference, so no rule counts as unsafe;"),
+    ],
+)
+def test_what_was_at_risk_in_words(confidence: object, support: int, said: str) -> None:
+    policy = POLICY | {"min_confidence": confidence, "min_support": support}
+    page = pages.private(entries.release(table(), policy))
+    assert said in page
+    assert ("no such rule is left" in page) == (confidence != 1)
+
+
 def test_the_sensitive_column_is_drawn_first() -> None:
     """Of many columns, those that lost most are drawn; the others are said to be missing."""
     names = [f"c{i}" for i in range(25)]

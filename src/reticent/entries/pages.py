@@ -9,6 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from reticent.entries import report
+from reticent.errors import many
 from reticent.pages import charts, words
 from reticent.pages.page import MOST, command, page, usefulness
 
@@ -47,6 +48,8 @@ def private(release: Release) -> str:
         | {
             "warnings": release.warnings,
             "before": release.before,
+            "limit": release.policy.min_confidence,
+            "unsafe_means": _unsafe(release.policy.promise),
             "largest": None if release.before.largest is None
             else words.measured(release.before.largest),
             "riskiest": [
@@ -125,6 +128,14 @@ def promised(promise: SafeEntries, sensitive: str) -> str:
         + (f" What at most {few:,} records show is not counted." if few > 1 else "")
         + (" What a single record shows is not counted." if few == 1 else "")
     )
+
+
+def _unsafe(promise: SafeEntries) -> str:
+    """What is wrong with an unsafe rule."""
+    few, sure = promise.min_support, promise.min_confidence
+    said = [f"more than {words.measured(sure)} sure"] if sure else []
+    said += [f"followed by more than {many(few, 'record')}"] if few else []
+    return words.joined(said or ["followed by anybody"])
 
 
 def _by_rule(release: Release) -> list[tuple[str, int]]:

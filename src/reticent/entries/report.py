@@ -117,7 +117,7 @@ def risk_summary(risk: Risk) -> dict[str, Any]:
             | {"holds": risk.finding.holds}
             | counted(risk.finding)
         ],
-        "riskiest": exposures(risk.original, risk.finding)[:20],
+        "riskiest": exposures(risk.original, risk.finding),
         "warnings": list(risk.original.warnings),
     }
 

@@ -140,7 +140,7 @@ class Exposed:
     first ones, then (where the truth is not known) the first value.
     """
 
-    record: int
+    record: int  # from 0 on, as everywhere here
     rules: int  # unsafe ones that point at it
     columns: tuple[int, ...]  # where the values stand that the strongest starts from
     value: int  # the code it points to
