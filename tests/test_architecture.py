@@ -61,7 +61,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "workshop": {"arriving", "errors", "table", "drafting", "sample", "watching"},
     "sklearn": {"errors", "policy", "pipeline", "table", "prepare", "trees"},
     "front": {
-        "errors", "policy", "pipeline", "workshop", "evaluating", "sweeping", "privacy",
+        "errors", "forms", "policy", "pipeline", "workshop", "evaluating", "sweeping", "privacy",
         "entries", "report", "table", "refine", "transactions", "watching",
     },
 }  # fmt: skip

@@ -284,7 +284,7 @@ def altered(place: Path) -> Iterator[Problem]:
                 why="it was changed after it was released.",
                 do="get the release again from its owner.",
             )
-        elif not path.exists() and place.is_dir() and name.startswith("data"):
+        elif not path.exists() and place.is_dir():
             yield Problem(
                 f"{path} is missing, which manifest.json describes",
                 why="this is not all that was released.",

@@ -86,9 +86,8 @@ class Form(BaseModel):
     @classmethod
     def refuse_others(cls, data: Mapping[str, Any], where: str) -> None:
         """Refuse a policy about something else: it looks as if all of its keys were wrong."""
-        told = {kind: len(keys & data.keys()) for kind, keys in _TELLING.items()}
-        meant = max(told, key=lambda kind: (told[kind], kind == cls.kind))
-        if told[meant] > told[cls.kind]:
+        meant = kind_of(data, cls.kind)
+        if meant != cls.kind:
             raise InputError(
                 f"this is a policy for {meant}", where=where, do=f"use it with  {_COMMANDS[meant]}."
             )
@@ -111,6 +110,17 @@ class Form(BaseModel):
     def canonical(self) -> str:
         """The policy as TOML without the comments of its file, which may hold anything."""
         return toml_lines(self.model_dump(mode="python", by_alias=True, exclude_defaults=True))
+
+
+def kind_of(data: Mapping[str, Any], usual: Kind = "tables") -> Kind:
+    """What a policy is about, by its keys; the usual one if they do not tell."""
+    told = {kind: len(keys & data.keys()) for kind, keys in _TELLING.items()}
+    return max(told, key=lambda kind: (told[kind], kind == usual))
+
+
+def kind_in(path: Path) -> Kind:
+    """The same of a policy file."""
+    return kind_of(parsed(read(path), str(path)))
 
 
 def schema_of(model: type[BaseModel]) -> dict[str, Any]:
@@ -182,7 +192,9 @@ def problems(
     `parts`: the sections of a file that have keys of their own.
     """
     found: dict[str, Problem] = {}
-    for finding in error.errors(include_url=False):
+    # Keys that are not there come first: such a typo is often why another key is missing.
+    findings = sorted(error.errors(include_url=False), key=lambda f: f["type"] != "extra_forbidden")
+    for finding in findings:
         loc = [part for part in finding["loc"] if not _is_branch(part)]
         place = _place(loc)
         if finding["type"] == "extra_forbidden":

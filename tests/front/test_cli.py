@@ -729,6 +729,14 @@ def test_verify_takes_whatever_release_wrote(name: str) -> None:
     assert (quiet.stdout, quiet.stderr) == ("", "")
 
 
+@pytest.mark.parametrize("name", ["report.html", "report.json"])
+def test_verify_misses_a_report(name: str) -> None:
+    release("-o", "out")
+    Path("out/public", name).unlink()
+    assert f"{name} is missing" in run("verify", "out", "-p", "policy.toml", code=1).stdout
+    run("verify", "out/public/data.csv", "-p", "policy.toml")
+
+
 def test_verify_takes_the_data_inside_a_folder() -> None:
     release("-o", "out")
     run("verify", "out/public/data.csv", "-p", "policy.toml")
@@ -741,6 +749,9 @@ def test_a_violation_is_exit_1() -> None:
     told = answer("verify", "out.csv", "-p", "strict.toml", code=1)
     assert [template["holds"] for template in told["templates"]] == [False, True]
     assert "BROKEN" in run("verify", "out.csv", "-p", "strict.toml", code=1).stdout
+    quiet = run("verify", "out.csv", "-p", "strict.toml", "--quiet", code=1)
+    assert quiet.stdout == ""
+    assert "BROKEN" in quiet.stderr
 
 
 @pytest.mark.parametrize("k", [3, 40])

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import csv
 import gzip
+import html
 import json
 import os
 import random
 import signal
 import stat
+from collections import Counter
 from dataclasses import replace
-from datetime import timedelta
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -24,7 +27,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from reticent import entries
+from reticent.entries import pages
 from reticent.errors import InputError, Unsatisfiable
+from reticent.front.entries import _release
+from reticent.table.files import read_typed
 from terminal import run
 
 JOBS = ["baker", "nurse", "clerk", "pilot"]
@@ -219,6 +225,98 @@ def test_typed_columns_keep_their_types_beside_nulls() -> None:
     assert entries.verify(found, policy, original=frame).holds
 
 
+DAYS = [date(2020, 1, 1), date(2021, 1, 1)] * 3
+CLOCK = [time(1, 2, 3), time(4)] * 3
+MOMENTS = [datetime(2020, 1, 1, 3), datetime(2021, 1, 1)] * 3
+TYPED: dict[str, pa.Array] = {
+    "large": pa.array(["a", "b"] * 3, pa.large_string()),
+    "view": pa.array(["a", "b"] * 3, pa.string_view()),
+    "categories": pa.array(["a", "b"] * 3).dictionary_encode(),
+    "small codes": pa.array(["a", "b"] * 3).cast(pa.dictionary(pa.int8(), pa.string())),
+    "views as categories": pa.DictionaryArray.from_arrays(
+        pa.array([1, 0] * 3, pa.int8()), pa.array(["b", "a"], pa.string_view())
+    ),
+    "numbers as categories": pa.array([10, 9] * 3).dictionary_encode(),
+    "truths as categories": pa.array([True, False] * 3).dictionary_encode(),
+    "nothing": pa.nulls(6),
+    "decimals": pa.array([Decimal("1.50"), Decimal("2.50")] * 3, pa.decimal32(5, 2)),
+    "half": pa.array([1.5, 2.5] * 3, pa.float16()),
+    "zoned": pa.array(MOMENTS, pa.timestamp("us", "Europe/Berlin")),
+    "seconds": pa.array(MOMENTS, pa.timestamp("s")),
+    "nanoseconds": pa.array(MOMENTS, pa.timestamp("ns")),
+    "clock in seconds": pa.array(CLOCK, pa.time32("s")),
+    "clock": pa.array(CLOCK, pa.time64("ns")),
+    "days": pa.array(DAYS, pa.date32()),
+    "days in milliseconds": pa.array(DAYS, pa.date64()),
+}
+IN_PARQUET = {  # which has no such types
+    "seconds": pa.timestamp("ms"), "clock in seconds": pa.time32("ms"),
+    "days in milliseconds": pa.date32(), "numbers as categories": pa.int64(),
+    "view": pa.large_string(), "views as categories": pa.dictionary(pa.int8(), pa.string()),
+    "truths as categories": pa.bool_(),
+}  # fmt: skip
+PLAIN: dict[str, Any] = {
+    "conditions": "c", "sensitive": "s", "requests": [1], "min_support": 0, "min_confidence": 0.3,
+    "may_hide": "conditions-of-sensitive",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TYPED)
+def test_every_arrow_type_stays(name: str, here: Path) -> None:
+    cells = TYPED[name]
+    came = pa.table({"c": cells, "s": pa.array(["x", "y"] * 3, pa.large_string())})
+    found = entries.release(came, PLAIN)
+    assert found.table.schema == came.schema
+    assert found.table["c"].to_pylist() == [None, *came["c"].to_pylist()[1:]]
+    for suffix in (".arrow", ".parquet"):
+        out = here / f"out{suffix}"
+        entries.release(came, PLAIN, output=out)
+        wanted = IN_PARQUET.get(name, cells.type) if suffix == ".parquet" else cells.type
+        assert read_typed(out, suffix).schema.field("c").type == wanted
+        assert entries.verify(out, PLAIN, original=came).holds
+
+
+def test_categories_tell_nothing_of_what_is_hidden() -> None:
+    """Neither that a hidden one was there, nor, by their order, where it stood."""
+    jobs = ["nurse", "baker", "pilot", "never"]  # in the order in which they were met
+    ranks = ["low", "middle", "high", "never"]
+    frame = pd.DataFrame(
+        {
+            "c": pd.Categorical(["z", "b", "a", "z", "a", "z"], categories=["z", "b", "a"]),
+            "rank": pd.Categorical(["high", "low"] * 3, categories=ranks, ordered=True),
+            "s": pd.Categorical(["nurse", "pilot", "baker", "nurse", "baker", "nurse"], jobs),
+        }
+    )
+    policy = PLAIN | {"conditions": ["c", "rank"], "requests": [1, 2]}
+    found = entries.release(frame, policy).table
+    assert found["c"].isna().tolist() == [True, False, False, False, False, False]
+    assert found["c"].cat.categories.tolist() == ["a", "b", "z"]
+    assert found["rank"].dtype == pd.CategoricalDtype(["low", "high"], ordered=True)
+    assert found["s"].cat.categories.tolist() == ["baker", "nurse"]
+    assert entries.verify(found, policy, original=frame).holds
+
+
+@pytest.mark.parametrize(
+    "kind", ["string", "string[pyarrow]", "object", "str", "Float64", "Int16", "float[pyarrow]"]
+)
+def test_pandas_types_stay(kind: str) -> None:
+    cells = ["a", "b"] * 3 if kind in ("string", "string[pyarrow]", "object", "str") else [1, 2] * 3
+    frame = pd.DataFrame({"c": pd.Series(cells, dtype=kind), "s": ["x", "y"] * 3})
+    found = entries.release(frame, PLAIN).table
+    assert found["c"].dtype == frame["c"].dtype
+    assert found["c"].isna().tolist() == [True] + [False] * 5
+
+
+def test_an_index_is_no_column_and_stays_behind() -> None:
+    frame = pd.DataFrame(
+        {"c": ["a", "b"] * 3, "s": ["x", "y"] * 3}, index=[f"Ann {i}" for i in range(6)]
+    )
+    found = entries.release(frame, PLAIN).table
+    assert found.index.equals(pd.RangeIndex(6))
+    assert entries.verify(found, PLAIN, original=frame).holds
+    assert not entries.verify(found.set_axis(frame.index), PLAIN, original=frame).holds
+
+
 def test_durations_are_no_parquet(here: Path) -> None:
     rows = table(wait=pa.array([timedelta(seconds=i) for i in range(120)]))
     policy = POLICY | {"keep": ["age", "wait"]}
@@ -226,6 +324,19 @@ def test_durations_are_no_parquet(here: Path) -> None:
         entries.release(rows, policy, output=here / "out.parquet")
     entries.release(rows, policy, output=here / "out.arrow")
     assert entries.verify(here / "out.arrow", policy, original=rows).holds
+
+
+def test_what_is_dropped_may_be_of_any_type() -> None:
+    odd = pa.array([[1], [2]] * 3)
+    came = pa.table({"c": ["a", "b"] * 3, "s": ["x", "y"] * 3, "odd": odd})
+    policy = PLAIN | {"drop": "odd"}
+    found = entries.release(came, policy).table
+    assert entries.verify(found, policy, original=came).holds
+    for column in ("c", "s"):
+        spoilt = found.set_column(found.column_names.index(column), column, odd)
+        assert entries.verify(spoilt, policy, original=came).holds is False
+        with pytest.raises(InputError, match=f'the file lacks "{column}"'):
+            entries.verify(spoilt, policy)
 
 
 def test_a_folder(here: Path) -> None:
@@ -301,7 +412,8 @@ def test_odd_names_and_dialects(here: Path) -> None:
     said = run("entries", "release", "odd.csv", "-p", "p.toml", "-o", "out.csv")
     assert "read as Latin-1" in said.stderr
     assert read("out.csv")[0] == names
-    run("entries", "verify", "out.csv", "-p", "p.toml", "--original", "odd.csv")
+    for command in (["risk", "odd.csv"], ["verify", "out.csv", "--original", "odd.csv"]):
+        assert "odd.csv is not UTF-8" in run("entries", *command, "-p", "p.toml").stderr
     told = ("--delimiter", ";", "--encoding", "latin-1")  # about the original
     run("entries", "verify", "out.csv", "-p", "p.toml", "--original", "odd.csv", *told)
     run("entries", "release", "odd.csv", "-p", "p.toml", "-o", "out", *told)
@@ -513,6 +625,24 @@ def test_a_typo_in_the_policy(here: Path) -> None:
     assert 'Did you mean "school"?' in said.stderr
 
 
+def test_policy_check(here: Path) -> None:
+    for data in ([], ["in.csv"]):
+        told = json.loads(run("policy", "check", "p.toml", *data, "--json").stdout)
+        assert told["promises"] == [entries.Policy.load("p.toml").promise.text]
+    assert "valid policy and fits in.csv" in run("policy", "check", "p.toml", "in.csv").stdout
+    said = run("policy", "check", "p.toml", "in.csv", "--engine", "duckdb", code=2)
+    assert "leave out --previous, --engine" in said.stderr
+    (here / "requests.csv").write_text("person\n2\n")
+    assert "its first line must say  record" in run("policy", "check", "p.toml", code=2).stderr
+    (here / "requests.csv").write_text("record\n2\n400\n2\n")
+    run("policy", "check", "p.toml")
+    assert "name no record" in run("policy", "check", "p.toml", "in.csv", code=2).stderr
+    (here / "requests.csv").write_text("record\n2\n2\n")
+    assert "repeats an earlier one" in run("policy", "check", "p.toml", "in.csv").stderr
+    (here / "p.toml").write_text(toml().replace("min_support", "min_suport"))
+    assert "min_suport" in run("policy", "check", "p.toml", code=2).stderr
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [("out.xlsx", "cannot be written"), ("in.csv", "exists"), ("no/where.csv", "no folder")],
@@ -605,10 +735,80 @@ def test_columns_that_should_not_be_there(here: Path) -> None:
     said = run("entries", "verify", "bad.csv", "-p", "p.toml", "--original", "in.csv", code=1)
     assert '"age" should not be here' in said.stdout
     write(here / "bad.csv", [*fine[0], "ward"], with_age)
-    run("entries", "verify", "bad.csv", "-p", "p.toml", code=2)
-    write(here / "bad.csv", fine[0][1:], [row[1:] for row in fine[1:]])
-    said = run("entries", "verify", "bad.csv", "-p", "p.toml", code=2)
-    assert 'the file lacks "sex"' in said.stderr
+    for beside in ([], ["--original", "in.csv"]):
+        said = run("entries", "verify", "bad.csv", "-p", "p.toml", *beside, code=1)
+        assert said.stdout.count('"ward"') == 1
+        assert '"ward" should not be here: the policy has no role for it' in said.stdout
+    (here / "p.toml").write_text(toml(keep="*", drop=["age"]))
+    said = run("entries", "verify", "bad.csv", "-p", "p.toml", "--original", "in.csv", code=1)
+    assert '"ward" should not be here: the original does not have it' in said.stdout
+
+
+def test_rows_and_columns_that_are_gone(here: Path) -> None:
+    run("entries", "release", "in.csv", "-p", "p.toml", "-o", "out.csv")
+    fine = read("out.csv")
+    given = ("entries", "verify", "bad.csv", "-p", "p.toml")
+    for at in range(4):
+        short = [[*row[:at], *row[at + 1 :]] for row in fine]
+        write(here / "bad.csv", short[0], short[1:])
+        said = run(*given, "--original", "in.csv", code=1)
+        assert f'it lacks "{fine[0][at]}"' in said.stdout
+        said = run(*given, code=2)  # it may be another table
+        assert f'the file lacks "{fine[0][at]}"' in said.stderr
+    write(here / "bad.csv", fine[0], [*fine[1:], fine[1]])
+    assert "121 rows, and the original 120" in run(*given, "--original", "in.csv", code=1).stdout
+    write(here / "bad.csv", fine[0], [])
+    assert "0 rows, and the original 120" in run(*given, "--original", "in.csv", code=1).stdout
+    run(*given, code=2)
+
+
+@pytest.mark.parametrize("region", ALL)
+def test_a_text_that_means_missing_hides_nothing(region: str, here: Path) -> None:
+    """Hidden entries are empty. Any other text in a cell's place is a change, whatever it means."""
+    rows = [list(map(str, row)) for row in people()]
+    rows[1][2] = rows[9][2] = rows[10][1] = "?"  # the first of them asked
+    write(here / "gaps.csv", ["sex", "school", "job", "age"], rows)
+    (here / "p.toml").write_text(toml(missing_values=["?"], may_hide=[region]))
+    run("entries", "release", "gaps.csv", "-p", "p.toml", "-o", "out.csv")
+    given = ("entries", "verify", "bad.csv", "-p", "p.toml", "--original", "gaps.csv")
+    fine = read("out.csv")
+    write(here / "bad.csv", fine[0], fine[1:])
+    run(*given)
+    assert [fine[2][2], fine[10][2], fine[11][1]] == ["", "?", "?"]
+    shown = next(i for i in range(12, 120) if all(fine[i]))
+    for column in (0, 1, 2):
+        changed = [list(row) for row in fine]
+        changed[shown][column] = "?"
+        write(here / "bad.csv", changed[0], changed[1:])
+        said = run(*given, code=1).stdout
+        assert f"1 entry holds another value than in the original: record {shown} of" in said
+    changed = [list(row) for row in fine]
+    changed[5][2] = "?"  # an entry that was asked for
+    write(here / "bad.csv", changed[0], changed[1:])
+    assert "record 5 of" in run(*given, code=1).stdout
+
+
+def test_what_was_tried_without_the_original_is_said(here: Path) -> None:
+    run("entries", "release", "in.csv", "-p", "p.toml", "-o", "out.csv")
+    rows = read("out.csv")
+    write(here / "swapped.csv", rows[0], [*rows[:0:-1]])
+    for name, code in (("in.csv", 1), ("out.csv", 0), ("swapped.csv", 1)):
+        done = run("entries", "verify", name, "-p", "p.toml", code=code)
+        assert "every value was tried for every request" in done.stdout
+        assert "the order of rows were compared with nothing" in done.stdout
+        told = run("entries", "verify", name, "-p", "p.toml", "--json", code=code)
+        assert json.loads(told.stdout)["tried"] == "every value"
+    done = run("entries", "verify", "out.csv", "-p", "p.toml", "--original", "in.csv")
+    assert "every value" not in done.stdout
+
+
+def test_a_broken_promise_is_not_kept_quiet(here: Path) -> None:
+    run("entries", "release", "in.csv", "-p", "p.toml", "-o", "out.csv")
+    given = ("-p", "p.toml", "--original", "in.csv", "--quiet")
+    assert run("entries", "verify", "out.csv", *given).output == ""
+    said = run("entries", "verify", "in.csv", *given, code=1)
+    assert said.stdout == ""
+    assert "3 requested entries can be seen" in said.stderr
 
 
 def test_typed_files_carry_nothing_else(here: Path) -> None:
@@ -631,6 +831,16 @@ def test_a_changed_folder_does_not_hold(here: Path) -> None:
     assert "ALTERED" in run("entries", "verify", data, "-p", "p.toml", code=1).stdout
     (here / "out/public/report.json").write_text("{}")
     run("entries", "verify", "out/public", "-p", "p.toml", "--original", "in.csv", code=1)
+
+
+@pytest.mark.parametrize("name", ["report.html", "report.json"])
+def test_a_folder_without_its_report_does_not_hold(name: str, here: Path) -> None:
+    run("entries", "release", "in.csv", "-p", "p.toml", "-o", "out")
+    (here / "out/public" / name).unlink()
+    for place in ("out", "out/public"):
+        said = run("entries", "verify", place, "-p", "p.toml", "--original", "in.csv", code=1)
+        assert f"ALTERED: out/public/{name} is missing" in said.stdout
+    run("entries", "verify", "out/public/data.csv", "-p", "p.toml", "--original", "in.csv")
 
 
 def test_folders_of_another_kind(here: Path) -> None:
@@ -695,9 +905,34 @@ def test_risk(here: Path) -> None:
     worst = found["riskiest"][0]
     assert Fraction(worst["confidence"]) == Fraction(worst["own"], worst["support"])
     assert Fraction(told["largest_confidence"]) >= Fraction(worst["confidence"]) > Fraction(1, 2)
+    (here / "many.toml").write_text(toml(requests=[*range(1, 40)]))
+    found = json.loads(run("entries", "risk", "in.csv", "-p", "many.toml", "--json").stdout)
+    assert found["templates"][0]["exposed"] == len(found["riskiest"]) > 20  # all of them
     said = run("entries", "risk", "in.csv", "-p", "p.toml")
     assert "With nothing else hidden" in said.stdout
     assert not any(job in said.output for job in JOBS)
+
+
+def test_a_count_that_was_ended_says_so(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where somebody is known to be exposed: there may be others."""
+    from reticent.privacy import entries as verifier
+
+    recount = verifier.recount
+
+    def tired(*given: Any, **keys: Any) -> Any:
+        return replace(recount(*given, **keys), complete=False)
+
+    monkeypatch.setattr(verifier, "recount", tired)
+    rows = read("in.csv")
+    for record in (2, 5, 40):
+        rows[record][2] = ""
+    write(here / "blank.csv", rows[0], rows[1:])
+    for command in (["risk", "in.csv"], ["verify", "blank.csv", "--original", "in.csv"]):
+        code = 1 if command[0] == "verify" else 0
+        said = run("entries", *command, "-p", "p.toml", code=code)
+        assert "There may be more: there are too many rules" in said.stdout
+        told = json.loads(run("entries", *command, "-p", "p.toml", "--json", code=code).stdout)
+        assert told["templates"][0]["complete"] is False
 
 
 def test_schema_command() -> None:
@@ -709,6 +944,64 @@ def test_a_confidence_of_one_hides_requests_alone() -> None:
     found = entries.release(table(), POLICY | {"min_confidence": 1})
     assert found.loss == 0
     assert any("min_confidence = 1" in text for text in found.warnings)
+
+
+def test_a_value_that_everybody_guesses(here: Path) -> None:
+    """Whoever guesses the commonest value needs no rule: the promise says nothing about that."""
+    jobs = ["baker"] * 84 + ["nurse"] * 36
+    given = table().set_column(2, "job", pa.array(jobs))
+    policy = POLICY | {"may_hide": "sensitive-of-others"}
+    [said] = entries.release(given, policy | {"min_confidence": 0.6}).warnings
+    assert 'the commonest value of "job" stands in 69.23% of its entries' in said  # 81 of 117
+    assert "baker" not in said
+    assert entries.release(given, policy | {"min_confidence": "9/13"}).warnings == ()
+    assert entries.release(given, policy | {"requests": []}).warnings == (
+        "nobody asked for anything: there are no requests.",
+    )
+
+
+@pytest.mark.parametrize("support", [120, 10**21])
+def test_a_support_that_protects_nobody(support: int) -> None:
+    for keys in ({}, {"min_confidence": 0}):
+        found = entries.release(table(), POLICY | {"min_support": support} | keys)
+        assert found.loss == 0
+        [said] = found.warnings
+        assert f"min_support = {support:,}" in said
+        assert "requests are all that is hidden" in said
+    most = max(Counter(table()["job"].to_pylist()).values())
+    assert entries.release(table(), POLICY | {"min_support": most - 4}).warnings == ()
+
+
+def test_who_shows_nothing_any_more(here: Path) -> None:
+    rows = [["a", "x", "s"]] * 4 + [["b", "y", "t"]] * 4
+    write(here / "two.csv", ["p", "q", "s"], rows)
+    keys: dict[str, Any] = {"conditions": ["p", "q"], "sensitive": "s", "keep": []}
+    keys |= {
+        "requests": [1, 2],
+        "min_support": 0,
+        "min_confidence": "1/4",
+        "may_hide": "conditions-of-sensitive",
+    }
+    (here / "p.toml").write_text(toml(**keys))
+    said = run("entries", "release", "two.csv", "-p", "p.toml", "-o", "out")
+    told = "2 records of those who asked show no condition any more: records 1, 2."
+    assert f"Warning: {told}" in said.stderr
+    assert told in (here / "out/private/report.html").read_text()
+    (here / "p.toml").write_text(toml(**keys | {"may_hide": "sensitive-of-others"}))
+    assert "any more" not in run("entries", "release", "two.csv", "-p", "p.toml", "-o", "o").stderr
+
+
+def test_a_little_is_not_nothing() -> None:
+    """One entry of thirty thousand is hidden."""
+    jobs = ["baker"] * 4 + [f"job {i}" for i in range(9996)]
+    given = pa.table({"c": [*"xxxx", *map(str, range(9996))], "d": ["-"] * 10_000, "job": jobs})
+    found = entries.release(
+        given, PLAIN | {"conditions": ["c", "d"], "sensitive": "job", "min_confidence": 0.5}
+    )
+    assert len(found.search.records) == 1
+    assert "(&lt;0.01%)" in found._repr_html_()
+    assert "hidden, <0.01% of all" in _release(found)
+    assert "<0.01 % of all" in html.unescape(pages.public(found))
 
 
 def test_what_is_no_table() -> None:

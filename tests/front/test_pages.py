@@ -19,7 +19,8 @@ from typing import Any
 import pytest
 
 import reticent
-from reticent import pages
+from reticent import entries, pages
+from reticent.entries import pages as entry_pages
 from reticent.workshop import make_sample
 
 pytestmark = pytest.mark.net
@@ -83,7 +84,19 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         str(place / "census.csv"), place / "policy.toml", k=[5, 20, 9000], output=place / "sweep",
         classifiers=["tree", "bayes", "boosting", "regression"],
     )  # fmt: skip
-    return {"sweep": pages.sweep(swept)} | {
+    hidden = entries.release(
+        str(place / "census.csv"),
+        {"conditions": ["Sex", "Education", "Occupation", "Income"], "sensitive": "Marital",
+         "requests": list(range(1, 200)), "publish": [(300, "Marital")], "drop": ["Name"],
+         "keep": "*", "min_support": 5, "min_confidence": "1/3"},
+    )  # fmt: skip
+    hidden = replace(hidden, utility=utility)
+    assert len(hidden.before.exposed) > 20
+    return {
+        "sweep": pages.sweep(swept),
+        "entries-public": entry_pages.public(hidden),
+        "entries-private": entry_pages.private(hidden),
+    } | {
         f"{name}-{side}": page(found)
         for name, found in (("small", small), ("large", large))
         for side, page in (("public", pages.public), ("private", pages.private))
@@ -124,7 +137,10 @@ def look(
     return seen
 
 
-PAGES = ["small-public", "small-private", "large-public", "large-private", "sweep"]
+PAGES = [
+    "small-public", "small-private", "large-public", "large-private", "sweep", "entries-public",
+    "entries-private",
+]  # fmt: skip
 
 
 @needs_chromium

@@ -92,7 +92,10 @@ def test_public_side_names_no_suppressed_item(tmp_path: Path) -> None:
     for item in ("xylophone", "zebra"):
         assert not any(item in text for text in texts)
         assert item in (tmp_path / "out/private/report.html").read_text()
-    broken = run("transactions", "verify", tmp_path / "in.txt", "-p", tmp_path / "p.toml", code=1)
+    given = ("transactions", "verify", tmp_path / "in.txt", "-p", tmp_path / "p.toml")
+    quiet = run(*given, "--quiet", code=1)
+    assert (quiet.stdout, "BROKEN" in quiet.stderr) == ("", True)
+    broken = run(*given, code=1)
     assert "xylophone" not in broken.output
     shown = run("transactions", "verify", tmp_path / "in.txt", "-p", tmp_path / "p.toml",
                 "--show-values", code=1)  # fmt: skip
@@ -374,6 +377,23 @@ def test_a_changed_release_does_not_hold(example: Path) -> None:
     assert said.stdout.startswith("ALTERED")
     policy.write_text("format = 'long'\n" + EXAMPLE)
     assert "no data of format" in run("transactions", "verify", out, "-p", policy, code=2).stderr
+
+
+def test_a_release_without_its_report_does_not_hold(example: Path) -> None:
+    out, policy = example / "out", example / "p.toml"
+    run("transactions", "release", example / "in.dat", "-p", policy, "-o", out)
+    (out / "public/report.html").unlink()
+    for place in (out, out / "public"):
+        said = run("transactions", "verify", place, "-p", policy, code=1)
+        assert "report.html is missing" in said.stdout
+
+
+def test_policy_check(example: Path) -> None:
+    policy = example / "p.toml"
+    assert "It promises:" in run("policy", "check", policy).stdout
+    assert "valid policy and fits" in run("policy", "check", policy, example / "in.dat").stdout
+    policy.write_text(EXAMPLE.replace("k = 3", "k = 200"))
+    assert "200" in run("policy", "check", policy, example / "in.dat", code=3).stderr
 
 
 def test_what_verify_tells_if_it_may(example: Path) -> None:

@@ -95,6 +95,9 @@ def test_the_search_knows_the_same_words() -> None:
         ({"requests": ""}, "name a file"),
         ({"requests": [True]}, "a number or an id"),
         ({"publish": [4]}, "record and column of each"),
+        ({"publish": [[2, "a", 3]]}, "publish: list record and column of each"),
+        ({"publish": [[2]]}, "publish: list record and column of each"),
+        ({"publish": ["2a"]}, "publish: list record and column of each"),
         ({"requests": pa.table({"person": [4]})}, 'no column "record"'),
         ({"max_patern": 4}, 'Did you mean "max_pattern"'),
         ({"keep": ["a"]}, 'column "a" has 2 roles: conditions, keep'),
@@ -115,6 +118,7 @@ def test_all_problems_at_once() -> None:
     for part in ("min_support", "min_confidense", "requests", "2 roles", "is the id"):
         assert part in said
     assert said.count("p.toml") >= 5
+    assert said.startswith('p.toml: there is no key "min_confidense" here')  # why one is missing
 
 
 @pytest.mark.parametrize(

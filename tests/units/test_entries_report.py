@@ -82,6 +82,73 @@ def test_promises_in_plain_words(support: int, said: str) -> None:
     assert said in told
 
 
+@pytest.mark.parametrize(
+    ("confidence", "support", "said"),
+    [
+        (0, 0, "finds their job in none of them."),
+        (0, 1200, "finds their job in at most 1,200 of them."),
+        (1, 5, "Only what was asked for is hidden"),
+    ],
+)
+def test_promises_of_nothing_and_of_all(confidence: int, support: int, said: str) -> None:
+    promise = SafeEntries(min_support=support, min_confidence=Fraction(confidence))
+    assert said in pages.promised(promise, "job")
+    assert "%" not in pages.promised(promise, "job")
+
+
+@pytest.mark.parametrize(
+    ("confidence", "support", "said"),
+    [
+        ("1/2", 3, "are more than 50 % sure and followed by more than 3 records;"),
+        ("1/2", 0, "are more than 50 % sure;"),
+        (0, 1, "are followed by more than 1 record;"),
+        (0, 0, "are followed by anybody;"),
+        (1, 3, "allows every inference, so no rule counts as unsafe;"),
+    ],
+)
+def test_what_was_at_risk_in_words(confidence: object, support: int, said: str) -> None:
+    policy = POLICY | {"min_confidence": confidence, "min_support": support}
+    page = pages.private(entries.release(table(), policy))
+    assert said in page
+    assert ("no such rule is left" in page) == (confidence != 1)
+
+
+def test_the_sensitive_column_is_drawn_first() -> None:
+    """Of many columns, those that lost most are drawn; the others are said to be missing."""
+    names = [f"c{i}" for i in range(25)]
+    rows = table()
+    wide = {n: rows["school" if n == "c24" else "sex"] for n in names} | {"job": rows["job"]}
+    found = entries.release(pa.table(wide), POLICY | {"conditions": names, "max_pattern": 1})
+    assert found.hidden["c24"] + found.hidden["job"] > 0
+    for page in (pages.public(found), pages.private(found)):
+        drawn = page.partition("Entries hidden besides the requests")[2].partition("</svg>")[0]
+        assert drawn.index(">job<") < drawn.index(">c24<" if found.hidden["c24"] else ">c0<")
+        assert "6 others are in the table below" in page
+        body = page.partition("<caption>Entries hidden besides")[2]
+        assert body.index(">job<") < body.index(">c0<") < body.index(">c24<")
+
+
+def test_long_lists_are_cut_short() -> None:
+    """The page names twenty people; risk.json names all."""
+    found = entries.release(table(400), POLICY | {"requests": [*range(1, 40)]})
+    more = len(found.before.exposed) - 20
+    assert more > 5
+    page = pages.private(found)
+    risky = page.partition("<caption>Riskiest requests")[2].partition("</table>")[0]
+    assert risky.count("<tr>") == 21
+    assert f"And {more} more, listed in risk.json." in page
+    assert "different rules that" in page
+    assert "counts once above" in page
+
+
+@pytest.mark.parametrize("region", ["sensitive-of-others", "conditions-of-sensitive"])
+def test_regions_are_named_in_words(region: str) -> None:
+    page = pages.private(entries.release(table(), POLICY | {"may_hide": region}))
+    assert region not in page
+    words = {"sensitive-of-others": "job of others"}.get(region, "conditions of those who asked")
+    assert f"to hide as little as possible: {words}." in page
+
+
 def test_nothing_at_risk_is_said_so() -> None:
     found = entries.release(table(), POLICY | {"min_support": 1000})
     page = pages.private(found)

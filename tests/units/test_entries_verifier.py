@@ -41,15 +41,23 @@ def counted(
     return recount(published, SafeEntries(**promise), names, true, budget=budget)
 
 
-def test_what_the_promise_says() -> None:
-    promise = SafeEntries(min_support=0, min_confidence=Fraction(1, 3))
+@pytest.mark.parametrize(
+    ("support", "confidence", "said"),
+    [
+        (20, "3/4", "finds its hidden value in at most 20 of them, or in at most 75% of them"),
+        (0, "1/3", "finds its hidden value in at most 33.33% (1/3) of them"),
+        (0, "1/100000", "finds its hidden value in at most <0.01% (1/100000) of them"),
+        (1_000, 0, "finds its hidden value in at most 1,000 of them"),
+        (0, 0, "finds its hidden value in none of them"),
+        (20, 1, "may find its hidden value in all of them"),
+    ],
+)
+def test_what_the_promise_says(support: int, confidence: Any, said: str) -> None:
+    promise = SafeEntries(min_support=support, min_confidence=confidence)
     assert promise.kind == "entries"
-    assert "share any of the values" in promise.text
-    assert "in none of them, or in at most 1/3 of them" in promise.text
-    assert (
-        "share one of the values"
-        in SafeEntries(min_support=1_000, min_confidence=Fraction(1), max_pattern=1).text
-    )
+    begins = "whoever looks for records that share any of the values that a protected record shows "
+    assert promise.text == begins + said
+    assert "share one of the values" in promise.model_copy(update={"max_pattern": 1}).text
 
 
 @pytest.mark.parametrize(

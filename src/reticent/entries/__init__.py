@@ -13,7 +13,7 @@ True
 """
 
 from reticent.entries.checking import Verdict, verify
-from reticent.entries.flow import Release, Risk, release, risk
+from reticent.entries.flow import Release, Risk, check, release, risk
 from reticent.entries.policy import Policy
 
-__all__ = ["Policy", "Release", "Risk", "Verdict", "release", "risk", "verify"]
+__all__ = ["Policy", "Release", "Risk", "Verdict", "check", "release", "risk", "verify"]

@@ -76,6 +76,15 @@ def find(policy: Policy, roles: Roles, rows: int, ids: Column | None) -> Asked:
     )
 
 
+def check(policy: Policy) -> None:
+    """Refuse lists that cannot be read, as far as they tell without a table."""
+    problems: list[Problem] = []
+    _listed(policy, "requests", ("record",), problems)
+    _listed(policy, "publish", ("record", "column"), problems)
+    if problems:
+        raise InputError(problems)
+
+
 def by_number(records: Sequence[int]) -> str:
     """Records as messages call them.
 

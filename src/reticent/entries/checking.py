@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from reticent import folder as release_folder
+from reticent import forms
 from reticent.arriving import parse
 from reticent.entries import asked as asking
 from reticent.entries.original import Codes, Mask, Original, codes_of, places, read
-from reticent.entries.policy import Policy, Roles
+from reticent.entries.policy import Policy
 from reticent.errors import InputError, Problem, many, quoted
 from reticent.privacy import entries as verifier
 from reticent.privacy.entries import Altered, Finding, Published
 from reticent.table.files import Reading, carriers
-from reticent.table.schema import Column, Table
+from reticent.table.schema import Column, Table, without_missing
 from reticent.watching import Clock, Watch
 
 
@@ -35,28 +36,26 @@ def judge(original: Original, written: Table) -> Judged:
     """Recount the promise, and compare cell by cell; columns are told by name anew."""
     policy, roles, asked = original.policy, original.roles, original.asked
     columns = (*roles.conditions, *roles.kept, roles.sensitive)
-    pairs = {
-        name: _beside(original.cleaned(name), original.as_counted(written.columns[name]))
-        for name in columns
-    }
-    before, after = (
-        Published(
-            np.column_stack([pairs[name][side] for name in columns[:-1]]), pairs[columns[-1]][side]
-        )
-        for side in (0, 1)
-    )
     width = len(roles.conditions)
     kept = np.zeros((len(asked.fixed), len(roles.kept)), np.bool_)
 
     def wider(mask: Mask) -> Mask:
         return np.column_stack([mask[:, :width], kept, mask[:, width:]])
 
-    shown = Published(np.ascontiguousarray(after.conditions[:, :width]), after.values)
+    def both(names: Sequence[str], seen: Callable[[Column], Column]) -> list[Published]:
+        pairs = [_beside(*(seen(t.columns[n]) for t in (original.table, written))) for n in names]
+        return [
+            Published(np.column_stack(codes[:-1]), codes[-1]) for codes in zip(*pairs, strict=True)
+        ]
+
+    # Compared as they stand: a text that means missing hides nothing in the place of another.
+    was, now = both(columns, without_missing)
+    before, after = both(roles.entries, original.as_counted)
     truth = before.values[asked.records]
-    finding = verifier.recount(shown, policy.promise, asked.records, truth)
-    fixed = asked.fixed & ~original.empty
     return Judged(
-        finding, verifier.altered(before, after, wider(fixed), wider(original.allowed())), columns
+        verifier.recount(after, policy.promise, asked.records, truth),
+        verifier.altered(was, now, wider(asked.fixed), wider(original.allowed())),
+        columns,
     )
 
 
@@ -91,6 +90,7 @@ class Verdict:
     beside_original: bool
     unseen: int = 0  # marked entries that are empty, where only the original tells since when
     warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what was assumed in reading
 
     @property
     def holds(self) -> bool | None:
@@ -132,38 +132,53 @@ def verify(
         altered = list(release_folder.altered(beside)) if beside else []
         parsed, kind = parse(place, own or (None if original is not None else reading))
         table = parsed.table(None)
-        if not table.rows:
-            raise InputError("the table has no rows", where=table.name)
-        roles = policy.published(table.known, table.name)
         known = None if original is None else read(original, policy, reading)[0]
+        if known is None and not table.rows:
+            raise InputError("the table has no rows", where=table.name)
     warnings = tuple(release_folder.warnings(beside)) if beside else ()
-    problems = [*altered, *_leftovers(policy, table), *carried(place, kind)]
+    problems = [*altered, *_strangers(policy, table, known), *carried(place, kind)]
     with clock.stage("verify"):
         if known is None:
-            return _alone(policy, table, roles, problems, warnings)
-        return _beside_original(known, table, problems, (*known.warnings, *warnings))
+            found = _alone(policy, table, problems, warnings)
+        else:
+            found = _beside_original(known, table, problems, (*known.warnings, *warnings))
+    notes = (*(known.table.notes if known else ()), *table.notes)
+    return replace(found, notes=tuple(dict.fromkeys(notes)))
 
 
-def _leftovers(policy: Policy, table: Table) -> list[Problem]:
-    """Columns that should be gone."""
-    left = [name for name in table.known if name in policy.roles_in(table.known).dropped]
-    if not left:
-        return []
-    return [Problem(f"{quoted(left)} should not be here: the policy drops it", where=table.name)]
+def _strangers(policy: Policy, table: Table, original: Original | None) -> Iterator[Problem]:
+    """Columns that should not be there."""
+    dropped = policy.roles_in(table.known).dropped
+    known = table.known if original is None else original.table.known
+    kinds = (
+        ([name for name in table.known if name in dropped], "the policy drops {}"),
+        (policy.roleless(table.known), "the policy has no role for {}"),
+        (
+            [n for n in table.known if n not in known and n not in policy.roleless(table.known)],
+            "the original does not have {}",
+        ),
+    )
+    for names, why in kinds:
+        if names:
+            told = why.format("it" if len(names) == 1 else "them")
+            yield Problem(f"{quoted(names)} should not be here: {told}", where=table.name)
 
 
 def _alone(
-    policy: Policy, table: Table, roles: Roles, problems: list[Problem], warnings: tuple[str, ...]
+    policy: Policy, table: Table, problems: list[Problem], warnings: tuple[str, ...]
 ) -> Verdict:
     """A table without its original."""
+    if lacking := list(forms.lacking(policy.lacking([*table.columns]), table.name)):
+        raise InputError(lacking)
     if policy.id and policy.id not in table.columns:
         raise InputError(
             f'nobody can tell who asked: the table has no column "{policy.id}"', where=table.name,
             why="requests name records by it, and it was not released.",
             do="give --original, whose rows are in the same order.",
         )  # fmt: skip
+    roles = policy.roles_in(table.known)
     asked = asking.find(policy, roles, table.rows, table.columns[policy.id] if policy.id else None)
-    shown = Original(policy, table, roles, asked, ())
+    shown = Original(policy, table, roles, asked)
     finding = verifier.recount(shown.codes, policy.promise, asked.records, None)
     empty = asked.fixed & shown.empty
     return Verdict(
@@ -177,11 +192,8 @@ def _beside_original(
 ) -> Verdict:
     policy, requests = original.policy, len(original.asked.records)
     lacking = [name for name in original.roles.released if name not in table.columns]
-    foreign = [name for name in table.known if name not in original.table.known]
-    if lacking or foreign:
-        said = [f"it lacks {quoted(lacking)}"] * bool(lacking)
-        said += [f"the original has no {quoted(foreign)}"] * bool(foreign)
-        problems.append(Problem("; ".join(said), where=table.name))
+    if lacking:
+        problems.append(Problem(f"it lacks {quoted(lacking)}", where=table.name))
     if table.rows != original.table.rows:
         problems.append(
             Problem(f"it has {table.rows:,} rows, and the original {original.table.rows:,}",

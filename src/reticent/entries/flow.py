@@ -27,7 +27,7 @@ from reticent.entries.policy import Policy
 from reticent.errors import Broken, InputError, Problem, Unsatisfiable, many, quoted
 from reticent.privacy import entries as verifier
 from reticent.privacy.entries import Finding
-from reticent.table.files import Reading, from_arrow, to_frame
+from reticent.table.files import CSV, Reading, from_arrow, to_frame
 from reticent.table.schema import Table, blanked
 from reticent.watching import Clock, Watch
 
@@ -59,7 +59,18 @@ class Release:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What looks as if it were not meant."""
-        return self.original.warnings
+        bare = self._bare()
+        told = f"{many(len(bare), 'record', 'records')} of those who asked "
+        told += "shows no condition any more" if len(bare) == 1 else "show no condition any more"
+        said = [f"{told}: {asking.by_number(bare)}."] if bare else []
+        return (*self.original.warnings, *said)
+
+    def _bare(self) -> list[int]:
+        """Whose conditions are all empty now, of those who asked and showed some before."""
+        hidden, empty = self.original.hidden(self.search)[:, :-1], self.original.empty[:, :-1]
+        who = self.original.who(self.original.codes.values)
+        found = who & (hidden | empty).all(axis=1) & ~empty.all(axis=1)
+        return [int(record) for record in np.flatnonzero(found)]
 
     @property
     def rows(self) -> int:
@@ -138,7 +149,7 @@ def release(
     if output is not None:
         return _publish(result, data, Path(output), suffix, force, clock)
     with clock.stage("verify"):
-        table = _sheet(result).arrow()
+        table = _arrow(result)
         finding = _proven(from_arrow(table), result)
     handed = table if kind == "file" else to_frame(table, data, kind)
     return replace(result, finding=finding, table=handed)
@@ -150,7 +161,7 @@ def _publish(
     """Write rows beside, recount what was written, and let it appear."""
     from reticent.entries import folder
     from reticent.table.files import parse as parse_file
-    from reticent.table.sheets import write
+    from reticent.table.sheets import write, write_table
 
     def usual() -> str:
         return release_folder.format_of(data)
@@ -163,7 +174,11 @@ def _publish(
             def told(done: int) -> None:
                 clock.watch.rows(min(done, rows), rows)
 
-            write(_sheet(result), place.data, place.suffix, told)
+            if result.original.forms and place.suffix not in CSV:
+                stored = _arrow(result, stored=place.suffix == ".parquet")
+                write_table(stored, place.data, place.suffix, told)
+            else:
+                write(_sheet(result), place.data, place.suffix, told)
         with clock.stage("verify"):
             own = release_folder.as_written(place.suffix)
             written = parse_file(place.data, own, place.suffix).table()
@@ -212,6 +227,16 @@ def _sheet(result: Release) -> Any:
     from reticent.table.sheets import sheet
 
     return sheet([*result.released.columns.values()], order="input")
+
+
+def _arrow(result: Release, *, stored: bool = False) -> pa.Table:
+    """The rows in the types that they came in, as far as a file that they are `stored` in goes."""
+    from reticent.table.sheets import formed
+
+    table, forms = _sheet(result).arrow(), result.original.forms
+    if stored:
+        forms = {name: form.stored() for name, form in forms.items()}
+    return formed(table, forms) if forms else table
 
 
 def find(original: Original) -> Hidden:
@@ -320,3 +345,22 @@ def risk(
         published, truth = original.requests_alone()
         finding = verifier.recount(published, policy.promise, original.asked.records, truth)
     return Risk(original, finding)
+
+
+def check(
+    policy: Policy | Mapping[str, Any] | str | Path,
+    data: Any = None,
+    *,
+    reading: Reading | None = None,
+    watch: Watch | None = None,
+) -> tuple[str, ...]:
+    """Look for every problem of a policy and its lists, and of their fit to a table if given.
+
+    Returns what is worth a look all the same.
+    """
+    policy = Policy.of(policy)
+    if data is None:
+        asking.check(policy)
+        return ()
+    with Clock(watch or Watch()).stage("read"):
+        return read(data, policy, reading)[0].warnings

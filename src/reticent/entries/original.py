@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.arriving import read as read_table
+from reticent.arriving import parse
 from reticent.entries import asked as asking
 from reticent.entries.asked import Asked
 from reticent.entries.policy import Policy, Roles
 from reticent.errors import SHOWN, InputError, many
 from reticent.privacy.entries import Published
+from reticent.privacy.promises import percent
 from reticent.table.files import Reading
 from reticent.table.schema import Column, Table, without_missing
 
 if TYPE_CHECKING:
     from reticent.suppress.entries import Hidden
+    from reticent.table.sheets import Form
 
 Mask = NDArray[np.bool_]
 Codes = NDArray[np.int32]
@@ -34,7 +37,8 @@ class Original:
     table: Table
     roles: Roles
     asked: Asked
-    warnings: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+    forms: Mapping[str, Form] = field(default_factory=dict)  # by column; none of a text file
 
     @cached_property
     def codes(self) -> Published:
@@ -71,7 +75,9 @@ class Original:
         own = "conditions-of-sensitive" in regions
         width = self.asked.fixed.shape[1] - 1
         conditions = np.repeat((who & own) | (~who & others), width, axis=1)
-        return np.column_stack([conditions, who | ("sensitive-of-others" in regions)])
+        values = np.full(len(who), "sensitive-of-others" in regions)
+        values[self.asked.records] = True  # also where only a text that means missing is hidden
+        return np.column_stack([conditions, values])
 
     def who(self, truth: Codes) -> Mask:
         """Whose sensitive entry is to be hidden, as far as there is one."""
@@ -95,12 +101,16 @@ def codes_of(column: Column) -> Codes:
 
 def read(data: Any, policy: Policy, reading: Reading | None) -> tuple[Original, str]:
     """A table with its roles and requests, and what kind of thing it was."""
-    table, kind = read_table(data, reading, policy.spare)
+    from reticent.table.sheets import forms_of
+
+    parsed, kind = parse(data, reading)
+    table = parsed.table(policy.spare)
     if not table.rows:
         raise InputError("the table has no rows", where=table.name)
     roles = policy.roles(table.known)
     asked = asking.find(policy, roles, table.rows, table.columns[policy.id] if policy.id else None)
-    original = Original(policy, table, roles, asked, ())
+    forms = {} if parsed.coded else forms_of(parsed.arrow.select(roles.released))
+    original = Original(policy, table, roles, asked, forms=forms)
     return replace(original, warnings=tuple(_warnings(original))), kind
 
 
@@ -125,7 +135,25 @@ def _warnings(original: Original) -> list[str]:
         said.append(
             "min_confidence = 1 allows every inference, so requests are all that is hidden."
         )
-    return said
+    return [*said, *_commonest(original)] if len(asked.records) else said
+
+
+def _commonest(original: Original) -> Iterator[str]:
+    """What the commonest value of those who did not ask makes of a promise."""
+    policy, values = original.policy, np.delete(original.codes.values, original.asked.records)
+    shown = np.bincount(values[values >= 0])
+    most, name = int(shown.max(initial=0)), original.roles.sensitive
+    if policy.min_support >= most:
+        yield (
+            f'no value of "{name}" stands in more than min_support = {policy.min_support:,} '
+            "entries: no rule counts as unsafe, so requests are all that is hidden."
+        )
+    elif (share := Fraction(most, int(shown.sum()))) > policy.min_confidence:
+        yield (
+            f'the commonest value of "{name}" stands in {percent(share)} of its entries, more than '
+            f"min_confidence = {policy.min_confidence}: whoever guesses it needs no rule, and the "
+            "promise does not cover that."
+        )
 
 
 def places(first: Sequence[Sequence[int]], count: int, columns: Sequence[str]) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from fractions import Fraction
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from reticent.entries import report
+from reticent.errors import many
 from reticent.pages import charts, words
 from reticent.pages.page import MOST, command, page, usefulness
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from reticent.privacy.entries import SafeEntries
 
 _MOST_BARS = 20
+_MOST_REQUESTS = 20
 _MAY_HIDE = {
     "sensitive-of-others": "{} of others",
     "conditions-of-others": "conditions of others",
@@ -45,19 +48,22 @@ def private(release: Release) -> str:
         | {
             "warnings": release.warnings,
             "before": release.before,
+            "limit": release.policy.min_confidence,
+            "unsafe_means": _unsafe(release.policy.promise),
             "largest": None if release.before.largest is None
             else words.measured(release.before.largest),
             "riskiest": [
                 one | {"confidence": words.percent(Fraction(one["confidence"]))}
-                for one in riskiest[:MOST]
+                for one in riskiest[:_MOST_REQUESTS]
             ],
-            "more_riskiest": max(len(riskiest) - MOST, 0),
+            "more_riskiest": max(len(riskiest) - _MOST_REQUESTS, 0),
             "risk_chart": _risk_chart(release),
             "rules": release.search.rules,
             "reasons": list(islice(report.reasons(release), MOST)),
             "more_reasons": max(len(release.search.records) - MOST, 0),
-            "by_rule": _by_rule(release),
-            "method": release.search.method,
+            "by_rule": (rules := _by_rule(release))[:_MOST_BARS],
+            "more_rules": max(len(rules) - _MOST_BARS, 0),
+            "method": _regions(release.search.method.split(" and "), release, "and"),
             "marks": int(release.original.asked.fixed.sum()),
             "utility": usefulness(
                 release.utility, release.original.roles.sensitive, "nobody asked for it"
@@ -70,7 +76,9 @@ def _shared(release: Release) -> dict[str, Any]:
     from reticent import __version__
 
     promise, roles = release.policy.promise, release.original.roles
-    bars = [charts.Bar(n, count, matters=count > 0) for n, count in release.hidden.items()]
+    hidden = {roles.sensitive: 0} | release.hidden  # which comes first
+    drawn = sorted(hidden, key=lambda n: (n != roles.sensitive, -hidden[n]))[:_MOST_BARS]
+    bars = [charts.Bar(n, hidden[n], matters=hidden[n] > 0) for n in hidden if n in drawn]
     return {
         "version": __version__,
         "rows": release.rows,
@@ -84,13 +92,18 @@ def _shared(release: Release) -> dict[str, Any]:
         "requests": release.requests,
         "others": len(release.search.records),
         "loss": words.percent(release.loss),
-        "hidden": release.hidden,
-        "drawn": charts.bars("Entries hidden besides the requests", "entries", bars[:_MOST_BARS]),
-        "may_hide": words.joined(
-            (_MAY_HIDE[region].format(roles.sensitive) for region in release.policy.may_hide), "or"
-        ),
+        "hidden": hidden,
+        "drawn": charts.bars("Entries hidden besides the requests", "entries", bars),
+        "not_drawn": len(hidden) - len(bars),
+        "may_hide": _regions(release.policy.may_hide, release, "or"),
         "command": command("reticent entries release", release.reading),
     }
+
+
+def _regions(names: Iterable[str], release: Release, last: str) -> str:
+    """What may be hidden, or was, in words."""
+    sensitive = release.original.roles.sensitive
+    return words.joined((_MAY_HIDE[name].format(sensitive) for name in names), last)
 
 
 def promised(promise: SafeEntries, sensitive: str) -> str:
@@ -101,21 +114,34 @@ def promised(promise: SafeEntries, sensitive: str) -> str:
     'Whoever compares somebody who asked with others who share up to 2 of their values cannot be
     more than 60 % sure of their job. What at most 60 records show is not counted.'
     """
+    if promise.min_confidence == 1:
+        return f"Only what was asked for is hidden: others may give away their {sensitive}."
     shared = "any" if promise.max_pattern is None else f"up to {promise.max_pattern}"
     shared = "one" if promise.max_pattern == 1 else shared
     few = promise.min_support
+    who = f"Whoever compares somebody who asked with others who share {shared} of their values"
+    if promise.min_confidence == 0:
+        return f"{who} finds their {sensitive} in {f'at most {few:,}' if few else 'none'} of them."
     return (
-        f"Whoever compares somebody who asked with others who share {shared} of their values "
-        f"cannot be more than {words.measured(promise.min_confidence)} sure of their {sensitive}."
+        f"{who} cannot be more than {words.measured(promise.min_confidence)} sure of their "
+        f"{sensitive}."
         + (f" What at most {few:,} records show is not counted." if few > 1 else "")
         + (" What a single record shows is not counted." if few == 1 else "")
     )
 
 
+def _unsafe(promise: SafeEntries) -> str:
+    """What is wrong with an unsafe rule."""
+    few, sure = promise.min_support, promise.min_confidence
+    said = [f"more than {words.measured(sure)} sure"] if sure else []
+    said += [f"followed by more than {many(few, 'record')}"] if few else []
+    return words.joined(said or ["followed by anybody"])
+
+
 def _by_rule(release: Release) -> list[tuple[str, int]]:
     """From which columns rules started that forced something to be hidden, and how much."""
     found = Counter(", ".join(one["rule"]) for one in report.reasons(release))
-    return found.most_common(_MOST_BARS)
+    return found.most_common()
 
 
 def _risk_chart(release: Release) -> Any:

@@ -41,7 +41,13 @@ def _records(given: Any) -> Any:
 
 def _marks(given: Any) -> Any:
     """A path, or pairs of a record and a column: a list of them, or a data frame."""
-    return _listed(given, ("record", "column"), lambda row: tuple(map(as_text, row)))
+    return _listed(given, ("record", "column"), _pair)
+
+
+def _pair(row: Any) -> tuple[Any, ...]:
+    if isinstance(row, str | Mapping) or len(pair := tuple(map(as_text, row))) != 2:
+        raise TypeError("no pair")
+    return pair
 
 
 def _listed(given: Any, names: Sequence[str], plain: Any) -> Any:
@@ -185,17 +191,19 @@ class Policy(forms.Form):
                 for name, place in named.items()
                 if name not in columns
             ),
-            *self._roleless(columns),
-        ]
+            *forms.without_role(
+                self.roleless(columns), self.name,
+                'add each to conditions, keep or drop; or say keep = "*".',
+            ),
+        ]  # fmt: skip
         if problems:
             raise InputError(problems)
         return self.roles_in(columns)
 
-    def _roleless(self, columns: Sequence[str]) -> Iterator[Problem]:
+    def roleless(self, columns: Sequence[str]) -> list[str]:
+        """Columns that nobody decided about."""
         named = self._named()
-        rest = [] if "*" in self.keep else [name for name in columns if name not in named]
-        do = 'add each to conditions, keep or drop; or say keep = "*".'
-        return forms.without_role(rest, self.name, do)
+        return [] if "*" in self.keep else [name for name in columns if name not in named]
 
     def roles_in(self, columns: Sequence[str]) -> Roles:
         """The roles of those columns that are there, as in a published table."""
@@ -209,13 +217,9 @@ class Policy(forms.Form):
             tuple(name for name in columns if name in shown),
         )  # fmt: skip
 
-    def published(self, columns: Sequence[str], where: str) -> Roles:
-        """The same for a table that somebody hands over as a release of ours."""
-        due = {*self.conditions, self.sensitive, *self.keep} - {"*"}
-        problems = [*forms.lacking(sorted(due - {*columns}), where), *self._roleless(columns)]
-        if problems:
-            raise InputError(problems)
-        return self.roles_in(columns)
+    def lacking(self, columns: Sequence[str]) -> list[str]:
+        """Columns that are published, and that a table does not have."""
+        return sorted({*self.conditions, self.sensitive, *self.keep} - {"*", *columns})
 
     def _named(self) -> dict[str, str]:
         """Every column that the policy names, and the key where it does; an id is dropped."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from reticent.privacy.promises import percent
 from reticent.report import small_table
 
 if TYPE_CHECKING:
@@ -102,6 +103,7 @@ def counted(finding: Finding) -> dict[str, Any]:
         "exposed": len(finding.exposed),
         "unsafe_rules": finding.unsafe,
         "largest_confidence": None if finding.largest is None else str(finding.largest),
+        "complete": finding.complete,
     }
 
 
@@ -115,7 +117,7 @@ def risk_summary(risk: Risk) -> dict[str, Any]:
             | {"holds": risk.finding.holds}
             | counted(risk.finding)
         ],
-        "riskiest": exposures(risk.original, risk.finding)[:20],
+        "riskiest": exposures(risk.original, risk.finding),
         "warnings": list(risk.original.warnings),
     }
 
@@ -135,6 +137,7 @@ def verify_summary(verdict: Verdict) -> dict[str, Any]:
         "requests": verdict.requests,
         "holds": verdict.holds,
         "original": verdict.beside_original,
+        "tried": "true values" if verdict.beside_original else "every value",
         "templates": [record],
         **records,
         "marks_not_checkable": verdict.unseen,
@@ -149,6 +152,6 @@ def html(release: Release) -> str:
         "promise": release.policy.promise.text,
         "verified": "kept",
         "requests": f"{release.requests:,}",
-        "further entries hidden": f"{len(release.search.records):,} ({float(release.loss):.2%})",
+        "further entries hidden": f"{len(release.search.records):,} ({percent(release.loss)})",
     }
     return small_table(f"{release.rows:,} rows released", rows)

@@ -55,7 +55,7 @@ def verify(
         found = transactions.verify(data, policy, reading=reading, watch=watch)
     _warn(say, found.roles, only="private")  # public ones may all be suppressed
     said = report.verify_summary(found, names=say.show_values)
-    say.result(_verdict(found, names=say.show_values), said)
+    say.result(_verdict(found, names=say.show_values), said, good=found.holds is True)
     if found.holds is not True:
         raise typer.Exit(2 if found.holds is None else 1)
 

@@ -139,11 +139,10 @@ def verify(
             data, policy, previous=_previous(previous), reading=reading, watch=watch, **means
         )
     say.note(*(f"Warning: {w}" for w in found.warnings))
-    say.result(render.proof(found), report.verify_summary(found))
-    if not found.holds:
-        raise typer.Exit(1)
-    if found.unchecked and not skip_uncheckable:
-        raise typer.Exit(2)
+    code = 1 if not found.holds else 2 if found.unchecked and not skip_uncheckable else 0
+    say.result(render.proof(found), report.verify_summary(found), good=not code)
+    if code:
+        raise typer.Exit(code)
 
 
 @command(app, "risk")
@@ -324,20 +323,40 @@ def policy_check(
     ] = None,
     previous: Earlier = None,
 ) -> None:
-    """Report every problem of a policy, and of its fit to a table."""
-    from reticent import pipeline
+    """Report every problem of a policy, and of its fit to data: a table, baskets or entries."""
+    from reticent import forms
 
     _let_in(data or "", means)
     with watching(say, stoppable=False) as watch:
-        checked = pipeline.check(
-            policy, data, previous=_previous(previous), reading=reading, watch=watch, **means
-        )
-    found = checked.policy
-    say.note(*(f"Warning: {w}" for w in checked.warnings))
-    promises = [promise.text for promise in found.promises]
+        if forms.kind_in(policy) == "tables":
+            from reticent import pipeline
+
+            checked = pipeline.check(
+                policy, data, previous=_previous(previous), reading=reading, watch=watch, **means
+            )
+            warnings, promises = checked.warnings, [p.text for p in checked.policy.promises]
+        else:
+            if previous or any(means.values()):
+                raise InputError(
+                    "it is about no table that is masked as a whole", where=str(policy),
+                    do="leave out --previous, --engine, --memory-limit and --table.",
+                )  # fmt: skip
+            warnings, promises = _checked_otherwise(policy, data, reading, watch)
+    say.note(*(f"Warning: {w}" for w in warnings))
     said = "\n".join(f"  {text}" for text in promises)
     fits = f" and fits {data}" if data else ""
     say.result(f"{policy} is a valid policy{fits}. It promises:\n{said}", {"promises": promises})
+
+
+def _checked_otherwise(
+    path: Path, data: str | None, reading: Any, watch: Any
+) -> tuple[tuple[str, ...], list[str]]:
+    """The same for policies about baskets or entries."""
+    from reticent import entries, forms, transactions
+
+    room: Any = transactions if forms.kind_in(path) == "baskets" else entries
+    policy = room.Policy.load(path)
+    return room.check(policy, data, reading=reading, watch=watch), [policy.promise.text]
 
 
 @command(policy_app, "schema")

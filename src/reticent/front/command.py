@@ -37,12 +37,14 @@ class Say:
     force: bool = False
     debug: bool = False
 
-    def result(self, text: str, data: Any) -> None:
-        """Print the answer, in words or for machines."""
+    def result(self, text: str, data: Any, *, good: bool = True) -> None:
+        """Print the answer, in words or for machines; one that is not good is never kept quiet."""
         if self.json:
             _print(json.dumps(data, ensure_ascii=False))
         elif not self.quiet:
             _print(text)
+        elif not good:
+            _print(text, sys.stderr)
 
     def note(self, *texts: str) -> None:
         """Tell something besides the answer."""

@@ -49,8 +49,8 @@ def verify(
 
     with watching(say, stoppable=False) as watch:
         found = entries.verify(data, policy, original=original, reading=reading, watch=watch)
-    say.note(*(f"Warning: {text}" for text in found.warnings))
-    say.result(_verdict(found), found.summary())
+    say.note(*found.notes, *(f"Warning: {text}" for text in found.warnings))
+    say.result(_verdict(found), found.summary(), good=found.holds is True)
     if found.holds is not True:
         raise typer.Exit(2 if found.holds is None else 1)
 
@@ -76,19 +76,22 @@ def schema(say: Say) -> None:
 
 # --- in words ------------------------------------------------------------------------------------
 
+_TOO_MANY = "there are too many rules to look at them all."
+
 
 def _release(found: Release) -> str:
     from reticent.front.render import table
+    from reticent.privacy.promises import percent
 
     entries = len(found.search.records)
     lines = [
         f"{many(found.rows, 'row')} released; {many(found.requests, 'request')} granted, "
-        f"{many(entries, 'further entry', 'further entries')} hidden, {float(found.loss):.2%} "
+        f"{many(entries, 'further entry', 'further entries')} hidden, {percent(found.loss)} "
         "of all.",
         "",
         f"Kept, and recounted: {found.policy.promise.text}.",
         "",
-        f"{many(found.search.rules, 'unsafe rule')} before, none after.",
+        f"{many(found.search.rules, 'unsafe rule', 'different unsafe rules')} before, none after.",
     ]
     if entries:
         rows = [[name, count] for name, count in found.hidden.items() if count]
@@ -116,17 +119,23 @@ def _verdict(found: Verdict) -> str:
     elif found.beside_original and finding.exposed:
         lines += [f"BROKEN: {promise}.", *_exposed(found)]
     elif finding.exposed:
-        lines += [
-            f"Not decided: {promise}. Without the original every value was tried for every "
-            f"request, and {many(len(finding.exposed), 'record')} did not stand that; give "
-            "--original to know.",
-        ]
+        lines.append(
+            f"Not decided: {promise}. {many(len(finding.exposed), 'record')} did not stand the "
+            "test; give --original to know."
+        )
     elif finding.holds is None:
-        lines.append(f"Not decided: {promise}; there are too many rules to look at them all.")
+        lines.append(f"Not decided: {promise}; {_TOO_MANY}")
+    if finding.exposed and not finding.complete:
+        lines.append(f"There may be more: {_TOO_MANY}")
     if found.unseen:
         lines.append(
             f"Not checkable: {many(found.unseen, 'entry', 'entries')} marked to be published "
             f"{'is' if found.unseen == 1 else 'are'} empty; --original tells whether they were so."
+        )
+    if not found.beside_original:
+        lines.append(
+            "Without the original every value was tried for every request, a stricter test; cells "
+            "and the order of rows were compared with nothing."
         )
     return "\n".join(lines)
 
@@ -164,12 +173,12 @@ def _risk(found: Risk) -> str:
         f"Asked for: {original.policy.promise.text}.",
         "",
         f"With nothing else hidden, {many(len(finding.exposed), 'request')} could be told, by "
-        f"{many(finding.unsafe, 'unsafe rule')}"
+        f"{many(finding.unsafe, 'unsafe rule', 'different unsafe rules')}"
         + ("" if surest is None else f"; the surest is right in {float(surest):.1%}")
         + ".",
     ]
-    if not finding.holds and not finding.exposed:
-        lines.append("There are too many rules to look at them all.")
+    if not finding.complete:
+        lines.append(f"There may be more: {_TOO_MANY}")
     if finding.exposed:
         lines += ["", _exposures(report.exposures(original, finding), table)]
     return "\n".join(lines)

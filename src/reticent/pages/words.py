@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
+from reticent.privacy import promises
 from reticent.privacy.promises import Anonymity, Confidence, Promise
 
 _NAMED = 3  # sensitive values that a sentence lists
@@ -26,7 +27,7 @@ def percent(share: Fraction) -> str:
     >>> percent(Fraction(3, 4)), percent(Fraction(1, 3))
     ('75 %', '33.33 %')
     """
-    return f"{float(100 * share):.2f}".rstrip("0").rstrip(".") + " %"
+    return promises.percent(share, " %")
 
 
 def brief(value: int | Fraction) -> str:

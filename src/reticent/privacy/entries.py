@@ -52,7 +52,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from reticent.privacy.promises import Record, Share, no_more_than
+from reticent.privacy.promises import Record, Share, no_more_than, percent
 from reticent.table.collapse import distinct
 
 BUDGET = 200_000_000_000  # cells and patterns looked at: about a minute
@@ -71,7 +71,7 @@ class SafeEntries(Record):
 
     >>> SafeEntries(min_support=60, min_confidence=0.6, max_pattern=3).text
     'whoever looks for records that share up to 3 of the values that a protected record shows finds
-    its hidden value in at most 60 of them, or in at most 3/5 of them'
+    its hidden value in at most 60 of them, or in at most 60% of them'
     """
 
     min_support: int = Field(
@@ -95,12 +95,22 @@ class SafeEntries(Record):
         """The promise in words."""
         shared = "any" if self.max_pattern is None else f"up to {self.max_pattern}"
         shared = "one" if self.max_pattern == 1 else shared
-        few = f"at most {self.min_support:,}" if self.min_support else "none"
         return (
             f"whoever looks for records that share {shared} of the values that a protected record "
-            f"shows finds its hidden value in {few} of them, or in at most {self.min_confidence} "
-            f"of them"
+            f"shows {self._finds}"
         )
+
+    @property
+    def _finds(self) -> str:
+        """How often somebody may find a hidden value among such records."""
+        few, share = self.min_support, self.min_confidence
+        if share == 1:
+            return "may find its hidden value in all of them"
+        parts = [f"in at most {few:,} of them"] if few else []
+        if share:
+            exact = "" if 10_000 % share.denominator == 0 else f" ({share})"
+            parts.append(f"in at most {percent(share)}{exact} of them")
+        return f"finds its hidden value {', or '.join(parts) or 'in none of them'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +140,7 @@ class Exposed:
     first ones, then (where the truth is not known) the first value.
     """
 
-    record: int
+    record: int  # from 0 on, as everywhere here
     rules: int  # unsafe ones that point at it
     columns: tuple[int, ...]  # where the values stand that the strongest starts from
     value: int  # the code it points to

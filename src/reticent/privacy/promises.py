@@ -79,6 +79,16 @@ def as_text(value: Any) -> Any:
     return str(value) if isinstance(value, int) else value
 
 
+def percent(share: Fraction, sign: str = "%") -> str:
+    """A share in percent, to two places at most; what is not nothing does not look like it.
+
+    >>> percent(Fraction(3, 4)), percent(Fraction(1, 3)), percent(Fraction(1, 10**6))
+    ('75%', '33.33%', '<0.01%')
+    """
+    told = f"{float(100 * share):.2f}".rstrip("0").rstrip(".")
+    return f"<0.01{sign}" if share and told == "0" else told + sign
+
+
 _THRESHOLD = r"^\s*\+?(\d+\s*/\s*\d+|(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?)\s*$"
 Cell = Annotated[str, BeforeValidator(as_text)]
 Names = Annotated[tuple[str, ...], Field(min_length=1)]

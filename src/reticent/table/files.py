@@ -338,12 +338,15 @@ def _groups(path: Path, suffix: str) -> Iterator[pa.Table]:
 
 
 def _may_be_coded(kind: pa.DataType) -> bool:
-    texts = pa.types.is_string(kind) or pa.types.is_large_string(kind)
-    return bool(texts or pa.types.is_dictionary(kind))
+    return _is_text(kind) or bool(pa.types.is_dictionary(kind))
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _to_pandas(table: pa.Table, like: Any) -> Any:
-    """A pandas frame; whole numbers and truths that miss some stay such: floats would round."""
+    """A pandas frame; nullable types stay, and floats do not round whole numbers beside nulls."""
     import pandas as pd
 
     frame = table.to_pandas()
@@ -351,16 +354,37 @@ def _to_pandas(table: pa.Table, like: Any) -> Any:
         return frame
     kinds = {str(name): kind for name, kind in zip(like.columns, like.dtypes, strict=True)}
     for field in table.schema:
-        kind = kinds.get(field.name)
-        if not (pa.types.is_integer(field.type) or pa.types.is_boolean(field.type)):
-            continue
-        if isinstance(kind, np.dtype) and kind.kind in "iub" and table[field.name].null_count:
+        kind: Any = kinds.get(field.name)
+        whole = pa.types.is_integer(field.type) or pa.types.is_boolean(field.type)
+        numpy = isinstance(kind, np.dtype) and kind.kind in "iub"
+        if numpy and whole and table[field.name].null_count:
             name = {"b": "boolean"}.get(kind.kind, kind.name.replace("u", "U").replace("i", "I"))
             kind = pd.api.types.pandas_dtype(name)
-        if isinstance(kind, pd.api.extensions.ExtensionDtype):
+        if kind == np.dtype(object) and _is_text(field.type):
+            frame[field.name] = frame[field.name].astype(object)
+        elif _holds(kind, field.type):
             column = table.column(field.name).to_pandas(types_mapper=lambda _, k=kind: k)
             frame[field.name] = column
     return frame
+
+
+def _holds(kind: Any, arrow: pa.DataType) -> bool:
+    """Whether a nullable type of pandas is meant for what an Arrow column holds."""
+    import pandas as pd
+
+    if isinstance(kind, pd.ArrowDtype):
+        return bool(kind.pyarrow_dtype == arrow)
+    if isinstance(kind, pd.StringDtype):
+        return _is_text(arrow)
+    if not isinstance(kind, pd.api.extensions.ExtensionDtype):
+        return False
+    letters = (
+        "b" if pa.types.is_boolean(arrow)
+        else "iu" if pa.types.is_integer(arrow)
+        else "f" if pa.types.is_floating(arrow)
+        else ""
+    )  # fmt: skip
+    return kind.kind in letters and hasattr(kind, "__from_arrow__")
 
 
 def to_frame(table: pa.Table, like: Any, kind: str) -> Any:

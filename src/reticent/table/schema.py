@@ -149,6 +149,8 @@ def encode(name: str, cells: pa.ChunkedArray | pa.Array) -> Column:
         )
     if pa.types.is_null(cells.type):
         cells = cells.cast(pa.large_string())
+    if pa.types.is_decimal32(cells.type) or pa.types.is_decimal64(cells.type):
+        cells = cells.cast(pa.decimal128(cells.type.precision, cells.type.scale))
     if isinstance(cells, pa.ChunkedArray):  # dictionaries with nulls cannot be joined later
         cells = cells.combine_chunks()
     coded = pc.dictionary_encode(cells, null_encoding="encode")
@@ -296,8 +298,9 @@ def texts(values: pa.Array) -> list[str | None]:
         return [None if day is None else str(np.datetime64(day, "D")) for day in days]
     if pa.types.is_duration(kind) and kind.unit == "ns":
         return [None if n is None else f"{n}ns" for n in values.cast(pa.int64()).to_pylist()]
-    if pa.types.is_time(kind):
-        return list(values.cast(pa.string()).to_pylist())
+    if pa.types.is_time(kind):  # whatever its unit: a file may know another one
+        clock = values.cast(pa.string()).to_pylist()
+        return [t and (t.rstrip("0").rstrip(".") if "." in t else t) for t in clock]
     return [None if value is None else _text(value) for value in values.to_pylist()]
 
 

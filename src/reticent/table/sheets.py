@@ -8,7 +8,7 @@ in memory come as several sheets, one after the other; the file is the same.
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -103,6 +103,83 @@ def _plain(cells: pa.Array) -> pa.Array:
     """Text of our own reader is 64-bit text inside; everybody expects the ordinary one."""
     fits = pa.types.is_large_string(cells.type) and cells.nbytes < 2**31
     return cells.cast(pa.string()) if fits else cells
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How an Arrow column held its cells, beyond what they say."""
+
+    type: pa.DataType
+    categories: pa.Array | None = None  # in their order, where that means something
+
+    def stored(self) -> Form:
+        """The same in a file that others read: views are a way to hold texts in memory."""
+        kind = self.type
+        if pa.types.is_string_view(kind):
+            return replace(self, type=pa.large_string())
+        if pa.types.is_dictionary(kind) and pa.types.is_string_view(kind.value_type):
+            plain = pa.dictionary(kind.index_type, pa.string(), kind.ordered)
+            return replace(self, type=plain)
+        return self
+
+
+def forms_of(table: pa.Table) -> dict[str, Form]:
+    """The form of each column."""
+    return {
+        field.name: Form(
+            field.type,
+            table.column(field.name).unify_dictionaries().chunk(0).dictionary
+            if pa.types.is_dictionary(field.type) and field.type.ordered and table.num_rows
+            else None,
+        )
+        for field in table.schema
+    }
+
+
+def formed(table: pa.Table, forms: Mapping[str, Form]) -> pa.Table:
+    """The same cells in the forms they came in, with no category that no row shows.
+
+    Categories without an order of their own are sorted: in the order in which they were first met
+    they would tell where hidden ones stood.
+
+    >>> came = pa.table({"A": pa.array(["b", "a", "b", "c"]).dictionary_encode()})
+    >>> left = pa.table({"A": [None, "a", "b", None]})
+    >>> formed(left, forms_of(came))["A"].chunk(0).dictionary.to_pylist()
+    ['a', 'b']
+    """
+    cells = {
+        name: _formed(table.column(name).combine_chunks(), forms[name])
+        for name in table.column_names
+    }
+    return pa.table(cells)
+
+
+def _formed(cells: pa.Array, form: Form) -> pa.Array:
+    import pyarrow.compute as pc
+
+    if pa.types.is_null(form.type):
+        return pa.nulls(len(cells))
+    if not pa.types.is_dictionary(form.type):
+        too_long = pa.types.is_large_string(cells.type) and pa.types.is_string(form.type)
+        return cells if too_long else cells.cast(form.type)
+    shown = cells.unique().drop_null()
+    if form.categories is None:
+        shown = _sorted(shown)
+    else:
+        known = form.categories.cast(cells.type).unique()
+        shown = known.filter(pc.is_in(known, shown))
+    codes = pc.index_in(cells, shown).cast(form.type.index_type)
+    values = shown.cast(form.type.value_type)
+    return pa.DictionaryArray.from_arrays(codes, values, ordered=form.type.ordered)
+
+
+def _sorted(values: pa.Array) -> pa.Array:
+    import pyarrow.compute as pc
+
+    try:
+        return values.take(pc.sort_indices(values))
+    except pa.ArrowNotImplementedError:  # of truths, for example
+        return values.take(pc.sort_indices(pa.array(texts(values))))
 
 
 def sheet(
@@ -292,6 +369,21 @@ def _write_arrow(sheets: Iterator[Sheet], path: Path, told: Told) -> None:
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
         for piece in _pieces(first, sheets, told):
             writer.write_table(piece.arrow().cast(schema))
+
+
+def write_table(table: pa.Table, path: Path, suffix: str, told: Told = lambda done: None) -> None:
+    """Write an Arrow table as Parquet or Arrow, from which it comes back in the same types."""
+    import pyarrow.parquet as pq
+
+    with (
+        pq.ParquetWriter(path, table.schema, compression="zstd")
+        if suffix == ".parquet"
+        else pa.ipc.new_file(str(path), table.schema)
+    ) as writer:
+        for done in range(0, table.num_rows, ROW_GROUP):
+            part = table.slice(done, ROW_GROUP)
+            writer.write_table(part)
+            told(done + part.num_rows)
 
 
 def _pieces(first: Sheet, others: Iterator[Sheet], told: Told) -> Iterator[Sheet]:

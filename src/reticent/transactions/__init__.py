@@ -10,7 +10,7 @@ True
 """
 
 from reticent.transactions.evaluation import Evaluation, evaluate
-from reticent.transactions.flow import Release, Risk, Verdict, release, risk, verify
+from reticent.transactions.flow import Release, Risk, Verdict, check, release, risk, verify
 from reticent.transactions.policy import Policy
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "Release",
     "Risk",
     "Verdict",
+    "check",
     "evaluate",
     "release",
     "risk",

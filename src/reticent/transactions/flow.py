@@ -370,7 +370,7 @@ def verify(
     roles = policy.roles(baskets.names)
     with clock.stage("verify"):
         finding = coherence.recount(roled(baskets, roles), policy.promise)
-    altered = tuple(release_folder.altered(Path(place))) if own else ()
+    altered = tuple(release_folder.altered(Path(data))) if own else ()
     return Verdict(
         finding, baskets.transactions, baskets.occurrences, baskets.names, roles, altered
     )
@@ -424,3 +424,24 @@ def risk(
     with clock.stage("count"):
         levels = coherence.exposure(roled(baskets, roles), policy.promise, most=most)
     return Risk(policy, levels, baskets.transactions, len(baskets.names), roles)
+
+
+def check(
+    policy: Policy | Mapping[str, Any] | str | Path,
+    data: Any = None,
+    *,
+    reading: Reading | None = None,
+    watch: Watch | None = None,
+) -> tuple[str, ...]:
+    """Look for every problem of a policy, and of its fit to baskets if there are some.
+
+    Returns what is worth a look all the same.
+    """
+    policy = Policy.of(policy)
+    if data is None:
+        return ()
+    with Clock(watch or Watch()).stage("read"):
+        baskets, _ = read(data, policy, reading)
+    roles = policy.roles(baskets.names)
+    refuse_infeasible(baskets, roles, policy)
+    return tuple(roles.warnings)
