@@ -269,15 +269,22 @@ def find(original: Original) -> Hidden:
 
 
 def _refuse_exposed(original: Original, exposed: Sequence[int]) -> None:
-    """Marks, or what may not be hidden at all, can make it impossible to protect somebody."""
+    """Marks, or what may not be hidden at all, can make it impossible to protect somebody.
+
+    Where conditions may be hidden, hiding one for somebody can expose somebody else, and whether
+    another choice would spare both is hard to know: then only the search can be spoken for.
+    """
+    sure = original.policy.may_hide == ("sensitive-of-others",)
     named = dict(zip(original.asked.records.tolist(), original.asked.names, strict=True))
     marked = bool(original.asked.fixed.any())
     raise Unsatisfiable(
         Problem(
-            f"{many(len(exposed), 'request')} cannot be granted, whatever else is hidden: "
+            f"{many(len(exposed), 'request')} "
+            + ("cannot be granted, whatever else is hidden: " if sure else "could not be granted: ")
             + asking.by_number(exposed),
             where=original.policy.name,
-            why="what may not be hidden gives them away"
+            why=("" if sure else "no choice of entries was found that protects everybody; ")
+            + "what may not be hidden gives them away"
             + (": marks to be published, and entries outside may_hide." if marked else "."),
             do=("take marks back, " if marked else "")
             + "allow more in may_hide, raise min_confidence or min_support, or set max_pattern.",

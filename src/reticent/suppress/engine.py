@@ -43,13 +43,23 @@ class Threats:
     """Sets of things, and for each thing the sets that hold it."""
 
     def __init__(
-        self, sets: Moles, things: int, needs: Ints | None = None, room: Ints | None = None
+        self,
+        sets: Moles,
+        things: int,
+        needs: Ints | None = None,
+        room: Ints | None = None,
+        holders: tuple[Ints, NDArray[np.int32]] | None = None,
     ) -> None:
-        """`things`: how many kinds there are, `room`: of each; `needs`: what each set must lose."""
+        """`things`: how many kinds there are, `room`: of each; `needs`: what each set must lose.
+
+        `holders`: the sets of each thing, if somebody has them.
+        """
         self.sets, self.things = sets, things
         self.needs = np.ones(len(sets), np.int64) if needs is None else needs
         self.room = np.ones(things, np.int64) if room is None else room
-        self.holders, self.of_holder = lists.invert(sets.begins, sets.items, things)
+        if holders is None:
+            holders = lists.invert(sets.begins, sets.items, things)
+        self.holders, self.of_holder = holders
 
     @property
     def arrays(self) -> tuple[Ints, NDArray[np.int32], Ints, NDArray[np.int32]]:

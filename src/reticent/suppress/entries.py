@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from reticent.suppress import fitting, lists
 from reticent.suppress.engine import Threats, remove
 from reticent.suppress.graph import Graph
+from reticent.suppress.matching import smallest
 from reticent.suppress.moles import Moles
 from reticent.suppress.rules import (
     MOST_COLUMNS,
@@ -179,10 +180,10 @@ class Search:
             self._hide(regions, spare)
             if regions == (SENSITIVE,) and spare is None:
                 break  # no other rule can have become unsafe
-            stuck, known = bool(self.rules.unsafe.any()), len(self.rules)
-            self.rules = find(self.table, self.limits, self.rules)
-            if len(self.rules) == known and (stuck or not self.rules.unsafe.any()):
+            fresh = find(self.table, self.limits).but_not(self.rules)
+            if not len(fresh):
                 break
+            self.rules = self.rules.and_also(fresh)
         records, columns = self._entries()
         exposed = self._exposed()
         if len(exposed):
@@ -231,19 +232,14 @@ class Search:
 
     def _hide_values(self) -> None:
         """Others' sensitive entries: each unsafe rule must lose a number of records."""
-        unsafe = np.flatnonzero(self.rules.unsafe)
-        kinds = Kinds(self, unsafe)
-        begins, rules = kinds.begins, kinds.rules
-        held = Moles(*lists.invert(begins, rules, len(self.rules)))
-        sets = held.some(unsafe)
-        threats = Threats(sets, len(kinds), self.rules.too_many(unsafe), kinds.room.copy())
+        kinds, every = Kinds(self), np.arange(len(self.rules))
+        needs = np.where(self.rules.unsafe, self.rules.too_many(every), 0)
+        held = kinds.begins, kinds.rules
+        sets = Moles(*lists.invert(*held, len(self.rules)))
+        threats = Threats(sets, len(kinds), needs, kinds.room, held)
         order = np.array(remove(threats, np.ones(len(kinds), np.int64)), np.int64)
-        taken = np.bincount(order, minlength=len(kinds))
         self._take(kinds.lowest(order), self.table.columns)
-        fewer = np.bincount(
-            rules, weights=np.repeat(taken, np.diff(begins)), minlength=len(self.rules)
-        )
-        self.rules.numbers[:, 1] -= fewer.astype(np.int64)
+        self.rules.numbers[:, 1] -= threats.missing(np.bincount(order, minlength=len(kinds)))
         self.rules = replace(self.rules)
 
     def _hide_own(self) -> None:
@@ -257,7 +253,7 @@ class Search:
         for i, person in enumerate(people.tolist()):
             held = rules[begins[i] : begins[i + 1]]
             open_ = ~self.partial.fixed[person]
-            for mask in _smallest(masks[held[unsafe[held]]].tolist()):
+            for mask in smallest(masks[held[unsafe[held]]]).tolist():
                 entries = [i * width + j for j in range(width) if mask >> j & 1 and open_[j]]
                 if entries:
                     sets.append(entries)
@@ -325,11 +321,11 @@ class Search:
                         end - 1, max(end - _ENTRIES, 0),
                     )  # fmt: skip
             after = Table(conditions, values, table.truth, table.asked)
-            if sure or len(more := find(after, self.limits, rules)) == len(rules):
+            if sure or not len(fresh := find(after, self.limits).but_not(rules)):
                 self.table = after
                 return gone, why
-            # One that nobody knew became unsafe: it is counted where all are still hidden.
-            self.rules = recounted(more, self.table)
+            # Some that nobody knew became unsafe: they are counted where all are still hidden.
+            self.rules = self.rules.and_also(recounted(fresh, self.table))
 
     def _exposed(self) -> Ints:
         people = np.flatnonzero(self.partial.asked)
@@ -360,16 +356,3 @@ class Search:
 
 def _copied(rules: Rules) -> Rules:
     return replace(rules, numbers=rules.numbers.copy())
-
-
-def _smallest(masks: list[int]) -> list[int]:
-    """Those that hold no other.
-
-    >>> _smallest([0b111, 0b010, 0b101, 0b100])
-    [2, 4]
-    """
-    found: list[int] = []
-    for mask in sorted({*masks}, key=lambda mask: (mask.bit_count(), mask)):
-        if not any(mask & other == other for other in found):
-            found.append(mask)
-    return found

@@ -38,15 +38,23 @@ def tree(patterns: NDArray[np.int32], values: NDArray[np.int32]) -> Tree:
     """The tree of some rules."""
     sizes = patterns.max(axis=0, initial=-1).astype(np.int64) + 1
     cells = np.concatenate([[0], np.cumsum(sizes)])
-    count = int(values.max(initial=-1)) + 1
-    most = int((patterns >= 0).sum())
-    slots = 1 << max(2 * most - 1, 1).bit_length()
+    nodes = int(values.max(initial=-1)) + 1
+    room = 1 << (nodes + 2 * len(values) + 1).bit_length()
     found = Tree(
-        np.full(slots, _NONE), np.empty(slots, np.int32), np.zeros(count + most, np.int64),
-        np.full(count + most, -1, np.int32), cells, np.unique(values),
+        np.full(2 * room, _NONE), np.empty(2 * room, np.int32), np.zeros(room, np.int64),
+        np.full(room, -1, np.int32), cells, np.unique(values),
     )  # fmt: skip
-    nodes = _grow(found, patterns, values, count)
-    return found._replace(below=found.below[:nodes].copy(), rules=found.rules[:nodes].copy())
+    done, nodes = _grow(found, patterns, values, 0, nodes)
+    while done < len(values):  # for want of room
+        old = found
+        found = old._replace(
+            edges=np.full(2 * len(old.edges), _NONE), ends=np.empty(2 * len(old.ends), np.int32),
+            below=np.concatenate([old.below, np.zeros_like(old.below)]),
+            rules=np.concatenate([old.rules, np.full_like(old.rules, -1)]),
+        )  # fmt: skip
+        _enter(found, old.edges, old.ends)
+        done, nodes = _grow(found, patterns, values, done, nodes)
+    return found
 
 
 @inner
@@ -61,12 +69,22 @@ def _slot(edges, edge):
 
 
 @compiled
-def _grow(found, patterns, values, nodes):
-    """Put rules into a tree that has roots only; how many nodes it has then."""
-    for r in range(len(patterns)):
-        node = np.int64(values[r])
-        for j in range(patterns.shape[1]):
-            code = patterns[r, j]
+def _enter(found, edges, ends):
+    """Take edges over from a smaller tree."""
+    for x in range(len(edges)):
+        if edges[x] != _NONE:
+            slot = _slot(found.edges, edges[x])
+            found.edges[slot], found.ends[slot] = edges[x], ends[x]
+
+
+@compiled
+def _grow(found, patterns, values, done, nodes):
+    """Put rules into a tree, after those that are done, while it has room; and count its nodes."""
+    width = patterns.shape[1]
+    while done < len(patterns) and nodes + width <= len(found.below):
+        node = np.int64(values[done])
+        for j in range(width):
+            code = patterns[done, j]
             if code < 0:
                 continue
             edge = node << 31 | found.cells[j] + code
@@ -76,8 +94,26 @@ def _grow(found, patterns, values, nodes):
                 found.below[node] |= np.int64(1) << j
                 nodes += 1
             node = np.int64(found.ends[slot])
-        found.rules[node] = r
-    return nodes
+        found.rules[node] = done
+        done += 1
+    return done, nodes
+
+
+@compiled
+def among(found, patterns, values):
+    """Which of some rules are in a tree."""
+    which = np.zeros(len(patterns), np.bool_)
+    for r in range(len(patterns)):
+        node = np.int64(values[r]) if known(found, values[r]) else _NONE
+        for j in range(patterns.shape[1]):
+            code = patterns[r, j]
+            if code >= 0 and node >= 0:
+                cell = found.cells[j] + code
+                slot = _slot(found.edges, node << 31 | cell)
+                there = cell < found.cells[j + 1] and found.edges[slot] != _NONE
+                node = np.int64(found.ends[slot]) if there else _NONE
+        which[r] = node >= 0 and found.rules[node] >= 0
+    return which
 
 
 @inner

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from reticent.compiling import compiled
+from reticent.suppress.lists import rising
 
 FULL, SPENT = -1, -2  # no room for what is found, no budget left
 _BLOCK = 2048  # rows
@@ -125,3 +126,31 @@ def alike(columns, values, weights, person, value):
             every[q] += weights[start + i]
             own[q] += weights[start + i] * (values[start + i] == value)
     return held[:found], every[:found], own[:found]
+
+
+@compiled
+def smallest(masks):
+    """The sets of bits that hold no other, by their size, then as numbers.
+
+    >>> smallest(np.array([0b111, 0b010, 0b101, 0b100])).tolist()
+    [2, 4]
+    """
+    sizes = np.zeros(len(masks), np.int64)
+    for i in range(len(masks)):
+        rest = masks[i]
+        while rest:
+            rest &= rest - 1
+            sizes[i] += 1
+    order = rising(masks)
+    order = order[rising(sizes[order])]
+    found, count = np.empty(len(masks), np.int64), 0
+    for i in order:
+        holds = False
+        for q in range(count):
+            if masks[i] & found[q] == found[q]:
+                holds = True
+                break
+        if not holds:
+            found[count] = masks[i]
+            count += 1
+    return found[:count]

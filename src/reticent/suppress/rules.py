@@ -28,7 +28,8 @@ Mask = NDArray[np.bool_]
 MOST_COLUMNS = 62  # sets of them are bits of a word
 _BUDGET = 20_000_000_000  # entries of lists looked at: about half a minute on two cores
 _A_PERSON = 2_000_000_000  # of these: 3^15 are 14 million
-_MOST_RULES = 1_000_000  # unsafe ones, of one person or of all
+_MOST_RULES = 5_000_000
+_WAITING = 1_000_000  # that are put together before any are looked up among those found
 _MOST_PAIRS = 300_000_000  # of a rule and a kind of records that fits it
 _THREADS = 2
 _TABLE = 15  # columns whose sets all have a place in a table
@@ -82,7 +83,7 @@ class Table:
 
 @dataclass(slots=True)
 class Rules:
-    """Rules by the value that they point to, then by their codes; and what is counted of them."""
+    """Rules, and what is counted of them."""
 
     patterns: Codes  # a row a rule; -1: says nothing of that column
     values: Codes
@@ -158,6 +159,27 @@ class Rules:
         )  # fmt: skip
         return found
 
+    def some(self, which: Mask) -> Rules:
+        """Those for which the mask says so."""
+        return Rules(
+            self.patterns[which], self.values[which], self.numbers[which], self.least, self.over,
+            self.under,
+        )  # fmt: skip
+
+    def but_not(self, others: Rules) -> Rules:
+        """Those that are not among others."""
+        return self.some(~fitting.among(others.ways, self.patterns, self.values))
+
+    def and_also(self, more: Rules) -> Rules:
+        """These, then others."""
+        if not len(more):
+            return self
+        return Rules(
+            np.concatenate([self.patterns, more.patterns]),
+            np.concatenate([self.values, more.values]),
+            np.concatenate([self.numbers, more.numbers]), self.least, self.over, self.under,
+        )  # fmt: skip
+
     @property
     def masks(self) -> Ints:
         """The columns of each rule, as bits."""
@@ -166,45 +188,64 @@ class Rules:
         return found
 
 
-def find(table: Table, limits: Limits, known: Rules | None = None) -> Rules:
-    """The unsafe rules of a table, after those that are known already; none twice.
-
-    What is counted of known ones is taken over as it stands.
-    """
+def find(table: Table, limits: Limits) -> Rules:
+    """The unsafe rules of a table, by the value that they point to, then by their codes."""
     over, under = limits.share(table.records)
     limits = replace(limits, min_support=min(limits.min_support, table.records))
     people = _people(table)
-    found = _search(table, people, limits, over, under) if len(people) else _nothing(table.columns)
-    numbers = np.column_stack([found[:, -2:], np.zeros(len(found), np.int64)])
+    nothing = _Found(np.zeros((0, table.columns + 1), np.int32), np.zeros((0, 2), np.int64))
+    found = _search(table, people, limits, over, under) if len(people) else nothing
+    exposed = np.zeros((len(found.spelt), 1), np.int64)
     rules = Rules(
-        found[:, 1 : table.columns + 1].astype(np.int32), found[:, 0].astype(np.int32), numbers,
-        limits.min_support, over, under,
+        np.ascontiguousarray(found.spelt[:, 1:]), found.spelt[:, 0].copy(),
+        np.concatenate([found.counts, exposed], axis=1), limits.min_support, over, under,
     )  # fmt: skip
-    numbers[:, 2] = _exposed(table, rules)
-    rules = replace(rules)
-    return rules if known is None else _together(known, rules)
+    rules.numbers[:, 2] = _exposed(table, rules)
+    return replace(rules)
 
 
-def _nothing(columns: int) -> Ints:
-    return np.zeros((0, columns + 3), np.int64)
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """Rules on their way."""
+
+    spelt: Codes  # a row a rule: its value, then its codes
+    counts: Ints
+
+    def __len__(self) -> int:
+        return len(self.spelt)
+
+    @classmethod
+    def spell(cls, person: Codes, out: Ints) -> _Found:
+        """Patterns of one person, with their codes instead of bits."""
+        bits = out[:, :1] >> np.arange(len(person) - 1) & 1
+        spelt = np.empty((len(out), len(person)), np.int32)
+        spelt[:, 0], spelt[:, 1:] = person[0], np.where(bits == 1, person[1:], np.int32(-1))
+        return cls(spelt, out[:, 1:].copy())
+
+    def joined(self, others: Sequence[_Found]) -> _Found:
+        """These and others, ascending, each once; people may share them."""
+        spelt = np.concatenate([self.spelt, *(other.spelt for other in others)])
+        counts = np.concatenate([self.counts, *(other.counts for other in others)])
+        first = _once(spelt)
+        return _Found(spelt[first], counts[first])
 
 
 def _people(table: Table) -> Codes:
     """The different people who asked: their value, then their conditions."""
     who = np.column_stack([table.truth[table.asked], table.conditions[table.asked]])
-    return _once(who) if len(who) else who
+    return who[_once(who)] if len(who) else who
 
 
-def _once(rows: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Each row once, ascending."""
+def _once(rows: Codes) -> Ints:
+    """Where each different row stands, by its codes."""
     columns = [rows[:, j] + 1 for j in range(rows.shape[1])]
     found = distinct(columns, [int(column.max(initial=0)) + 1 for column in columns], which=True)
     assert found.rows is not None
-    return rows[found.rows]
+    return found.rows
 
 
-def _search(table: Table, people: Codes, limits: Limits, over: int, under: int) -> Ints:
-    """All unsafe rules: value, pattern, and two counts."""
+def _search(table: Table, people: Codes, limits: Limits, over: int, under: int) -> _Found:
+    """All unsafe rules, each once."""
     width = table.columns
     cells = [*(table.conditions[:, j] + 1 for j in range(width)), table.values + 1]
     rows = distinct(cells, [int(cell.max(initial=0)) + 1 for cell in cells])
@@ -212,7 +253,7 @@ def _search(table: Table, people: Codes, limits: Limits, over: int, under: int) 
     values = (rows.columns[width] - 1).astype(np.int32)
     most = width if limits.max_pattern is None else min(limits.max_pattern, width)
 
-    def ask(some: Codes) -> list[tuple[Ints, int]]:
+    def ask(some: Codes) -> list[tuple[_Found, int]]:
         found = []
         for person, alike in zip(some, _alike(columns, values, rows.counts, some), strict=True):
             room = 1 << 12
@@ -228,30 +269,30 @@ def _search(table: Table, people: Codes, limits: Limits, over: int, under: int) 
                 room *= 8
             if count == matching.SPENT:
                 raise TooMany
-            found.append((_spelt(person, out[:count]), work))
+            found.append((_Found.spell(person, out[:count]), work))
         return found
 
-    found, waiting, left = _nothing(width), [_nothing(width)], _BUDGET
+    found, waiting, left = _Found.spell(people[0], np.zeros((0, 3), np.int64)), [], _BUDGET
     with ThreadPoolExecutor(_THREADS) as pool:
-        asked = [pool.submit(ask, people[at : at + _AT_ONCE]) for at in _starts(people)]
+        starts = range(0, len(people), _AT_ONCE)
+        asked = [pool.submit(ask, people[at : at + _AT_ONCE]) for at in starts]
         try:
             # The budget is spent in the order of people: whichever thread is first, it ends alike.
             for one in asked:
                 for rules, work in one.result():
                     left -= work
                     waiting.append(rules)
-                    if sum(map(len, waiting)) > _MOST_RULES:
-                        found, waiting = _unique([found, *waiting], width), []
+                    if sum(map(len, waiting)) > max(_WAITING, len(found)):
+                        found, waiting = found.joined(waiting), []
                     if left < 0 or len(found) > _MOST_RULES:
                         raise TooMany
         finally:
             for one in asked:
                 one.cancel()
-    return _unique([found, *waiting], width)
-
-
-def _starts(people: Codes) -> range:
-    return range(0, len(people), _AT_ONCE)
+    found = found.joined(waiting)
+    if len(found) > _MOST_RULES:
+        raise TooMany
+    return found
 
 
 def _alike(
@@ -272,22 +313,6 @@ def _alike(
         yield held, every[held], table[held, 1]
 
 
-def _spelt(person: Codes, out: Ints) -> Ints:
-    """Patterns of one person, with their codes instead of bits."""
-    bits = out[:, :1] >> np.arange(len(person) - 1) & 1
-    codes = np.where(bits == 1, person[1:], -1)
-    return np.column_stack([np.full(len(out), person[0]), codes, out[:, 1:]]).astype(np.int64)
-
-
-def _unique(parts: Sequence[Ints], width: int) -> Ints:
-    """Rules by value and pattern, each once; people may share them."""
-    rules = np.concatenate(parts)
-    keys = [rules[:, j] + 1 for j in range(width + 1)]
-    found = distinct(keys, [int(key.max(initial=0)) + 1 for key in keys], which=True)
-    assert found.rows is not None
-    return rules[found.rows]
-
-
 def _exposed(table: Table, rules: Rules) -> Ints:
     """How many people who asked have the conditions of each rule, and its value."""
     _, some = rules.of(table.conditions[table.asked], table.truth[table.asked])
@@ -296,8 +321,7 @@ def _exposed(table: Table, rules: Rules) -> Ints:
 
 def concerned(rules: Rules, table: Table) -> Mask:
     """Which records that show their value fit an unsafe rule that points to it."""
-    found, unsafe = np.zeros(table.records, np.bool_), rules.unsafe
-    ways = fitting.tree(rules.patterns[unsafe], rules.values[unsafe])
+    found, ways = np.zeros(table.records, np.bool_), rules.some(rules.unsafe).ways
     for start in range(0, table.records, _ROWS):
         part = slice(start, start + _ROWS)
         found[part] = fitting.concerned(ways, table.conditions[part], table.values[part])
@@ -317,23 +341,6 @@ def recounted(rules: Rules, table: Table) -> Rules:
         )  # fmt: skip
     numbers[:, 2] = _exposed(table, rules)
     return replace(rules, numbers=numbers)
-
-
-def _together(known: Rules, fresh: Rules) -> Rules:
-    rows = (
-        np.column_stack([known.values, known.patterns]),
-        np.column_stack([fresh.values, fresh.patterns]),
-    )
-    both = np.concatenate(rows)
-    keys = [both[:, j] + 1 for j in range(both.shape[1])]
-    order = ascending(keys, [int(key.max(initial=0)) + 1 for key in keys])
-    first = np.ones(len(order), np.bool_)
-    first[1:] = (both[order[1:]] != both[order[:-1]]).any(axis=1)
-    # Of two equal ones either will do: both were counted on the same table.
-    order = order[first]
-    numbers = np.concatenate([known.numbers, fresh.numbers])[order]
-    patterns = np.ascontiguousarray(both[order, 1:])
-    return Rules(patterns, both[order, 0].copy(), numbers, known.least, known.over, known.under)
 
 
 def grouped(columns: Sequence[NDArray[np.integer[Any]]]) -> tuple[Ints, Ints]:

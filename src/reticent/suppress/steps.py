@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from reticent.suppress import lists
-from reticent.suppress.rules import Ints, grouped
+from reticent.suppress.rules import Ints, concerned, grouped
 
 if TYPE_CHECKING:
     from reticent.suppress.entries import Search
@@ -39,36 +39,24 @@ class Source(Protocol):
 class Kinds:
     """Others' records that show a value which unsafe rules point to: alike in all conditions."""
 
-    def __init__(self, search: Search, unsafe: Ints) -> None:
+    def __init__(self, search: Search) -> None:
         """Of records whose value need not be published."""
         table, partial = search.table, search.partial
-        wanted = np.zeros(max(int(table.truth.max(initial=-1)), 0) + 2, np.bool_)
-        wanted[search.rules.values[unsafe]] = True
-        # Hidden ones, -1, stand at the end.
-        open_ = ~partial.asked & wanted[table.values] & ~partial.fixed[:, table.columns]
-        records = np.flatnonzero(open_)
+        open_ = ~partial.asked & ~partial.fixed[:, table.columns]
+        records = np.flatnonzero(open_ & concerned(search.rules, table))
         columns = [table.conditions[records, j] for j in range(table.columns)]
-        order, begins = grouped([*columns, table.values[records]])
-        self._records, self._begins = records[order], begins
-        first = self._records[begins[:-1]]
-        held, rules = search.rules.of(table.conditions[first], table.values[first])
-        some = np.zeros(len(search.rules), np.bool_)
-        some[unsafe] = True
-        matters = np.zeros(len(first), np.bool_)
-        matters[np.repeat(np.arange(len(first)), np.diff(held))[some[rules]]] = True
-        self._which = np.flatnonzero(matters)
-        sizes = np.diff(held)[self._which]
-        kept = np.repeat(matters, np.diff(held))
-        self.begins, self.rules = np.concatenate([[0], np.cumsum(sizes)]), rules[kept]
-        self.room = np.diff(begins)[self._which]
+        order, self._begins = grouped([*columns, table.values[records]])
+        self._records = records[order]
+        first = self._records[self._begins[:-1]]
+        self.begins, self.rules = search.rules.of(table.conditions[first], table.values[first])
+        self.room = np.diff(self._begins)
 
     def __len__(self) -> int:
-        return len(self._which)
+        return len(self.room)
 
     def members(self, kind: int) -> Ints:
         """Its records, ascending."""
-        at = self._which[kind]
-        return self._records[self._begins[at] : self._begins[at + 1]]
+        return self._records[self._begins[kind] : self._begins[kind + 1]]
 
     def lowest(self, order: Ints) -> Ints:
         """The records behind an order of kinds: of each its lowest first."""
@@ -76,9 +64,7 @@ class Kinds:
         kinds = order[by_kind]
         first = np.searchsorted(kinds, kinds)
         found = np.empty(len(order), np.int64)
-        found[by_kind] = self._records[
-            self._begins[self._which[kinds]] + np.arange(len(order)) - first
-        ]
+        found[by_kind] = self._records[self._begins[kinds] + np.arange(len(order)) - first]
         return found
 
 
@@ -88,7 +74,7 @@ class Values:
     def __init__(self, search: Search) -> None:
         """Look at the table as it is now."""
         self.search = search
-        self.kinds = Kinds(search, np.flatnonzero(search.rules.unsafe))
+        self.kinds = Kinds(search)
         self.taken = np.zeros(len(self.kinds), np.int64)
         begins, rules = self.kinds.begins, self.kinds.rules
         self.holders, self.of_holder = lists.invert(begins, rules, len(search.rules))
