@@ -10,12 +10,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from entries_at_hand import OPEN, allowed, holds, listed, published
 from naive.entries import Case, unsafe_rules
-from reticent.privacy.entries import Published, SafeEntries, altered, recount
-from reticent.suppress.entries import REGIONS, STRATEGIES, Hidden, Limits, Partial, hide
-
-OPEN = [some for size in (1, 2, 3) for some in combinations(REGIONS, size)]
-Entries = list[tuple[int, int]]
+from reticent.privacy.entries import altered
+from reticent.suppress.entries import REGIONS, STRATEGIES, Limits, Partial, hide
 
 
 def random_table(rng: random.Random) -> tuple[Partial, Limits]:
@@ -32,50 +30,10 @@ def random_table(rng: random.Random) -> tuple[Partial, Limits]:
     return Partial(np.array(cells, np.int32), truth, asked, fixed), limits
 
 
-def published(table: Partial, entries: Iterable[tuple[int, int]] = ()) -> Published:
-    conditions = table.conditions.copy()
-    values = np.where(table.asked, -1, table.truth).astype(np.int32)
-    for record, column in entries:
-        if column == conditions.shape[1]:
-            values[record] = -1
-        else:
-            conditions[record, column] = -1
-    return Published(conditions, values)
-
-
-def holds(table: Partial, limits: Limits, entries: Iterable[tuple[int, int]]) -> bool:
-    """The verifier's word."""
-    promise = SafeEntries(
-        min_support=limits.min_support, min_confidence=limits.min_confidence,
-        max_pattern=limits.max_pattern,
-    )  # fmt: skip
-    asked = np.flatnonzero(table.asked)
-    found = recount(published(table, entries), promise, asked, table.truth[asked]).holds
-    assert found is not None
-    return found
-
-
 def region(table: Partial, record: int, column: int) -> str:
     if column == table.conditions.shape[1]:
         return REGIONS[0]
     return REGIONS[2] if table.asked[record] else REGIONS[1]
-
-
-def may_go(table: Partial, regions: tuple[str, ...]) -> np.ndarray:
-    """Which entries may be hidden besides those that people asked for."""
-    width = table.conditions.shape[1]
-    return np.array([
-        [
-            not table.fixed[r, j] and region(table, r, j) in regions
-            and not (j == width and bool(table.asked[r]))
-            for j in range(width + 1)
-        ]
-        for r in range(len(table.truth))
-    ])  # fmt: skip
-
-
-def listed(hidden: Hidden) -> Entries:
-    return list(zip(hidden.records.tolist(), hidden.columns.tolist(), strict=True))
 
 
 @pytest.mark.parametrize("seed", range(0, 400, 100))
@@ -86,9 +44,9 @@ def test_every_region(seed: int) -> None:
         table, limits = random_table(rng)
         for regions in OPEN:
             hidden = hide(table, limits, regions, rng.choice(STRATEGIES), seed)
-            entries, allowed = listed(hidden), may_go(table, regions)
+            entries, open_ = listed(hidden), allowed(table, regions)
             before = published(table)
-            assert altered(before, published(table, entries), table.fixed, allowed).nothing
+            assert altered(before, published(table, entries), table.fixed, open_).nothing
             assert len({*entries}) == len(entries)
             # an entry that is hidden was there
             assert all(
@@ -97,7 +55,7 @@ def test_every_region(seed: int) -> None:
                 for r, j in entries
             )
             if len(hidden.exposed):
-                everything = [(int(r), int(j)) for r, j in zip(*np.nonzero(allowed), strict=True)]
+                everything = [(int(r), int(j)) for r, j in zip(*np.nonzero(open_), strict=True)]
                 assert table.fixed.any()
                 assert not holds(table, limits, everything)
                 exposed += 1
@@ -109,7 +67,7 @@ def test_every_region(seed: int) -> None:
                 assert table.asked[request]
                 assert columns
                 own = region(table, record, column) == REGIONS[2]
-                assert request == record if own else column in (*columns, len(allowed[0]) - 1)
+                assert request == record if own else column in (*columns, len(open_[0]) - 1)
             some += len(entries)
     assert some
     assert exposed
@@ -167,7 +125,7 @@ def test_nobody_is_exposed_who_need_not_be(seeds: Iterable[int]) -> None:
         for regions in OPEN:
             if not len(hide(table, limits, regions).exposed):
                 continue
-            open_ = [(int(r), int(j)) for r, j in np.argwhere(may_go(table, regions))]
+            open_ = [(int(r), int(j)) for r, j in np.argwhere(allowed(table, regions))]
             if len(open_) > 9:
                 continue
             looked += 1

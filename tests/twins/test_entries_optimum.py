@@ -6,16 +6,16 @@ Beside them the baseline that hides one rule after the other: safe and allowed, 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
 from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
 import pytest
 
+from entries_at_hand import OPEN, Entries, allowed, holds, published
 from naive.entries import Case, is_safe
 from reticent.evidence.rule_hiding import hide_rules
-from reticent.privacy.entries import Published, SafeEntries, altered, recount
+from reticent.privacy.entries import altered
 from reticent.suppress.entries import (
     CONDITIONS,
     OWN,
@@ -30,9 +30,6 @@ from reticent.suppress.entries import (
 pytest.importorskip("scipy")
 
 from entry_optimum import fewest
-
-OPEN = [some for size in (1, 2, 3) for some in combinations(REGIONS, size)]
-Entries = Iterable[tuple[int, int]]
 
 
 def random_table(rng: random.Random, most: int, share: float) -> tuple[Partial, Limits]:
@@ -49,25 +46,6 @@ def random_table(rng: random.Random, most: int, share: float) -> tuple[Partial, 
     return Partial(np.array(cells, np.int32), truth, asked, fixed), limits
 
 
-def allowed(table: Partial, regions: tuple[str, ...]) -> np.ndarray:
-    """Which entries may be hidden besides those that people asked for."""
-    asked = table.asked[:, None]
-    conditions = np.where(asked, OWN in regions, CONDITIONS in regions)
-    every = np.repeat(conditions, table.conditions.shape[1], axis=1)
-    return np.column_stack([every, ~asked & (SENSITIVE in regions)]) & ~table.fixed
-
-
-def published(table: Partial, entries: Entries) -> Published:
-    conditions = table.conditions.copy()
-    values = np.where(table.asked, -1, table.truth).astype(np.int32)
-    for record, column in entries:
-        if column == conditions.shape[1]:
-            values[record] = -1
-        else:
-            conditions[record, column] = -1
-    return Published(conditions, values)
-
-
 def safe(table: Partial, limits: Limits, entries: Entries) -> bool:
     """By the definition."""
     shown = published(table, entries)
@@ -82,16 +60,6 @@ def safe(table: Partial, limits: Limits, entries: Entries) -> bool:
             limits.min_support, limits.min_confidence, limits.max_pattern,
         )
     )  # fmt: skip
-
-
-def verified(table: Partial, limits: Limits, entries: Entries) -> bool:
-    promise = SafeEntries(
-        min_support=limits.min_support, min_confidence=limits.min_confidence,
-        max_pattern=limits.max_pattern,
-    )  # fmt: skip
-    asked = np.flatnonzero(table.asked)
-    found = recount(published(table, entries), promise, asked, table.truth[asked]).holds
-    return found is True
 
 
 def by_trying(table: Partial, limits: Limits, open_: np.ndarray) -> int | None:
@@ -154,10 +122,10 @@ def test_rules_hidden_one_by_one(region: str) -> None:
         records, columns = hide_rules(table, limits, region, shortest_first=shortest)
         entries = list(zip(records.tolist(), columns.tolist(), strict=True))
         assert len({*entries}) == len(entries)
-        before, after = published(table, []), published(table, entries)
+        before, after = published(table), published(table, entries)
         assert altered(before, after, table.fixed, allowed(table, (region,))).nothing
         if not table.fixed.any():
-            assert verified(table, limits, entries)
+            assert holds(table, limits, entries)
         some += len(entries)
     assert some
 
