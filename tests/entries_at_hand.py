@@ -24,6 +24,21 @@ Entries: TypeAlias = Iterable[tuple[int, int]]  # a record and a column
 OPEN = [some for size in (1, 2, 3) for some in combinations(REGIONS, size)]
 
 
+def spelt(*records: str) -> Partial:
+    """A table of lines like `ab x`: conditions, a dot where one is empty, and the sensitive value.
+
+    A question mark at the end: this person asked. A capital letter must be published.
+    """
+    lines = [record.rstrip("?").split() for record in records]
+    cells = [[*conditions, value] for conditions, value in lines]
+    codes = np.array(
+        [[-1 if c == "." else ord(c.lower()) - ord("a") for c in row] for row in cells], np.int32
+    )
+    fixed = np.array([[c.isupper() for c in row] for row in cells])
+    asked = np.array([record.endswith("?") for record in records])
+    return Partial(np.ascontiguousarray(codes[:, :-1]), codes[:, -1].copy(), asked, fixed)
+
+
 def listed(hidden: Hidden) -> list[tuple[int, int]]:
     """The entries, in the order in which they went."""
     return list(zip(hidden.records.tolist(), hidden.columns.tolist(), strict=True))

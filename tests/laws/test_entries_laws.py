@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from entries_at_hand import OPEN, allowed, holds, listed, published
+from entries_at_hand import OPEN, allowed, holds, listed, published, spelt
 from naive.entries import Case, unsafe_rules
 from reticent.privacy.entries import altered
 from reticent.suppress.entries import REGIONS, STRATEGIES, Limits, Partial, hide
@@ -152,3 +152,54 @@ def test_without_marks_nobody_is_exposed(regions: tuple[str, ...]) -> None:
         hidden = hide(table, limits, regions, rng.choice(STRATEGIES), seed)
         assert not len(hidden.exposed)
         assert holds(table, limits, listed(hidden))
+
+
+@pytest.mark.parametrize(
+    ("regions", "support", "confidence", "lines"),
+    [
+        (REGIONS[1:], 0, "0.3", "ba y?, bb z, ba z?, bb z, ab x, bb y, ab x?, bb y, bb y?"),
+        (REGIONS[1:2], 0, "0.2",
+         "ab z?, ab y, bb y?, ab z, ab x, ab x?, aa x, ab x, ab z, ab x?, ab x"),
+        (REGIONS[1:2], 1, "0.2",
+         "aa z?, ba y, bb x, aa z, ba x?, ba y, aa x, bb x, ba x, aa x, bb x, ba y?, ba w, bb w"),
+    ],
+)  # fmt: skip
+def test_what_comes_back_exposes_nobody(
+    regions: tuple[str, ...], support: int, confidence: str, lines: str
+) -> None:
+    """A rule that was never unsafe before becomes so, if entries come back for the known ones."""
+    table, limits = spelt(*lines.split(", ")), Limits(support, Fraction(confidence))
+    hidden = hide(table, limits, regions)
+    assert not len(hidden.exposed)
+    assert holds(table, limits, listed(hidden))
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize(
+    ("lines", "entries"),
+    [
+        # Ties: the first column, the lowest record. Then a node with more conditions: record 2
+        # shows both, record 1 only what is still unsafe.
+        ("ab x?, ab x, ab x", [(1, 0), (2, 1)]),
+        ("ab x?, AB x, ab x, ab x, ab y", [(2, 0), (3, 1)]),
+    ],
+)
+def test_which_of_equal_ones(strategy: str, lines: str, entries: list[tuple[int, int]]) -> None:
+    """By every strategy: here each has one node to choose."""
+    table, limits = spelt(*lines.split(", ")), Limits(0, Fraction(1, 2))
+    for seed in range(8):
+        assert listed(hide(table, limits, REGIONS[1:2], strategy, seed)) == entries
+
+
+def test_nodes_in_the_order_of_their_columns() -> None:
+    table = spelt("ab x?", "cb x", "ac x")
+    hidden = hide(table, Limits(0, Fraction(2, 5)), REGIONS[1:2])
+    assert listed(hidden) == [(2, 0), (1, 1)]
+
+
+@pytest.mark.parametrize(("own", "region"), [(0, REGIONS[0]), (1, REGIONS[1])])
+def test_equally_good_steps(own: int, region: str) -> None:
+    """One entry of one's own would do as much as one of others': it is theirs that goes."""
+    table = spelt("a x?", "a x")
+    hidden = hide(table, Limits(0, Fraction(2, 5)), (region, REGIONS[2]))
+    assert listed(hidden) == [(1, 1 - own)]

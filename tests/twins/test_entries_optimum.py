@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from entries_at_hand import OPEN, Entries, allowed, holds, published
+from entries_at_hand import OPEN, Entries, allowed, holds, listed, published, spelt
 from naive.entries import Case, is_safe
 from reticent.evidence.rule_hiding import hide_rules
 from reticent.privacy.entries import altered
@@ -109,6 +109,49 @@ def test_the_papers_example() -> None:
     table = Partial(np.array(rows, np.int32), truth, asked, np.zeros((9, 4), np.bool_))
     limits = Limits(0, Fraction(11, 20))
     assert [len(fewest(table, limits, [region])) for region in REGIONS] == [2, 7, 6]
+
+
+A, B, C = REGIONS
+FEWEST = [  # regions; support, confidence; the least number; the table
+    # A rule is safe, too, once no more records follow it than may.
+    ([A], 2, "0", 3,
+     "abb x, acb x?, baa x?, acb x, aaa x, caa x, baa x, aac x, acb x"),
+    ([A], 3, "0.5", 3,
+     "aab x, aba x?, caa x, cba x, aba x, aab x, aaa x, aba x, abc x?, bac x?, cba x, aab x"),
+    ([B, C], 1, "0.2", 2, "aa x, ba x, ba x?, bb x?, ba x"),
+    ([B, C], 2, "0.3", 2, "ab x, ab x, bb x, ab x?, ac x, bb x, ac x?"),
+    # As many at once as the first rule needs, no more: then something else may do better.
+    ([A, C], 2, "0.4", 2, "cb x?, aa x, aa x, aa x, bb x, ab x?, ab x, ab x"),
+    ([A, C], 2, "0.4", 2, "aa x, aa x, ca x?, ab x, aa x?, ac x, aa x"),
+    ([B], 0, "0.3", 3, "ba y, ba y, bb x, ba x?, ba y?"),
+    # The step that makes most rules safe for each entry that it hides, whichever region it is of.
+    ([A, C], 0, "0.3", 2, "b x, a x?, b x?, b x, a x?, a x"),
+    ([A, C], 0, "0", 2, "ca x?, aa x, ba x, cb x?, cb x"),
+    ([A, C], 0, "0", 2, "aa x, bc x?, ba x, aa x, ba x?"),
+    ([A, C], 0, "0.2", 2, "b y, a x?, b y?, b x, a x, b x?, a x, b x"),
+    ([B, C], 0, "0.1", 2, "aa x, ba x, aa x?, ab x?"),
+    ([B, C], 0, "0.1", 3, "ba x?, aa x, bc x, ba x?, ca x, ca x"),
+    ([B, C], 0, "0", 4, "aa x, ac x?, ac x, ba x, ab x?, aa x?"),
+    # One region alone may do better than both, step by step.
+    ([A, C], 0, "0.1", 2, "aa x, aa x?, ab x, ba x"),
+    # The node with most unsafe rules, the condition that stands in most of these.
+    ([B], 0, "0.4", 1, "aba y, aac x, aaa x?, baa x?, caa x"),
+    ([B], 0, "0.6", 3, "aa x, aa x, aa x?, ca x?, ac x?, ca y?, aa x, aa x, ac x"),
+    ([B, C], 0, "0", 2, "ca x?, cb x?, cb x, ab x"),
+    ([B, C], 0, "0.1", 2, "aa x, aa x?, ab x, ca x?"),
+    ([B, C], 0, "0", 5, "aab x?, aaa x, bca x?, aaa x, bca x?, bba x"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("regions", "support", "confidence", "least", "lines"), FEWEST)
+def test_as_few_as_can_be(
+    regions: list[str], support: int, confidence: str, least: int, lines: str
+) -> None:
+    """Tables on which the right next step leads to the optimum, and others do not."""
+    table, limits = spelt(*lines.split(", ")), Limits(support, Fraction(confidence))
+    hidden = hide(table, limits, regions)
+    assert len(hidden) == len(fewest(table, limits, regions)) == least
+    assert holds(table, limits, listed(hidden))
 
 
 @pytest.mark.parametrize("region", [SENSITIVE, CONDITIONS])
