@@ -174,6 +174,30 @@ def test_what_comes_back_exposes_nobody(
     assert holds(table, limits, listed(hidden))
 
 
+@pytest.mark.parametrize(
+    ("regions", "support", "confidence", "lines"),
+    [
+        (REGIONS[1:2], 0, "0.4",
+         "aab x, aaa w, bbb y?, aab z, bbb y, abb x?, aba x, aab x, abb x"),
+        (REGIONS[1:2], 1, "0.5", "bbb y?, baa y?, baa y, baa y?, aaa w?, abb z, bba y, bba y"),
+        # A condition that is shown again weakens rules about other values: one more round.
+        (REGIONS[1:2], 0, "0.2",
+         "aa y, aa y?, aa x, aa x?, ab x?, ab z?, aa x?, ab w?, ab y?, ba y, ba w, ba y?, aa x, aa y"),
+        (REGIONS[1:], 0, "0.2",
+         "aba x?, aba z?, aab w?, aaa x?, aaa z, abb w, aaa y, bba y?, abb x, bbb y?, aaa x, aaa w,"
+         " bab y, aba w"),
+    ],
+)  # fmt: skip
+def test_all_comes_back_that_can(
+    regions: tuple[str, ...], support: int, confidence: str, lines: str
+) -> None:
+    table, limits = spelt(*lines.split(", ")), Limits(support, Fraction(confidence))
+    entries = listed(hide(table, limits, regions))
+    assert holds(table, limits, entries)
+    for at in range(len(entries)):
+        assert not holds(table, limits, entries[:at] + entries[at + 1 :])
+
+
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize(
     ("lines", "entries"),
