@@ -198,6 +198,13 @@ def test_all_comes_back_that_can(
         assert not holds(table, limits, entries[:at] + entries[at + 1 :])
 
 
+def test_the_last_that_went_is_the_first_to_come_back() -> None:
+    """Records 5 and 6 are alike: both may go, the lower one first, and one of them suffices."""
+    table = spelt("ca x", "ab x", "cb x?", "ba x?", "ab x?", "aa x", "aa x")
+    hidden = hide(table, Limits(0, Fraction(3, 10), 1), (REGIONS[0], REGIONS[2]))
+    assert sorted(listed(hidden)) == [(0, 2), (1, 2), (5, 2)]
+
+
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize(
     ("lines", "entries"),
