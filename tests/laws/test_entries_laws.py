@@ -171,7 +171,10 @@ def test_what_comes_back_exposes_nobody(
     table, limits = spelt(*lines.split(", ")), Limits(support, Fraction(confidence))
     hidden = hide(table, limits, regions)
     assert not len(hidden.exposed)
-    assert holds(table, limits, listed(hidden))
+    entries = listed(hidden)
+    assert holds(table, limits, entries)
+    for at in range(len(entries)):
+        assert not holds(table, limits, entries[:at] + entries[at + 1 :])
 
 
 @pytest.mark.parametrize(
