@@ -463,7 +463,7 @@ def test_mutation(mutate: Mutation, seed: int) -> None:
 @pytest.mark.slow
 @mutations
 @given(seed=seeds)
-@settings(slow, max_examples=30)
+@settings(slow, max_examples=40)
 def test_mutation_many_more_times(mutate: Mutation, seed: int) -> None:
     tamper(mutate, seed)
 
