@@ -13,7 +13,7 @@ import pytest
 from reticent import Policy, __version__, entries, release, transactions
 from reticent.front.cli import app
 from reticent.workshop import make_sample
-from terminal import replay, shown
+from terminal import replay, run, shown
 
 ROOT = Path(__file__).parent.parent
 RETICENT = Path(sys.executable).with_name("reticent")
@@ -99,9 +99,7 @@ def test_every_command_is_in_the_reference() -> None:
         assert group.typer_instance is not None
         names += [f"{group.name} {c.name}" for c in group.typer_instance.registered_commands]
     for name in names:
-        done = subprocess.run(
-            [RETICENT, *str(name).split(), "--help"], capture_output=True, text=True, check=True
-        )
+        done = run(*str(name).split(), "--help")
         section = reference.partition(f"## reticent {name}\n")[2].partition("\n## ")[0]
         # Layout is the library's and may change with it; what can be said may not.
         for option in set(re.findall(r"--[a-z-]+", done.stdout)):

@@ -255,9 +255,8 @@ def test_law(law: Law, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 @named
-@pytest.mark.parametrize("seed", range(21_000, 21_050, 25))
-def test_law_on_many_more(law: Law, seed: int) -> None:
-    assert sum(obey(law, seed + offset) for offset in range(25)) > 15
+def test_law_on_many_more(law: Law) -> None:
+    assert sum(obey(law, 21_000 + seed) for seed in range(25)) > 15
 
 
 def test_an_interval_is_worth_the_same_whatever_score_found_it() -> None:

@@ -163,7 +163,7 @@ def test_law(law: Law, seed: int) -> None:
 @named
 @given(seed=seeds)
 @settings(
-    max_examples=100,
+    max_examples=50,
     deadline=None,
     derandomize=True,
     database=None,

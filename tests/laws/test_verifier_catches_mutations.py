@@ -243,7 +243,7 @@ def agree_on_random_table(seed: int) -> None:
 seeds = st.integers(0, 2**64)
 many = settings(max_examples=120, deadline=None, derandomize=True, database=None)
 few = settings(many, max_examples=20)
-slow = settings(many, max_examples=800, suppress_health_check=[HealthCheck.too_slow])
+slow = settings(many, max_examples=400, suppress_health_check=[HealthCheck.too_slow])
 
 
 @given(seed=seeds)
@@ -463,7 +463,7 @@ def test_mutation(mutate: Mutation, seed: int) -> None:
 @pytest.mark.slow
 @mutations
 @given(seed=seeds)
-@settings(slow, max_examples=60)
+@settings(slow, max_examples=40)
 def test_mutation_many_more_times(mutate: Mutation, seed: int) -> None:
     tamper(mutate, seed)
 

@@ -71,25 +71,25 @@ def test_engine_equals_twin_given_all_that_is_shown(seed: int) -> None:
 
 def test_two_threads_find_what_one_finds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("reticent.refine.measures.TWO_THREADS", 0)
-    for seed in range(5000, 5060):
+    for seed in range(5000, 5030):
         compare(random_case(random.Random(seed)))
         compare(conditional(random_case(random.Random(seed))))
 
 
 def test_long_products_are_computed_as_well_as_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("reticent.refine.joint._REMEMBERED", 3)
-    for seed in range(7000, 7060):
+    for seed in range(7000, 7030):
         compare(conditional(random_case(random.Random(seed))))
 
 
 def test_rows_too_wide_to_collapse_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("reticent.refine.measures.fit_one_word", lambda sizes: False)
-    for seed in range(6000, 6060):
+    for seed in range(6000, 6030):
         compare(random_case(random.Random(seed)))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(1000, 1600, 200))
+@pytest.mark.parametrize("seed", range(1000, 1400, 200))
 def test_engine_equals_twin_on_many_more(seed: int) -> None:
     cases = [random_case(random.Random(seed + offset)) for offset in range(120)]
     steps = [compare(case) for case in cases + [conditional(case) for case in cases[:30]]]
