@@ -57,9 +57,9 @@ class Threats:
         self.sets, self.things = sets, things
         self.needs = np.ones(len(sets), np.int64) if needs is None else needs
         self.room = np.ones(things, np.int64) if room is None else room
-        if holders is None:
-            holders = lists.invert(sets.begins, sets.items, things)
-        self.holders, self.of_holder = holders
+        self.holders: Ints
+        self.of_holder: NDArray[np.int32]
+        self.holders, self.of_holder = holders or lists.invert(sets.begins, sets.items, things)
 
     @property
     def arrays(self) -> tuple[Ints, NDArray[np.int32], Ints, NDArray[np.int32]]:
