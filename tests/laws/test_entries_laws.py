@@ -137,6 +137,22 @@ def test_nobody_is_exposed_who_need_not_be(seeds: Iterable[int]) -> None:
     assert looked or 1504 in seeds
 
 
+@pytest.mark.parametrize(
+    ("region", "lines"),
+    [
+        # To hide the first condition of the first or third protects one and exposes the other.
+        (REGIONS[1], "ab y?, ac x?, ab y, ab y, Ad x, Ae x, Af x, Ag x, hb x"),
+        (REGIONS[2], "ab y?, Ac x?, ab y, ab y, ad x, ae x, af x, ag x, hb x"),
+    ],
+)
+def test_another_choice_protects_everybody(region: str, lines: str) -> None:
+    table, limits = spelt(*lines.split(", ")), Limits(0, Fraction(1, 2))
+    hidden = hide(table, limits, [region])
+    assert not len(hidden.exposed)
+    assert holds(table, limits, listed(hidden))
+    assert len(hidden) == 1
+
+
 @pytest.mark.parametrize("regions", [some for some in OPEN if REGIONS[1] in some])
 def test_without_marks_nobody_is_exposed(regions: tuple[str, ...]) -> None:
     """Where nothing must be published: what is hidden for one value exposes people with another."""
