@@ -13,11 +13,13 @@ run, which a busy machine does not change.
     adult        30,000   7, those of the figures                  35            60   a few seconds
     wide         30,000   14, all of Adult but occupation       1,000            10   60 s
     million   1,000,000   10                                    1,000   2,000 and 60   60 s
+    distinct  1,000,000   10, of 2 to 80 values                 1,000            60   60 s
 
-All three have occupation as the sensitive column and a min_confidence of 0.6, and every job is one
-set of regions: A, sensitive entries of others; B, conditions of others; C, conditions of those who
-asked; or all. The million are Adult's records over and over, one cell in twenty redrawn from its
-column.
+All have a min_confidence of 0.6, and every job is one set of regions: A, sensitive entries of
+others; B, conditions of others; C, conditions of those who asked; or all. The million are Adult's
+records over and over, one cell in twenty redrawn from its column; the first three have occupation
+as the sensitive column. The distinct ones are drawn: people belong to twelve groups, and each
+column depends on the group alone. 99 % of them are the only ones of their kind.
 """
 
 from __future__ import annotations
@@ -40,6 +42,7 @@ from expand import complete_adult
 SECRET = "occupation"
 SEVEN = ("sex", "marital-status", "workclass", "education", "education-num", "race", "class")
 TEN = (*SEVEN, "relationship", "native-country", "hours-per-week")
+DRAWN = tuple(f"q{j}" for j in range(1, 11))
 REGIONS = {
     "A": ["sensitive-of-others"],
     "B": ["conditions-of-others"],
@@ -143,6 +146,7 @@ def jobs() -> list[Job]:
             ("wide", everything(), 1_000, 10, 60.0),
             ("million", TEN, 1_000, 2_000, 60.0),
             ("million", TEN, 1_000, 60, 60.0),
+            ("distinct", DRAWN, 1_000, 60, 60.0),
         )
         for regions in REGIONS
     ]
@@ -151,8 +155,10 @@ def jobs() -> list[Job]:
 def written(job: Job, place: Path) -> tuple[Path, int]:
     """The table of a job, and how many records it has."""
     path = place / f"{job.table}.csv"
-    records = 1_000_000 if job.table == "million" else 30_000
-    if not path.exists():
+    records = 1_000_000 if job.table in ("million", "distinct") else 30_000
+    if job.table == "distinct" and not path.exists():
+        drawn(records).write_csv(path)
+    elif not path.exists():
         adult = complete_adult("adult.data").select([*job.conditions, SECRET])
         (repeated(adult, records) if records > len(adult) else adult.head(records)).write_csv(path)
     return path, records
@@ -168,6 +174,20 @@ def repeated(table: pl.DataFrame, records: int) -> pl.DataFrame:
         at = np.where(again, lots.integers(0, len(table), records), rows)
         columns.append(column.gather(at))
     return pl.DataFrame(columns)
+
+
+def drawn(records: int) -> pl.DataFrame:
+    """Rows that hardly ever repeat, though their columns depend on each other."""
+    lots = np.random.default_rng(1)
+    group = lots.integers(0, 12, records)
+
+    def column(values: int, spread: float) -> np.ndarray:
+        shares = lots.dirichlet(np.full(values, spread), 12).cumsum(axis=1)
+        return (lots.random(records)[:, None] > shares[group]).sum(axis=1).clip(0, values - 1)
+
+    sizes = (2, 4, 6, 8, 10, 12, 16, 24, 40, 80)
+    columns = {name: column(size, 0.35) for name, size in zip(DRAWN, sizes, strict=True)}
+    return pl.DataFrame(columns | {SECRET: column(14, 0.12)})
 
 
 def measured(job: Job, place: Path, runs: int, profile: bool, floors: dict[str, float]) -> Row:
