@@ -178,6 +178,10 @@ def test_without_marks_nobody_is_exposed(regions: tuple[str, ...]) -> None:
          "ab z?, ab y, bb y?, ab z, ab x, ab x?, aa x, ab x, ab z, ab x?, ab x"),
         (REGIONS[1:2], 1, "0.2",
          "aa z?, ba y, bb x, aa z, ba x?, ba y, aa x, bb x, ba x, aa x, bb x, ba y?, ba w, bb w"),
+        # What such a rule counts must be what it counts while all are still hidden.
+        (REGIONS[2:], 0, "0.2", "baa z, aba x?, aba x, aba y?, aaa z?, abb x?, bbb z?"),
+        (REGIONS[2:], 0, "0.3",
+         "bba z, aaa z?, baa z?, bab x, bab z, baa y, aba z, baa y?, aab x?"),
     ],
 )  # fmt: skip
 def test_what_comes_back_exposes_nobody(
