@@ -35,6 +35,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from basket_speed import Took, run
 from expand import complete_adult
@@ -181,9 +182,10 @@ def drawn(records: int) -> pl.DataFrame:
     lots = np.random.default_rng(1)
     group = lots.integers(0, 12, records)
 
-    def column(values: int, spread: float) -> np.ndarray:
+    def column(values: int, spread: float) -> NDArray[np.int64]:
         shares = lots.dirichlet(np.full(values, spread), 12).cumsum(axis=1)
-        return (lots.random(records)[:, None] > shares[group]).sum(axis=1).clip(0, values - 1)
+        found: NDArray[np.int64] = (lots.random(records)[:, None] > shares[group]).sum(axis=1)
+        return found.clip(0, values - 1)
 
     sizes = (2, 4, 6, 8, 10, 12, 16, 24, 40, 80)
     columns = {name: column(size, 0.35) for name, size in zip(DRAWN, sizes, strict=True)}

@@ -53,10 +53,13 @@ _HOME = {
     "sweep": "reticent.sweeping",
     "verify": "reticent.pipeline",
 }
-__all__ = ["__version__", *_HOME]
+_ROOMS = ("entries", "transactions")  # doors of their own
+__all__ = ["__version__", *_HOME, *_ROOMS]
 
 
 def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(f"reticent.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'reticent' has no attribute {name!r}")
     return getattr(import_module(_HOME[name]), name)

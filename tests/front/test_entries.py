@@ -392,8 +392,8 @@ def test_pages_say_what_happened(here: Path) -> None:
     run("entries", "release", "in.csv", "-p", "p.toml", "-o", "out")
     public = (here / "out/public/report.html").read_text()
     private = (here / "out/private/report.html").read_text()
-    assert "cannot be more than 50 % sure of their job" in public
-    assert "is not counted" in public
+    assert "finds their job in at most 50 % of them" in public
+    assert "of them, or in at most" in public
     assert "reticent entries verify" in public
     assert "reticent entries release DATA" in private
     assert "Riskiest requests" in private
@@ -940,6 +940,14 @@ def test_schema_command() -> None:
     assert "may_hide" in found["properties"]
 
 
+def test_lists_of_numbers_from_numpy() -> None:
+    plain = entries.Policy.of(POLICY | {"requests": [2, 5], "publish": [(3, "sex")]})
+    given = {"requests": [*np.array([2, 5])], "publish": [(np.int64(3), "sex")]}
+    assert entries.Policy.of(POLICY | given) == plain
+    with pytest.raises(InputError, match="a record is a number or an id"):
+        entries.Policy.of(POLICY | {"requests": [None]})
+
+
 def test_a_confidence_of_one_hides_requests_alone() -> None:
     found = entries.release(table(), POLICY | {"min_confidence": 1})
     assert found.loss == 0
@@ -954,6 +962,12 @@ def test_a_value_that_everybody_guesses(here: Path) -> None:
     [said] = entries.release(given, policy | {"min_confidence": 0.6}).warnings
     assert 'the commonest value of "job" stands in 69.23% of its entries' in said  # 81 of 117
     assert "baker" not in said
+    entries.release(
+        given, policy | {"min_confidence": 0.65, "min_support": 80}, output=here / "out"
+    )
+    page = (here / "out/public/report.html").read_text()
+    assert "One job stands in 69.23 % of the entries that are shown" in page
+    assert "baker" not in page
     assert entries.release(given, policy | {"min_confidence": "9/13"}).warnings == ()
     assert entries.release(given, policy | {"requests": []}).warnings == (
         "nobody asked for anything: there are no requests.",

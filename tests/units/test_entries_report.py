@@ -73,12 +73,12 @@ def test_pages_escape_names() -> None:
 
 @pytest.mark.parametrize(
     ("support", "said"),
-    [(0, "sure of their job."), (1, "What a single record"), (1200, "What at most 1,200 records")],
+    [(0, "of them."), (1, "or in at most 1 record."), (1200, "or in at most 1,200 records.")],
 )
 def test_promises_in_plain_words(support: int, said: str) -> None:
     promise = SafeEntries(min_support=support, min_confidence=Fraction(3, 4), max_pattern=1)
     told = pages.promised(promise, "job")
-    assert "share one of their values cannot be more than 75 % sure" in told
+    assert "share one of their values finds their job in at most 75 % of them" in told
     assert said in told
 
 

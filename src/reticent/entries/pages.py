@@ -8,6 +8,8 @@ from fractions import Fraction
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from reticent.entries import report
 from reticent.errors import many
 from reticent.pages import charts, words
@@ -33,6 +35,7 @@ def public(release: Release) -> str:
         _shared(release)
         | {
             "kept": release.original.roles.kept,
+            "commonest": _commonest(release),
             "policy": release.policy.beside_lists().canonical(),
             "lists": 1 if release.policy.publish is None else 2,
         },
@@ -70,6 +73,15 @@ def private(release: Release) -> str:
             ),
         },
     )  # fmt: skip
+
+
+def _commonest(release: Release) -> str | None:
+    """The share of the commonest value that is shown, if guessing it is surer than any rule."""
+    values = release.original.codes.values
+    seen = (values >= 0) & ~release.original.hidden(release.search)[:, -1]
+    shown = np.bincount(values[seen], minlength=1)
+    share = Fraction(int(shown.max()), max(int(shown.sum()), 1))
+    return words.percent(share) if share > release.policy.min_confidence else None
 
 
 def _shared(release: Release) -> dict[str, Any]:
@@ -111,8 +123,8 @@ def promised(promise: SafeEntries, sensitive: str) -> str:
 
     >>> from reticent.privacy.entries import SafeEntries
     >>> promised(SafeEntries(min_support=60, min_confidence=0.6, max_pattern=2), "job")
-    'Whoever compares somebody who asked with others who share up to 2 of their values cannot be
-    more than 60 % sure of their job. What at most 60 records show is not counted.'
+    'Whoever compares somebody who asked with others who share up to 2 of their values finds their
+    job in at most 60 % of them, or in at most 60 records.'
     """
     if promise.min_confidence == 1:
         return f"Only what was asked for is hidden: others may give away their {sensitive}."
@@ -123,10 +135,8 @@ def promised(promise: SafeEntries, sensitive: str) -> str:
     if promise.min_confidence == 0:
         return f"{who} finds their {sensitive} in {f'at most {few:,}' if few else 'none'} of them."
     return (
-        f"{who} cannot be more than {words.measured(promise.min_confidence)} sure of their "
-        f"{sensitive}."
-        + (f" What at most {few:,} records show is not counted." if few > 1 else "")
-        + (" What a single record shows is not counted." if few == 1 else "")
+        f"{who} finds their {sensitive} in at most {words.measured(promise.min_confidence)} of them"
+        + (f", or in at most {many(few, 'record')}." if few else ".")
     )
 
 

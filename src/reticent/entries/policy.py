@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
+import numpy as np
 from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator
 
 from reticent import forms
@@ -44,8 +45,16 @@ def _marks(given: Any) -> Any:
     return _listed(given, ("record", "column"), _pair)
 
 
+def _plain(part: Any) -> Any:
+    """NumPy's numbers as Python's."""
+    return part.item() if isinstance(part, np.generic) else part
+
+
 def _pair(row: Any) -> tuple[Any, ...]:
-    if isinstance(row, str | Mapping) or len(pair := tuple(map(as_text, row))) != 2:
+    if (
+        isinstance(row, str | Mapping)
+        or len(pair := tuple(as_text(_plain(part)) for part in row)) != 2
+    ):
         raise TypeError("no pair")
     return pair
 
@@ -65,12 +74,12 @@ def _listed(given: Any, names: Sequence[str], plain: Any) -> Any:
         return tuple(cells[0]) if len(cells) == 1 else tuple(zip(*cells, strict=True))
     if isinstance(given, Mapping) or not isinstance(given, Iterable):
         raise ValueError("name a file, or list records")
-    rows = given.tolist() if hasattr(given, "tolist") else list(given)
-    if any(isinstance(part, bool) for part in rows):
+    rows = given.tolist() if hasattr(given, "tolist") else [*map(_plain, given)]
+    if any(part is None or isinstance(part, bool) for part in rows):
         raise ValueError("a record is a number or an id")
     try:
         return tuple(plain(row) for row in rows)
-    except TypeError:
+    except (TypeError, ValueError):
         raise ValueError(f"list {' and '.join(names)} of each") from None
 
 
