@@ -54,6 +54,7 @@ def main() -> None:
     print(f"\nEverything is in {HERE}/: publish {out}/public, keep {out}/private to yourself.")
     print(f"Look at {out}/public/report.html, and at {out}/private/report.html for the reasons.")
     print("Baskets, as of shoppers, are released in another way: see examples/baskets.")
+    print("To hide single entries that people asked to hide: see examples/hide_entries.")
 
 
 if __name__ == "__main__":

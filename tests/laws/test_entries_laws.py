@@ -153,6 +153,15 @@ def test_another_choice_protects_everybody(region: str, lines: str) -> None:
     assert len(hidden) == 1
 
 
+def test_another_plan_protects_everybody() -> None:
+    """The plan that promises most leaves one exposed, and the next promises no more than it."""
+    table = spelt("ab x?", "Bb X", "Ab X", "bb x?", "BB x?", "bb X")
+    limits = Limits(0, Fraction(1, 3))
+    hidden = hide(table, limits, REGIONS)
+    assert not len(hidden.exposed)
+    assert holds(table, limits, listed(hidden))
+
+
 @pytest.mark.parametrize("regions", [some for some in OPEN if REGIONS[1] in some])
 def test_without_marks_nobody_is_exposed(regions: tuple[str, ...]) -> None:
     """Where nothing must be published: what is hidden for one value exposes people with another."""

@@ -111,7 +111,8 @@ def hide(
     guesses = [fresh().guess(*plan) if len(plans) > 1 else (0, 0) for plan in plans]
     best: Hidden | None = None
     for guess, plan in sorted(zip(guesses, plans, strict=True), key=lambda pair: pair[0]):
-        if best is None or guess < best.cost:
+        # If somebody is exposed, a plan that promises no better may still do better.
+        if best is None or len(best.exposed) or guess < best.cost:
             found = _again(fresh(), plan)
             best = found if best is None or found.cost < best.cost else best
     assert best is not None

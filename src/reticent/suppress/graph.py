@@ -100,8 +100,13 @@ class Graph:
                 return node
 
     def _take(self, records: Ints, column: int) -> None:
-        for record in records.tolist():
-            self.search.hide_one(record, column)
+        alike: dict[bytes, list[int]] = {}  # those who stand at a node have one value
+        for record, row in zip(
+            records.tolist(), self.search.table.conditions[records], strict=True
+        ):
+            alike.setdefault(row.tobytes(), []).append(record)
+        for some in alike.values():
+            self.search.hide_some(np.array(some), column)
         self.heard(np.concatenate(self.search.flipped))
         self._join(records)
 

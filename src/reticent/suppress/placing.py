@@ -162,12 +162,13 @@ def _rise(found, spot):
 
 @inner
 def _offer(found, node):
-    """Let a node that has become better, or is new, take its place in the heap."""
+    """Let a node take its place in the heap, be it new there, or better or worse than it was."""
     found.was[node] = found.gains[node]
     if found.spots[node] < 0:
         _set(found, found.used[HEAP], node)
         found.used[HEAP] += 1
     _rise(found, found.spots[node])
+    _sink(found, found.spots[node])
 
 
 @compiled
@@ -318,7 +319,8 @@ def heard(found, changed, unsafe):
 def _standing(found, node, closed, column, out):
     """The records at a node whose entry may be hidden, ascending, as many as `out` holds; how many.
 
-    Places of records that have moved on are taken from the list.
+    Places of records that have moved on are taken from the list. The lowest are kept in a heap with
+    the highest of them on top: thousands may stand there, and thousands be wanted.
     """
     count, before, place = 0, -1, found.heads[node]
     while place >= 0:
@@ -330,15 +332,37 @@ def _standing(found, node, closed, column, out):
                 found.later[before] = after
         else:
             before = place
-            if not closed[record] >> column & 1 and (count < len(out) or record < out[count - 1]):
-                count = min(count + 1, len(out))
+            if closed[record] >> column & 1:
+                pass
+            elif count < len(out):
+                count += 1
                 to = count - 1
-                while to > 0 and out[to - 1] > record:
-                    out[to] = out[to - 1]
-                    to -= 1
+                while to > 0 and out[(to - 1) // 2] < record:
+                    out[to] = out[(to - 1) // 2]
+                    to = (to - 1) // 2
                 out[to] = record
+            elif record < out[0]:
+                _lower(out, count, record)
         place = after
+    for last in range(count - 1, 0, -1):
+        record, out[last] = out[last], out[0]
+        _lower(out, last, record)
     return count
+
+
+@inner
+def _lower(out, size, record):
+    """Put a record in the place of the highest one."""
+    at = 0
+    while 2 * at + 1 < size:
+        child = 2 * at + 1
+        if child + 1 < size and out[child + 1] > out[child]:
+            child += 1
+        if out[child] <= record:
+            break
+        out[at] = out[child]
+        at = child
+    out[at] = record
 
 
 @compiled
