@@ -38,6 +38,11 @@ def test_the_names_are_exactly_these() -> None:
     assert dir(reticent) == NAMES
 
 
+def test_rooms_open_by_name() -> None:
+    said = "import reticent; reticent.entries.release, reticent.transactions.release"
+    subprocess.run([sys.executable, "-c", said], check=True)
+
+
 @pytest.mark.parametrize("name", [n for n in NAMES if n != "__version__"])
 def test_every_name_is_there_and_explained(name: str) -> None:
     thing = getattr(reticent, name)

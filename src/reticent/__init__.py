@@ -54,7 +54,7 @@ _HOME = {
     "verify": "reticent.pipeline",
 }
 _ROOMS = ("entries", "transactions")  # doors of their own
-__all__ = ["__version__", *_HOME, *_ROOMS]
+__all__ = ["__version__", *_HOME]
 
 
 def __getattr__(name: str) -> Any:
