@@ -639,6 +639,8 @@ def test_policy_check(here: Path) -> None:
     assert "name no record" in run("policy", "check", "p.toml", "in.csv", code=2).stderr
     (here / "requests.csv").write_text("record\n2\n2\n")
     assert "repeats an earlier one" in run("policy", "check", "p.toml", "in.csv").stderr
+    [told] = json.loads(run("policy", "check", "p.toml", "in.csv", "--json").stdout)["warnings"]
+    assert "repeats an earlier one" in told
     (here / "p.toml").write_text(toml().replace("min_support", "min_suport"))
     assert "min_suport" in run("policy", "check", "p.toml", code=2).stderr
 

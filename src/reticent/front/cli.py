@@ -345,7 +345,10 @@ def policy_check(
     say.note(*(f"Warning: {w}" for w in warnings))
     said = "\n".join(f"  {text}" for text in promises)
     fits = f" and fits {data}" if data else ""
-    say.result(f"{policy} is a valid policy{fits}. It promises:\n{said}", {"promises": promises})
+    say.result(
+        f"{policy} is a valid policy{fits}. It promises:\n{said}",
+        {"promises": promises, "warnings": list(warnings)},
+    )
 
 
 def _checked_otherwise(
