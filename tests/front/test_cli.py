@@ -1091,7 +1091,8 @@ def test_policy_check() -> None:
         "promises": [
             "every combination of Job, Age is shared by at least 3 records",
             "nobody who knows Job is more than 9/10 sure of a sensitive value of Sick",
-        ]
+        ],
+        "warnings": [],
     }
     text = run("policy", "check", "policy.toml", "data.csv").stdout
     assert "valid policy and fits data.csv" in text
