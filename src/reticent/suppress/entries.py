@@ -241,7 +241,7 @@ class Search:
         order = np.array(remove(threats, np.ones(len(kinds), np.int64)), np.int64)
         self._take(kinds.lowest(order), self.table.columns)
         self.rules.numbers[:, 1] -= threats.missing(np.bincount(order, minlength=len(kinds)))
-        self.rules = replace(self.rules)
+        self.rules = replace(self.rules)  # which judges them anew
 
     def _hide_own(self) -> None:
         """Own conditions: each unsafe rule of a person must lose one of its entries."""

@@ -201,7 +201,7 @@ def find(table: Table, limits: Limits) -> Rules:
         np.concatenate([found.counts, exposed], axis=1), limits.min_support, over, under,
     )  # fmt: skip
     rules.numbers[:, 2] = _exposed(table, rules)
-    return replace(rules)
+    return replace(rules)  # judged anew, now that it is known whom they expose
 
 
 @dataclass(frozen=True, slots=True)
