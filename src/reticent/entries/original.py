@@ -138,17 +138,26 @@ def _warnings(original: Original) -> list[str]:
     return [*said, *_commonest(original)] if len(asked.records) else said
 
 
+def commonest(values: Codes) -> tuple[int, int]:
+    """How many entries show the commonest value, and how many show any.
+
+    >>> commonest(np.array([2, -1, 0, 2], np.int32))
+    (2, 3)
+    """
+    shown = np.bincount(values[values >= 0])
+    return int(shown.max(initial=0)), int(shown.sum())
+
+
 def _commonest(original: Original) -> Iterator[str]:
     """What the commonest value of those who did not ask makes of a promise."""
     policy, values = original.policy, np.delete(original.codes.values, original.asked.records)
-    shown = np.bincount(values[values >= 0])
-    most, name = int(shown.max(initial=0)), original.roles.sensitive
+    (most, every), name = commonest(values), original.roles.sensitive
     if policy.min_support >= most:
         yield (
             f'no value of "{name}" stands in more than min_support = {policy.min_support:,} '
             "entries: no rule counts as unsafe, so requests are all that is hidden."
         )
-    elif (share := Fraction(most, int(shown.sum()))) > policy.min_confidence:
+    elif (share := Fraction(most, every)) > policy.min_confidence:
         yield (
             f'the commonest value of "{name}" stands in {percent(share)} of its entries, more than '
             f"min_confidence = {policy.min_confidence}: whoever guesses it needs no rule, and the "

@@ -8,9 +8,8 @@ from fractions import Fraction
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from reticent.entries import report
+from reticent.entries.original import commonest
 from reticent.errors import many
 from reticent.pages import charts, words
 from reticent.pages.page import MOST, command, page, usefulness
@@ -77,10 +76,9 @@ def private(release: Release) -> str:
 
 def _commonest(release: Release) -> str | None:
     """The share of the commonest value that is shown, if guessing it is surer than any rule."""
-    values = release.original.codes.values
-    seen = (values >= 0) & ~release.original.hidden(release.search)[:, -1]
-    shown = np.bincount(values[seen], minlength=1)
-    share = Fraction(int(shown.max()), max(int(shown.sum()), 1))
+    hidden = release.original.hidden(release.search)[:, -1]
+    most, every = commonest(release.original.codes.values[~hidden])
+    share = Fraction(most, max(every, 1))
     return words.percent(share) if share > release.policy.min_confidence else None
 
 

@@ -79,7 +79,7 @@ def _listed(given: Any, names: Sequence[str], plain: Any) -> Any:
         raise ValueError("a record is a number or an id")
     try:
         return tuple(plain(row) for row in rows)
-    except (TypeError, ValueError):
+    except TypeError:
         raise ValueError(f"list {' and '.join(names)} of each") from None
 
 
