@@ -42,14 +42,14 @@ UNLIMITED = "unlimited"
 FLOOR = """
 import sys
 from pathlib import Path
-from reticent.table import basket_files
+from reticent.files import baskets as basket_files
 read = basket_files.read(sys.argv[1], "basket")
 basket_files.write(read.arranged(), Path(sys.argv[2]), "basket", ".dat")
 """
 NUGGETS = """
 import json, sys, time
-from reticent.suppress.nuggets import find_nuggets
-from reticent.table import basket_files
+from reticent.suppress.baskets.nuggets import find_nuggets
+from reticent.files import baskets as basket_files
 baskets = basket_files.read(sys.argv[1], "basket")
 find_nuggets(baskets.starts[:50], baskets.items[: baskets.starts[49]], len(baskets.names), 9)
 start = time.perf_counter()

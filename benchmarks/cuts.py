@@ -48,9 +48,10 @@ from cuts_report import PARTS, RESULTS, Line, NoClass, Results, compared
 from datasets import CLASS, DATA_SETS, DataSet, NoData, Rows, folder
 from experiment import each, mask_of, wrong
 from lattice import KS, QUASI, Found, Hierarchy, Records, cheapest, published, survey
-from reticent.evidence.aligned import for_classifiers
-from reticent.pipeline import Release, release
-from reticent.table.files import from_arrow
+from reticent.files.tabular import from_arrow
+from reticent.tables.evidence.aligned import for_classifiers
+from reticent.tables.flow import release
+from reticent.tables.result import Release
 
 SHARE = 0.02
 METHODS: dict[str, dict[str, Any]] = {

@@ -54,7 +54,8 @@ REGIONS = {
 FLOOR = """
 import sys
 from pathlib import Path
-from reticent.table import files, sheets
+from reticent.files import sheets
+from reticent.files import tabular as files
 table = files.read(sys.argv[1])
 sheets.write(sheets.sheet([*table.columns.values()], order="input"), Path(sys.argv[2]), ".csv")
 """
@@ -64,8 +65,8 @@ from fractions import Fraction
 from pathlib import Path
 import numpy as np
 from reticent.privacy.entries import Published, SafeEntries, recount
-from reticent.suppress.entries import Limits, Partial, hide
-from reticent.table import files
+from reticent.suppress.entries.search import Limits, Partial, hide
+from reticent.files import tabular as files
 
 def codes(column):
     cells = column.codes.astype(np.int32)

@@ -64,7 +64,7 @@ sys.path.append(str(Path(__file__).resolve().parent / "figures"))
 
 from datasets import CLASS, NoData, Rows, adult, lines
 from experiment import error
-from reticent.table.files import from_arrow
+from reticent.files.tabular import from_arrow
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

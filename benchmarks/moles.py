@@ -41,7 +41,7 @@ k, p = int(sys.argv[2]), int(sys.argv[3])
 OURS = """
 import numpy
 from fractions import Fraction
-from reticent.suppress.moles import Known, minimal_moles
+from reticent.suppress.baskets.moles import Known, minimal_moles
 none = numpy.zeros(len(rows) + 1, numpy.int64), numpy.zeros(0, numpy.int32), 0
 items = numpy.array([item for row in rows for item in row], numpy.int32)
 known = Known(numpy.cumsum([0, *map(len, rows)]), items, int(items.max()) + 1, *none)

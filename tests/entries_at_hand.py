@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.privacy.entries import Published, SafeEntries, recount
-from reticent.suppress.entries import (
+from reticent.suppress.entries.search import (
     CONDITIONS,
     OWN,
     REGIONS,

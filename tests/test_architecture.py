@@ -11,66 +11,61 @@ from pathlib import Path
 import pytest
 
 import reticent
+from reticent.releases.kinds import KINDS
 
 SRC = Path(reticent.__file__).parent
+USUAL = {
+    "commands.py",
+    "flow.py",
+    "folder.py",
+    "pages.py",
+    "policy.py",
+    "report.py",
+    "templates",
+    "text.py",
+}
+
+GROUND = {"errors", "compiling", "doors", "progress"}
+DATA = {"data", "files", "sources"}
+SHARED = {"privacy", "releases", "pages", "evidence", "terminal"}
+ENGINES = {"refine", "suppress", "trees"}
+SYSTEMS = {"tables", "transactions", "entries"}  # and, to come, joint, jointree and search
 
 MAY_IMPORT: dict[str, set[str]] = {
-    "errors": set(),
-    "compiling": set(),
-    "watching": set(),
-    "table": {"errors"},
-    "privacy": {"compiling", "errors", "table"},  # the verifiers live here: they see no engine
-    "forms": {"errors"},
-    "policy": {"errors", "forms", "table", "privacy"},
-    "refine": {"compiling", "errors", "table", "privacy"},
-    "suppress": {"compiling", "table"},
-    "trees": {"compiling", "errors", "table"},
-    "prepare": {"errors", "policy", "table", "privacy"},
-    "report": {"errors", "privacy"},
-    "pages": {"privacy", "report"},
-    "transactions": {
-        "errors", "evidence", "folder", "forms", "pages", "privacy", "report", "suppress", "table", "watching",
-    },
-    "entries": {
-        "arriving", "errors", "evidence", "folder", "forms", "pages", "privacy", "report", "suppress", "table",
-        "watching",
-    },
-    "folder": {"errors", "report", "table", "pages"},
-    "drafting": {"errors", "table"},
-    "sample": {"errors", "table"},
-    "arriving": {"errors", "evidence", "policy", "privacy", "table"},
-    "publishing": {"errors", "prepare", "privacy", "table"},
-    "pipeline": {
-        "arriving", "errors", "policy", "table", "privacy", "publishing", "refine", "prepare",
-        "report", "folder", "joining", "leaving", "searching", "evidence", "sequence", "watching",
-    },
-    "sequence": {"arriving", "errors", "folder", "policy", "prepare", "privacy", "refine", "table"},
-    "joining": {"prepare", "privacy", "refine", "table"},
-    "searching": {"errors", "joining", "privacy", "refine", "report"},
-    "exploring": {"evidence", "prepare", "refine", "searching", "watching"},
-    "leaving": {"errors", "evidence", "exploring", "prepare", "privacy", "searching"},
-    "evidence": {"errors", "policy", "prepare", "privacy", "suppress", "table", "trees"},
-    "sweeping": {
-        "arriving", "errors", "evidence", "folder", "pages", "pipeline", "policy", "prepare", "privacy",
-        "leaving", "searching", "table", "watching",
-    },
-    "evaluating": {
-        "arriving", "errors", "evidence", "folder", "pipeline", "policy", "prepare", "privacy", "leaving",
-        "table", "watching",
-    },
-    "workshop": {"arriving", "errors", "table", "drafting", "sample", "watching"},
-    "sklearn": {"errors", "policy", "pipeline", "table", "prepare", "trees"},
-    "front": {
-        "errors", "forms", "policy", "pipeline", "workshop", "evaluating", "sweeping", "privacy",
-        "entries", "report", "table", "refine", "transactions", "watching",
-    },
-}  # fmt: skip
+    **{room: set() for room in GROUND},
+    "data": {"errors"},
+    "files": {"errors", "data"},
+    "sources": {"errors", "progress", "data", "files"},
+    "privacy": {"compiling", "errors", "data"},  # the verifiers live here: they see no engine
+    # Engines know neither files nor policies.
+    "refine": {"compiling", "errors", "data", "privacy"},
+    "suppress": {"compiling", "errors", "data"},
+    "trees": {"compiling", "errors", "data"},
+    # What systems share knows no system.
+    "releases": {"errors", "progress", *DATA},
+    "pages": {"errors", "data", "files", "privacy"},
+    "evidence": {"errors", "data", "trees"},
+    "terminal": {"errors", "progress", "files", "refine", "releases"},
+    **dict.fromkeys(SYSTEMS, GROUND | DATA | SHARED | ENGINES),  # and no other system
+    "sample": {"errors", "data", "files"},
+    "sklearn": {"errors", "data", "files", "tables", "trees"},
+    "front": {"errors", "releases", "sample", "tables", "terminal"},
+}
 
 
 def imports_of(path: Path) -> set[str]:
-    """Every module of ours that a file imports, anywhere in it, unless for type checkers only."""
+    """Every module of ours that a file imports, anywhere in it, for type checkers only or not."""
+    return _imported(ast.walk(ast.parse(path.read_text("utf-8"))), path)
+
+
+def loads_of(path: Path) -> set[str]:
+    """The same without what type checkers alone see: what running the file can load."""
+    return _imported(running(ast.parse(path.read_text("utf-8"))), path)
+
+
+def _imported(nodes: Iterator[ast.AST], path: Path) -> set[str]:
     found = set()
-    for node in running(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in nodes:
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -118,7 +113,7 @@ def reached_from(name: str) -> set[str]:
         if module in found or path is None:
             continue
         found.add(module)
-        waiting += [*imports_of(path), module.rpartition(".")[0]]
+        waiting += [*loads_of(path), module.rpartition(".")[0]]
     return found
 
 
@@ -146,8 +141,17 @@ def test_rooms_do_not_import_each_other() -> None:
             del left[room]
 
 
-def test_the_package_itself_imports_nothing_at_once() -> None:
-    assert imports_of(SRC / "__init__.py") == set()
+@pytest.mark.parametrize("door", [".", *sorted(SYSTEMS)])
+def test_a_door_loads_nothing_at_once(door: str) -> None:
+    assert loads_of(SRC / door / "__init__.py") == {"reticent.doors"}
+
+
+def test_every_kind_of_release_is_a_room_of_the_usual_shape() -> None:
+    assert {kind.room for kind in KINDS} == SYSTEMS
+    for kind in KINDS:
+        files = {path.name for path in (SRC / kind.room).iterdir()}
+        assert files >= USUAL, f"{kind.room} lacks {sorted(USUAL - files)}"
+        assert {"Policy", *kind.does} <= {*dir(kind.door())}
 
 
 @pytest.mark.parametrize("verifier", ["verify", "coherence", "entries"])
@@ -155,7 +159,7 @@ def test_a_verifier_never_reaches_an_engine(verifier: str) -> None:
     """It shares nothing with the search whose result it judges."""
     reached = reached_from(f"reticent.privacy.{verifier}")
     assert "reticent.privacy.promises" in reached  # the walk does find something
-    for room in ("refine", "suppress", "prepare", "pipeline"):
+    for room in ("refine", "suppress", "tables", "releases"):
         assert not [name for name in reached if name.startswith(f"reticent.{room}")]
 
 
@@ -172,19 +176,16 @@ def test_importing_a_verifier_loads_no_engine(name: str) -> None:
 
 
 def test_the_walk_sees_what_it_should(tmp_path: Path) -> None:
-    """Imports inside functions count, those for type checkers do not."""
+    """Imports inside functions count; those for type checkers are told apart."""
     path = tmp_path / "sample.py"
     path.write_text(
         "from typing import TYPE_CHECKING\n"
         "import reticent.errors\n"
         "if TYPE_CHECKING:\n    from reticent.refine import engine\n"
-        "else:\n    from reticent.table import files\n"
-        "def f():\n    from reticent import __version__, report\n",
+        "else:\n    from reticent.files import tabular\n"
+        "def f():\n    from reticent import __version__, sample\n",
         encoding="utf-8",
     )
-    assert imports_of(path) == {
-        "reticent",
-        "reticent.errors",
-        "reticent.report",
-        "reticent.table.files",
-    }
+    seen = {"reticent", "reticent.errors", "reticent.sample", "reticent.files.tabular"}
+    assert loads_of(path) == seen
+    assert imports_of(path) == seen | {"reticent.refine.engine"}

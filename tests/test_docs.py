@@ -12,7 +12,7 @@ import pytest
 
 from reticent import Policy, __version__, entries, release, transactions
 from reticent.front.cli import app
-from reticent.workshop import make_sample
+from reticent.sample import make_sample
 from terminal import replay, run, shown
 
 ROOT = Path(__file__).parent.parent

@@ -25,10 +25,11 @@ import pytest
 from typer.testing import CliRunner
 
 import reticent
-from reticent import Policy, entries, evaluating
+from reticent import Policy, entries
+from reticent.files import tabular as table_files
 from reticent.front.cli import app
 from reticent.privacy import verify as verifier
-from reticent.table import files as table_files
+from reticent.tables import evaluation
 
 MARK = re.compile(r"SECRET\w*|(?<![\w.])73\d{5}|\b17\d\d-\d\d-\d\d")
 WORD = "SEC" + "RET"  # in two, so that a traceback through this file shows no mark of its own
@@ -601,7 +602,7 @@ def test_faults_of_ours_in_evaluate_tell_no_cell(monkeypatch: pytest.MonkeyPatch
     def broken(*given: Any, **how: Any) -> Any:
         raise ValueError(f"cannot read {WORD}xyz1")
 
-    monkeypatch.setattr(evaluating, "losses", broken)
+    monkeypatch.setattr(evaluation, "losses", broken)
     for options in ([], ["--debug"], ["--json"]):
         assert not marks(run(*MEASURE, *options, code=70))
 

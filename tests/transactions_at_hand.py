@@ -12,9 +12,9 @@ import pytest
 
 from naive import itemsets
 from naive import transactions as naive
-from reticent.suppress.diagrams import Family
-from reticent.suppress.moles import Known
-from reticent.suppress.nuggets import find_nuggets
+from reticent.suppress.baskets.diagrams import Family
+from reticent.suppress.baskets.moles import Known
+from reticent.suppress.baskets.nuggets import find_nuggets
 
 DATA = Path(os.environ.get("RETICENT_DATA") or Path(__file__).parents[1].parent / "shared" / "data")
 

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from adult_anonymity import KS, TOPS
 from datasets import adult
 from experiment import Claim, Kept, anonymized, each, error, level, run, shown, unmasked
+from reticent.data.columns import Table
 from reticent.pages.charts import Series
-from reticent.table.schema import Table
 
 
 def both(view: Table, columns: Sequence[str], classifier: str) -> tuple[float, float]:

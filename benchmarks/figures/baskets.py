@@ -60,16 +60,16 @@ from scipy.sparse import csr_matrix
 
 from datasets import HERE, NoData
 from experiment import Claim, Kept, run, span
-from reticent.evidence import baskets as others
 from reticent.pages.charts import Series
 from reticent.privacy.coherence import Baskets, Coherence, recount
 from reticent.suppress import lists
-from reticent.suppress.coherent import Search
-from reticent.suppress.diagrams import Family
+from reticent.suppress.baskets.diagrams import Family
+from reticent.suppress.baskets.methods import Search
+from reticent.suppress.baskets.moles import Budget, Known, Moles, minimal_moles
+from reticent.suppress.baskets.nuggets import find_nuggets
+from reticent.suppress.baskets.worth import Itemsets, Occurrences, Worth
 from reticent.suppress.engine import Mask, mask
-from reticent.suppress.moles import Budget, Known, Moles, minimal_moles
-from reticent.suppress.nuggets import find_nuggets
-from reticent.suppress.worth import Itemsets, Occurrences, Worth
+from reticent.transactions import baselines as others
 
 sys.path.append(str(HERE.parent))
 import basket_shapes

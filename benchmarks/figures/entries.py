@@ -4,7 +4,7 @@ The first 30,000 complete training records; occupation is sensitive, and sex, ma
 workclass, education, education-num, race and class are the conditions. A rule is unsafe if more
 than 60 records follow it, and more than 60 % of those that fit it.
 
-    A    sensitive entries of others      ours, and "CR" of Saygin 2001 (`evidence.rule_hiding`)
+    A    sensitive entries of others      ours, and "CR" of Saygin 2001 (`rule_hiding.py`)
     B    conditions of others             ours by three strategies, and CR
     C    conditions of those who asked
     all  any of these
@@ -59,10 +59,9 @@ from numpy.typing import NDArray
 from datasets import ADULT, CLASS, adult, lines
 from entry_optimum import fewest
 from experiment import Claim, Kept, run
-from reticent.evidence.rule_hiding import hide_rules
 from reticent.pages.charts import Series
 from reticent.privacy.entries import Published, SafeEntries, altered, recount
-from reticent.suppress.entries import (
+from reticent.suppress.entries.search import (
     CONDITIONS,
     OWN,
     REGIONS,
@@ -72,6 +71,7 @@ from reticent.suppress.entries import (
     Partial,
     hide,
 )
+from rule_hiding import hide_rules
 
 RECORDS = 30_000
 SECRET = "occupation"

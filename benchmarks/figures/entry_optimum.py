@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_matrix
 
-from reticent.suppress.entries import CONDITIONS, OWN, SENSITIVE, Limits, Partial
+from reticent.suppress.entries.search import CONDITIONS, OWN, SENSITIVE, Limits, Partial
 
 Ints = NDArray[np.int64]
 Row = dict[int, int]  # variable → coefficient

@@ -29,12 +29,13 @@ import numpy as np
 import pyarrow as pa
 
 from datasets import CLASS, HERE, TAXONOMIES, DataSet, NoData, Rows
-from reticent import pipeline
+from reticent.data.columns import Table
 from reticent.evidence import classify
-from reticent.evidence.aligned import Masked
+from reticent.files.tabular import from_arrow
 from reticent.pages.charts import Series, lines, standalone
-from reticent.table.files import from_arrow
-from reticent.table.schema import Table
+from reticent.tables import flow
+from reticent.tables.evidence.aligned import Masked
+from reticent.tables.result import Release
 
 RESULTS = HERE / "results"
 Job = TypeVar("Job")
@@ -53,7 +54,7 @@ def anonymized(
     *,
     generalize: bool = False,
     score: str = "paper",
-) -> pipeline.Release:
+) -> Release:
     """Release a table so that each combination over each group is shared by k records.
 
     Numbers are discretized. Categories are generalized by the taxonomies that stand here, or
@@ -65,7 +66,7 @@ def anonymized(
     if generalize:
         masked = [name for name in table.column_names if any(name in group for group in over)]
         policy["attributes"] = {name: mask_of(name) for name in masked}
-    return pipeline.release(table, policy)
+    return flow.release(table, policy)
 
 
 def mask_of(name: str) -> dict[str, str]:
@@ -81,7 +82,7 @@ def bounded(
     groups: Iterable[Sequence[str]],
     sensitive: Mapping[str, Sequence[str]],
     at_most: str,
-) -> pipeline.Release:
+) -> Release:
     """Release a table so that nobody infers a sensitive value from a group with more confidence.
 
     All masked columns are suppressed.
@@ -89,10 +90,10 @@ def bounded(
     secret = {name: list(values) for name, values in sensitive.items()}
     promises = [{"over": list(over), "sensitive": secret, "at_most": at_most} for over in groups]
     policy = {"class": CLASS, "keep": "*", "confidence": promises, "goal": THE_PAPERS}
-    return pipeline.release(table, policy)
+    return flow.release(table, policy)
 
 
-def command_seconds(data: Path, release: pipeline.Release) -> float:
+def command_seconds(data: Path, release: Release) -> float:
     """The whole command under the policy of a release: start-up, reading, recount, writing."""
     with tempfile.TemporaryDirectory() as place:
         policy = Path(place, "policy.toml")
@@ -107,7 +108,7 @@ def command_seconds(data: Path, release: pipeline.Release) -> float:
 # --- Errors -----------------------------------------------------------------------------------
 
 
-def shown(release: pipeline.Release) -> Table:
+def shown(release: Release) -> Table:
     """The released rows in the order of the original, as a classifier sees them."""
     return Masked.of(release.prepared, release.recodings).view()
 

@@ -28,9 +28,9 @@ from experiment import (
     span,
     wrong,
 )  # fmt: skip
-from reticent.evidence.aligned import for_classifiers
+from reticent.files.tabular import from_arrow
 from reticent.pages.charts import Series
-from reticent.table.files import from_arrow
+from reticent.tables.evidence.aligned import for_classifiers
 
 OVER = (
     "age", "workclass", "education-num", "marital-status", "occupation", "race", "sex",

@@ -10,7 +10,7 @@ import reticent
 from datasets import CLASS, DATA_SETS
 from experiment import Claim, Kept, each, run
 from reticent.pages.charts import Series
-from reticent.policy import Policy
+from reticent.tables.policy import Policy
 
 PAPER = {
     "CRX": (40, 27, 15, 8, 6),

@@ -55,12 +55,13 @@ from experiment import (
     shown,
     span,
 )  # fmt: skip
-from reticent import pipeline
 from reticent.errors import Unsatisfiable
-from reticent.evidence.aligned import Masked
-from reticent.evidence.loss import losses
+from reticent.files.tabular import from_arrow
 from reticent.pages.charts import Series
-from reticent.table.files import from_arrow
+from reticent.tables import flow
+from reticent.tables.evidence.aligned import Masked
+from reticent.tables.evidence.loss import losses
+from reticent.tables.result import Release
 
 JOIN = ("marital-status", "relationship", "sex")
 IMMIGRATION = (*JOIN, "native-country", "race")
@@ -139,7 +140,7 @@ class Cost:
         return self.categories + self.numbers
 
 
-def cost(release: pipeline.Release, job: Job, seconds: float, impossible: int = 0) -> Cost:
+def cost(release: Release, job: Job, seconds: float, impossible: int = 0) -> Cost:
     wrong = error(shown(release), adult().for_testing(), TAXATION[job.view], job.classifier)
     columns = losses(Masked.of(release.prepared, release.recodings))["columns"]
     lost = {name: float(each["distortion"]) for name, each in columns.items()}
@@ -154,7 +155,7 @@ def cost(release: pipeline.Release, job: Job, seconds: float, impossible: int = 
     )
 
 
-def sequential(job: Job, masked: Sequence[str], **promises: Any) -> pipeline.Release:
+def sequential(job: Job, masked: Sequence[str], **promises: Any) -> Release:
     """Release T1 after T2."""
     policy = {
         "class": CLASS,
@@ -165,7 +166,7 @@ def sequential(job: Job, masked: Sequence[str], **promises: Any) -> pipeline.Rel
         "previous": {THEIRS: {"path": job.earlier, "drop": [PERSON]}},
         **promises,
     }
-    return pipeline.release(taxation(job.view), policy)
+    return flow.release(taxation(job.view), policy)
 
 
 def anonymous(job: Job) -> Cost:
@@ -200,7 +201,7 @@ def confident(job: Job) -> Cost:
     return cost(release, job, time.perf_counter() - begun, impossible)
 
 
-def bounded(job: Job, secret: dict[str, list[str]]) -> pipeline.Release:
+def bounded(job: Job, secret: dict[str, list[str]]) -> Release:
     hidden = CATEGORIES[: job.size]
     masked = [name for name in TAXATION[job.view] if name not in hidden]
     over = [*masked, *qualified(name for name in JOIN if name not in hidden)]

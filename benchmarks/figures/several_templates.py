@@ -19,13 +19,13 @@ import numpy as np
 
 from datasets import ADULT, adult
 from experiment import Claim, Kept, anonymized, each, error, run, shown
-from reticent.evidence.aligned import Masked
+from reticent.data.columns import Table
 from reticent.pages.charts import Series
-from reticent.pipeline import Release
+from reticent.progress import Watch
 from reticent.refine.engine import highest_score
-from reticent.searching import Search
-from reticent.table.schema import Table
-from reticent.watching import Watch
+from reticent.tables.evidence.aligned import Masked
+from reticent.tables.result import Release
+from reticent.tables.search.greedy import Search
 
 K = 100
 REQUIREMENTS = 30

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from datasets import CLASS, TAXONOMIES, adult
 from experiment import THE_PAPERS, Claim, Kept, each, error, level, run, shown, span, unmasked
-from reticent import pipeline
 from reticent.pages.charts import Series
+from reticent.tables import flow
 
 KS = (20, 60, 100, 180, 300, 500, 1000)
 TOP = 9
@@ -42,7 +42,7 @@ def masked(job: tuple[str, int, str]) -> float:
     attributes["relationship"]["taxonomy"] = {"Any relationship": GROUPINGS[grouping]}
     policy = {"class": CLASS, "keep": "*", "anonymity": [{"over": list(over), "k": k}]}
     more = {"attributes": attributes, "goal": THE_PAPERS}
-    release = pipeline.release(data.table, {**policy, **more})
+    release = flow.release(data.table, {**policy, **more})
     return error(shown(release), data.for_testing(), data.attributes, classifier)
 
 

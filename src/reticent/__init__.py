@@ -16,54 +16,40 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from reticent.doors import opened_on_use
+
 if TYPE_CHECKING:
     from reticent.errors import Broken as Broken
     from reticent.errors import InputError as InputError
     from reticent.errors import ReticentError as ReticentError
     from reticent.errors import Unsatisfiable as Unsatisfiable
-    from reticent.evaluating import evaluate as evaluate
-    from reticent.pipeline import Release as Release
-    from reticent.pipeline import apply as apply
-    from reticent.pipeline import release as release
-    from reticent.pipeline import risk as risk
-    from reticent.pipeline import verify as verify
-    from reticent.policy import Policy as Policy
-    from reticent.sweeping import sweep as sweep
-    from reticent.table.files import Reading as Reading
-    from reticent.watching import Watch as Watch
-    from reticent.workshop import draft as draft
+    from reticent.files.tabular import Reading as Reading
+    from reticent.progress import Watch as Watch
+    from reticent.tables import Policy as Policy
+    from reticent.tables import Release as Release
+    from reticent.tables import apply as apply
+    from reticent.tables import draft as draft
+    from reticent.tables import evaluate as evaluate
+    from reticent.tables import release as release
+    from reticent.tables import risk as risk
+    from reticent.tables import sweep as sweep
+    from reticent.tables import verify as verify
 
 __version__ = "0.1.0"
 
 # Loaded on first use: `import reticent` stays quick, and so does every command that needs little.
-_HOME = {
-    "Broken": "reticent.errors",
-    "InputError": "reticent.errors",
-    "Policy": "reticent.policy",
-    "Reading": "reticent.table.files",
-    "Release": "reticent.pipeline",
-    "ReticentError": "reticent.errors",
-    "Unsatisfiable": "reticent.errors",
-    "Watch": "reticent.watching",
-    "apply": "reticent.pipeline",
-    "draft": "reticent.workshop",
-    "evaluate": "reticent.evaluating",
-    "release": "reticent.pipeline",
-    "risk": "reticent.pipeline",
-    "sweep": "reticent.sweeping",
-    "verify": "reticent.pipeline",
-}
-_ROOMS = ("entries", "transactions")  # doors of their own
-__all__ = ["__version__", *_HOME]
+_HOMES = {
+    "errors": ["Broken", "InputError", "ReticentError", "Unsatisfiable"],
+    "files.tabular": ["Reading"],
+    "progress": ["Watch"],
+    "tables": [
+        "Policy", "Release", "apply", "draft", "evaluate", "release", "risk", "sweep", "verify",
+    ],
+}  # fmt: skip
+_ROOMS = ("entries", "tables", "transactions")  # doors of their own
+__all__ = ["__version__", *(name for names in _HOMES.values() for name in names)]
+_find, __dir__ = opened_on_use(__name__, _HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    if name in _ROOMS:
-        return import_module(f"reticent.{name}")
-    if name not in _HOME:
-        raise AttributeError(f"module 'reticent' has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+    return import_module(f"reticent.{name}") if name in _ROOMS else _find(name)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -51,6 +52,34 @@ def policy(kind: str) -> tuple[str, dict[str, str]]:
     text = _POLICIES[kind]
     used = {name: values for name, values in _TAXONOMIES.items() if f'"{name}"' in text}
     return text, {name: "\n".join(values.paths) + "\n" for name, values in used.items()}
+
+
+def make_sample(
+    kind: str, rows: int, seed: int, *, output: str | Path, force: bool = False
+) -> list[str]:
+    """Write invented data: as one file, or into a folder together with a policy for it."""
+    from reticent.files.output import check_free, whole_file, whole_folder
+    from reticent.files.sheets import sheet
+    from reticent.files.sheets import write as write_rows
+    from reticent.files.tabular import from_arrow, suffix_of
+
+    target = Path(output)
+    suffix = "" if str(output).endswith("/") else suffix_of(target)
+    text, taxonomies = policy(kind)
+    files = {"policy.toml": text, **taxonomies}
+    holds = (f"{kind}.csv", *files)
+    check_free(target, force=force, holds=() if suffix else holds)
+    table = make(kind, rows, seed)
+    whole = sheet(list(from_arrow(table).columns.values()), order="input")
+    if suffix:
+        with whole_file(target, force=force) as path:
+            write_rows(whole, path, suffix)
+        return [str(target)]
+    with whole_folder(target, force=force, holds=holds) as folder:
+        write_rows(whole, folder / f"{kind}.csv", ".csv")
+        for name, content in files.items():
+            (folder / name).write_text(content, encoding="utf-8")
+    return [str(target / name) for name in holds]
 
 
 def _check(kind: str, rows: int = 1, seed: int = 0) -> None:

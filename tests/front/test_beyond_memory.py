@@ -21,7 +21,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import reticent
-from reticent.table import delimited, embedded, engines, room, sheets, sources
+from reticent.data import memory
+from reticent.files import delimited, sheets
+from reticent.sources import duckdb as embedded
+from reticent.sources import engines, means
 from terminal import run
 
 SECRET = "Geheimrat"  # a value that no message may show
@@ -67,7 +70,7 @@ def test_a_german_file_whatever_counts_it() -> None:
 def test_the_choice_goes_by_size(monkeypatch: pytest.MonkeyPatch) -> None:
     told = json.loads(release("-o", "a.csv", "--json").stdout)
     assert "collapse" not in told["seconds"]
-    monkeypatch.setattr(sources, "free_memory", lambda: 10_000)
+    monkeypatch.setattr(means, "free_memory", lambda: 10_000)
     told = json.loads(release("-o", "b.csv", "--json").stdout)
     assert "collapse" in told["seconds"]
     assert Path("a.csv").read_bytes() == Path("b.csv").read_bytes()
@@ -120,7 +123,7 @@ def test_folders_of_parts() -> None:
 
 
 def test_a_file_for_every_few_rows_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reticent.pipeline._MOST_FILES", 10)
+    monkeypatch.setattr("reticent.tables.flow._MOST_FILES", 10)
     said = release("-o", "parts.csv", "--rows-per-file", 39, code=2).stderr
     assert "11 files" in said
     assert "at least 40 rows a file" in said
@@ -247,7 +250,7 @@ def test_lost_rows_are_noticed_beside_hidden_columns(monkeypatch: pytest.MonkeyP
 def test_a_long_cell_in_a_column_nobody_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engines, "_SAMPLE", 4)
     monkeypatch.setattr(engines, "_MOST_PLACES", 1)
-    monkeypatch.setattr("reticent.evidence.judge.LONG", 0)
+    monkeypatch.setattr("reticent.tables.search.judge.LONG", 0)
     notes = ["x" * 3_000_000, *(str(i) for i in range(19))]
     pq.write_table(pa.table({"Job": ["a", "b"] * 10, "Note": notes}), "in.parquet")
     policy = {"keep": ["Note"], "anonymity": [{"over": ["Job"], "k": 2}]}
@@ -260,7 +263,7 @@ def test_a_full_disk_below_mapped_counts(monkeypatch: pytest.MonkeyPatch) -> Non
     def full(handle: int, start: int, size: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(room, "SMALL", 0)
+    monkeypatch.setattr(memory, "SMALL", 0)
     monkeypatch.setattr("os.posix_fallocate", full)
     words = ("-o", "a.csv", "--engine", "duckdb", "--engine-option", "counts=files")
     assert "no room left" in release(*words, code=2).stderr
@@ -364,9 +367,9 @@ def test_whatever_is_asked_of_a_table_it_need_not_fit(monkeypatch: pytest.Monkey
         return [Path("t.csv").read_text(encoding="utf-8"), draft, checked]
 
     here = told()
-    monkeypatch.setattr(sources, "free_memory", lambda: 10_000)
+    monkeypatch.setattr(means, "free_memory", lambda: 10_000)
     assert told() == here
-    monkeypatch.setattr("reticent.workshop._LOOKED_AT", 50)
+    monkeypatch.setattr("reticent.tables.drafts._LOOKED_AT", 50)
     assert "# Only its first 50 rows, of about " in run("init", "daten.csv").stdout
     Path("policy.toml").write_text("kk = 3\n" + POLICY.replace("Ort am", "Ort an"))
     said = run("policy", "check", "policy.toml", "daten.csv", code=2).stderr
@@ -405,7 +408,7 @@ PLAIN: dict[str, Any] = {"keep": "*", "anonymity": [{"over": ["A"], "k": 2}]}
 
 def test_a_folder_where_a_kept_column_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engines, "_SAMPLE", 4)
-    monkeypatch.setattr("reticent.evidence.judge.LONG", 0)
+    monkeypatch.setattr("reticent.tables.search.judge.LONG", 0)
     release("-o", "out", "--engine", "duckdb")
     told = json.loads(Path("out/public/report.json").read_text(encoding="utf-8"))
     assert told["utility"]["test"] > 100
@@ -427,7 +430,7 @@ def test_times_that_python_cannot_hold(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_small_decimals_are_sorted_as_they_are_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engines, "_MOST_PLACES", 2)
     monkeypatch.setattr(engines, "_SAMPLE", 4)
-    monkeypatch.setattr("reticent.evidence.judge.LONG", 0)
+    monkeypatch.setattr("reticent.tables.search.judge.LONG", 0)
     numbers = pa.array([Decimal(n).scaleb(-8) for n in (0, 1, 12, 10**8, 5)] * 8)
     table = pa.table({"A": ["x", "y"] * 20, "D": numbers.cast(pa.decimal128(18, 8))})
     pq.write_table(table, "decimals.parquet")

@@ -28,12 +28,14 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
 import reticent
-from reticent import Policy, arriving, pipeline
-from reticent.front import signals
+from reticent import Policy
+from reticent.data import taxonomy as taxonomies
+from reticent.files import tabular as table_files
 from reticent.front.cli import app
 from reticent.privacy import verify as verifier
-from reticent.table import files as table_files
-from reticent.table import taxonomy as taxonomies
+from reticent.sources import arrival
+from reticent.tables import flow
+from reticent.terminal import signals
 from terminal import run
 
 JOBS = ("Cook", "Clerk", "Boss")
@@ -204,7 +206,7 @@ def test_a_fault_of_ours_is_exit_70_and_shows_no_traceback(
     def broken(*given: Any, **how: Any) -> Any:
         raise RuntimeError("SECRETxyz1")
 
-    monkeypatch.setattr(pipeline, "release", broken)
+    monkeypatch.setattr(flow, "release", broken)
     result = release("-o", "out.csv", code=70)
     assert "RuntimeError" in result.stderr
     assert "SECRETxyz1" not in result.output
@@ -215,7 +217,7 @@ def test_debug_shows_where_but_not_what(monkeypatch: pytest.MonkeyPatch) -> None
     def broken(*given: Any, **how: Any) -> Any:
         raise RuntimeError("SECRET" + "xyz1")  # in two: a traceback shows lines of code
 
-    monkeypatch.setattr(pipeline, "release", broken)
+    monkeypatch.setattr(flow, "release", broken)
     given = ["release", "data.csv", "-p", "policy.toml", "-o", "out.csv", "--debug"]
     result = CliRunner().invoke(app, given)
     assert result.exit_code == 70
@@ -245,7 +247,7 @@ def test_a_signal_is_heard_whatever_a_library_makes_of_it(
     monkeypatch: pytest.MonkeyPatch,
     before: set[str],
 ) -> None:
-    load = pipeline._load_engine
+    load = flow._load_engine
 
     def ended() -> None:
         load()
@@ -255,7 +257,7 @@ def test_a_signal_is_heard_whatever_a_library_makes_of_it(
             if becomes:
                 raise becomes("something else") from None
 
-    monkeypatch.setattr(pipeline, "_load_engine", ended)
+    monkeypatch.setattr(flow, "_load_engine", ended)
     assert "Stopped" in release("-o", "out.csv", code=code).stderr
     assert files() == before
 
@@ -264,7 +266,7 @@ def test_too_little_memory_is_said(monkeypatch: pytest.MonkeyPatch, before: set[
     def too_large(*given: Any, **how: Any) -> Any:
         raise MemoryError
 
-    monkeypatch.setattr(pipeline, "release", too_large)
+    monkeypatch.setattr(flow, "release", too_large)
     assert "memory" in release("-o", "out.csv", code=2).stderr
     assert files() == before
 
@@ -324,7 +326,7 @@ def test_release_speaks_to_people_and_is_quiet_when_asked() -> None:
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".csv.gz", ".parquet", ".arrow"])
 def test_release_in_every_format(suffix: str) -> None:
     release("-o", f"out{suffix}")
-    table, _ = arriving.read(f"out{suffix}")
+    table, _ = arrival.read(f"out{suffix}")
     assert (table.rows, list(table.columns)) == (40, ["Job", "Age", "Sick"])
     run("verify", f"out{suffix}", "-p", "policy.toml")
 
@@ -354,9 +356,9 @@ def test_any_column_name_survives(name: str, suffix: str) -> None:
     table = pa.table({name: ["x", "y"], "a": ["u", "v"], "N": ["p", "p"]})
     parts: dict[str, Any] = {"keep": "*", "anonymity": [{"over": ["N"], "k": 2}]}
     reticent.release(table, Policy(**parts), output=f"out{suffix}")
-    found, _ = arriving.read(f"out{suffix}")
+    found, _ = arrival.read(f"out{suffix}")
     assert list(found.columns) == [name, "a", "N"]
-    assert pipeline.verify(f"out{suffix}", Policy(**parts)).holds
+    assert flow.verify(f"out{suffix}", Policy(**parts)).holds
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet"])
@@ -1128,7 +1130,7 @@ def test_policy_check_looks_at_taxonomies_without_data() -> None:
 
 
 def test_policy_schema() -> None:
-    from reticent.policy import schema
+    from reticent.tables.policy import schema
 
     assert json.loads(run("policy", "schema").stdout) == schema()
 
@@ -1240,7 +1242,7 @@ def test_sample_files(kind: str, suffix: str) -> None:
     run("sample", kind, "--rows", 50, "--seed", 4, "-o", f"three{suffix}")
     one, two, three = (Path(f"{name}{suffix}").read_bytes() for name in ("one", "two", "three"))
     assert one == two != three
-    assert arriving.read(f"one{suffix}")[0].rows == 50
+    assert arrival.read(f"one{suffix}")[0].rows == 50
     run("sample", kind, "-o", f"one{suffix}", code=2)
 
 
@@ -1458,4 +1460,4 @@ def test_a_killed_run_leaves_what_the_next_one_removes(place: str, before: set[s
     assert not Path(place).exists()
     assert finished(start(*given))[0] == 0
     assert not list(Path().glob(".*"))
-    assert pipeline.verify(place, "wide.toml").holds
+    assert flow.verify(place, "wide.toml").holds

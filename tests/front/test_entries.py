@@ -27,10 +27,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from reticent import entries
-from reticent.entries import pages
+from reticent.entries import pages, text
 from reticent.errors import InputError, Unsatisfiable
-from reticent.front.entries import _release
-from reticent.table.files import read_typed
+from reticent.files.tabular import read_typed
 from terminal import run
 
 JOBS = ["baker", "nurse", "clerk", "pilot"]
@@ -522,7 +521,7 @@ def test_a_support_that_nothing_reaches(here: Path) -> None:
 
 
 def test_too_many_patterns(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from reticent.suppress import entries as search
+    from reticent.suppress.entries import search
 
     def hide(*given: Any) -> Any:
         raise search.TooMany
@@ -535,7 +534,7 @@ def test_too_many_patterns(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_verifier_has_the_last_word(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever a search may say: nothing unsafe, and nothing that was changed, is written."""
-    from reticent.suppress import entries as search
+    from reticent.suppress.entries import search
 
     hide = search.hide
     none = np.array([], np.int64)
@@ -666,7 +665,7 @@ def test_inputs_are_never_written_over(name: str, here: Path) -> None:
 @pytest.mark.parametrize("stage", ["read", "hide", "write", "verify"])
 def test_ctrl_c_leaves_nothing(stage: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A search has nothing safe before its end, so stopping writes nothing."""
-    from reticent.watching import Clock
+    from reticent.progress import Clock
 
     begin = Clock.stage
 
@@ -1016,7 +1015,7 @@ def test_a_little_is_not_nothing() -> None:
     )
     assert len(found.search.records) == 1
     assert "(&lt;0.01%)" in found._repr_html_()
-    assert "hidden, <0.01% of all" in _release(found)
+    assert "hidden, <0.01% of all" in text.release(found)
     assert "<0.01 % of all" in html.unescape(pages.public(found))
 
 

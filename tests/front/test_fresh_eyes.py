@@ -10,10 +10,13 @@ import pyarrow as pa
 import pytest
 
 import reticent
-from reticent import Policy, arriving, pipeline
+from reticent import Policy
 from reticent.errors import Broken, InputError, Unsatisfiable
 from reticent.refine.measures import SmallestGroup
-from reticent.workshop import draft, make_sample
+from reticent.sample import make_sample
+from reticent.sources import arrival
+from reticent.tables import flow
+from reticent.tables.drafts import draft
 
 RETICENT = Path(sys.executable).with_name("reticent")
 POLICY = """
@@ -44,17 +47,17 @@ def test_force_never_replaces_an_input(work: Path, name: str, way: str) -> None:
     output = work / (name if way == "output" else "out.csv")
     trace = work / name if way == "trace" else None
     with pytest.raises(InputError):
-        pipeline.release("data.csv", "policy.toml", output=output, trace=trace, force=True)
+        flow.release("data.csv", "policy.toml", output=output, trace=trace, force=True)
     assert {path.name: path.read_bytes() for path in work.iterdir()} == before
 
 
 def test_drafts_and_masked_rows_never_replace_an_input(work: Path) -> None:
-    pipeline.release("data.csv", "policy.toml", output="release")
+    flow.release("data.csv", "policy.toml", output="release")
     before = (work / "data.csv").read_bytes()
     with pytest.raises(InputError, match="input"):
         draft("data.csv", output="data.csv", force=True)
     with pytest.raises(InputError, match="input"):
-        pipeline.apply("release", "data.csv", output="data.csv", force=True)
+        flow.apply("release", "data.csv", output="data.csv", force=True)
     assert (work / "data.csv").read_bytes() == before
 
 
@@ -62,7 +65,7 @@ def test_a_device_is_no_place_for_an_output(work: Path) -> None:
     if not os.access("/dev/null", os.W_OK):
         pytest.skip("there is no /dev/null here")
     with pytest.raises(InputError, match="no ordinary file"):
-        pipeline.release("data.csv", "policy.toml", output="out.csv", trace="/dev/null", force=True)
+        flow.release("data.csv", "policy.toml", output="out.csv", trace="/dev/null", force=True)
     assert not (work / "out.csv").exists()
 
 
@@ -72,15 +75,15 @@ def test_output_and_trace_appear_together_or_not_at_all(
     def full(path: Path, text: str) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("reticent.table.output.write_text", full)
+    monkeypatch.setattr("reticent.files.output.write_text", full)
     with pytest.raises(InputError, match="No space left"):
-        pipeline.release("data.csv", "policy.toml", output="out.csv", trace="trace.jsonl")
+        flow.release("data.csv", "policy.toml", output="out.csv", trace="trace.jsonl")
     assert not (work / "out.csv").exists()
     assert not (work / "trace.jsonl").exists()
 
 
 def test_a_recipient_verifies_without_the_taxonomy(work: Path) -> None:
-    pipeline.release("data.csv", "policy.toml", output="release")
+    flow.release("data.csv", "policy.toml", output="release")
     assert reticent.verify("release", "release/private/policy.toml").holds
     (work / "job.csv").unlink()
     for place in ("release", "release/public", "release/public/data.csv"):
@@ -90,7 +93,7 @@ def test_a_recipient_verifies_without_the_taxonomy(work: Path) -> None:
 
 
 def test_a_changed_file_is_told_from_the_released_one(work: Path) -> None:
-    pipeline.release("data.csv", "policy.toml", output="release")
+    flow.release("data.csv", "policy.toml", output="release")
     data = work / "release/public/data.csv"
     data.write_text(data.read_text().replace(",a,", ",z,"))
     proof = reticent.verify("release", "policy.toml")
@@ -100,7 +103,7 @@ def test_a_changed_file_is_told_from_the_released_one(work: Path) -> None:
 
 def test_the_manifest_shows_no_label_below_the_cut(work: Path) -> None:
     (work / "policy.toml").write_text(POLICY.replace("k = 2", "k = 4"))
-    pipeline.release("data.csv", "policy.toml", output="release")
+    flow.release("data.csv", "policy.toml", output="release")
     manifest = json.loads((work / "release/public/manifest.json").read_text())
     assert manifest["taxonomies"] == {"Job": {"ANY": {}}}
 
@@ -108,7 +111,7 @@ def test_the_manifest_shows_no_label_below_the_cut(work: Path) -> None:
 @pytest.mark.parametrize("name", ["out.xlsx", "out.json", "out.zip"])
 def test_formats_that_cannot_be_written_are_refused(work: Path, name: str) -> None:
     with pytest.raises(InputError, match="cannot be written"):
-        pipeline.release("data.csv", "policy.toml", output=name)
+        flow.release("data.csv", "policy.toml", output=name)
 
 
 def test_whole_numbers_beyond_floats_get_true_labels() -> None:
@@ -132,7 +135,7 @@ def test_search_and_verifier_must_agree_on_the_value(
 
     monkeypatch.setattr(SmallestGroup, "holds", wrong)
     with pytest.raises(Broken):
-        pipeline.release("data.csv", "policy.toml", output="out.csv", max_steps=0)
+        flow.release("data.csv", "policy.toml", output="out.csv", max_steps=0)
     assert not (work / "out.csv").exists()
 
 
@@ -142,7 +145,7 @@ def test_a_point_is_no_decimal_where_the_comma_is(work: Path) -> None:
         {"attributes": {"x": {"mask": "discretize"}}, "anonymity": [{"over": ["x", "k"], "k": 1}]}
     )
     with pytest.raises(InputError, match="1 of 2 distinct values are not"):
-        pipeline.release("de.csv", policy, reading=reticent.Reading(decimal=","))
+        flow.release("de.csv", policy, reading=reticent.Reading(decimal=","))
 
 
 def test_numbers_and_dates_live_beside_each_other_under_a_date_format(work: Path) -> None:
@@ -154,7 +157,7 @@ def test_numbers_and_dates_live_beside_each_other_under_a_date_format(work: Path
         }
     )
     reading = reticent.Reading(date_format="%d.%m.%Y")
-    shown = pipeline.release("de.csv", policy, reading=reading).cuts
+    shown = flow.release("de.csv", policy, reading=reading).cuts
     assert shown["n"] == ["[7,8)", "[8,8]"]
     assert shown["d"][0] == "[2024-12-24,2024-12-25)"
 
@@ -182,7 +185,7 @@ def test_almost_iso_dates_are_refused_in_words(work: Path) -> None:
         {"attributes": {"d": {"mask": "discretize"}}, "anonymity": [{"over": ["d"], "k": 1}]}
     )
     with pytest.raises(InputError, match="1 of 3 distinct values are not ISO dates"):
-        pipeline.release("d.csv", policy)
+        flow.release("d.csv", policy)
 
 
 def test_a_marker_may_not_look_like_the_full_interval() -> None:
@@ -198,16 +201,16 @@ def test_a_marker_may_not_look_like_the_full_interval() -> None:
 
 @pytest.mark.parametrize("content", ["[]", '{"format": 1}', '{"format": 1, "columns": {"a": 3}}'])
 def test_a_broken_recoding_is_bad_input(work: Path, content: str) -> None:
-    pipeline.release("data.csv", "policy.toml", output="release")
+    flow.release("data.csv", "policy.toml", output="release")
     (work / "release/private/recoding.json").write_text(content)
     with pytest.raises(InputError):
-        pipeline.apply("release", "data.csv", output="more.csv")
+        flow.apply("release", "data.csv", output="more.csv")
 
 
 def test_values_that_the_cut_hides_are_foreseen(work: Path) -> None:
     make_sample("census", 500, 1, output="people")
-    pipeline.release("people/census.csv", "people/policy.toml", output="release")
-    done = pipeline.apply("release", "people/census.csv", output="again.csv")
+    flow.release("people/census.csv", "people/policy.toml", output="release")
+    done = flow.apply("release", "people/census.csv", output="again.csv")
     assert done["unforeseen"] == {}
 
 
@@ -224,7 +227,7 @@ def test_intervals_are_listed_as_they_rise() -> None:
 def test_a_policy_that_cannot_be_kept_fails_its_check(work: Path) -> None:
     (work / "policy.toml").write_text(POLICY.replace("k = 2", "k = 20"))
     with pytest.raises(Unsatisfiable, match="lower k to 4"):
-        pipeline.check("policy.toml", "data.csv")
+        flow.check("policy.toml", "data.csv")
 
 
 def test_numbers_of_templates_stay_true_beside_broken_ones(work: Path) -> None:
@@ -240,7 +243,7 @@ def test_mistakes_of_form_do_not_hide_unknown_columns(work: Path) -> None:
         'keap = "*"\ndrop = ["Naem"]\n[[anonymity]]\nover = ["Jbo"]\nk = 2\n'
     )
     with pytest.raises(InputError) as caught:
-        pipeline.check("p.toml", "data.csv")
+        flow.check("p.toml", "data.csv")
     for words in ("keap", "Naem", "Jbo"):
         assert words in str(caught.value)
 
@@ -248,7 +251,7 @@ def test_mistakes_of_form_do_not_hide_unknown_columns(work: Path) -> None:
 def test_an_open_quote_is_named_and_not_the_rows_it_tears(work: Path) -> None:
     (work / "q.csv").write_text('a,b,c\n1,"x,3\n4,5,6\n')
     with pytest.raises(InputError, match="quote that opens above line"):
-        arriving.read("q.csv")
+        arrival.read("q.csv")
 
 
 def test_a_file_without_a_published_column_is_not_verified(work: Path) -> None:

@@ -19,9 +19,11 @@ from typing import Any
 import pytest
 
 import reticent
-from reticent import entries, pages
+from reticent import entries
 from reticent.entries import pages as entry_pages
-from reticent.workshop import make_sample
+from reticent.sample import make_sample
+from reticent.tables import pages
+from reticent.tables.sweep_page import page_of
 
 pytestmark = pytest.mark.net
 
@@ -93,7 +95,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     hidden = replace(hidden, utility=utility)
     assert len(hidden.before.exposed) > 20
     return {
-        "sweep": pages.sweep(swept),
+        "sweep": page_of(swept),
         "entries-public": entry_pages.public(hidden),
         "entries-private": entry_pages.private(hidden),
     } | {

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import reticent
-from reticent.table import sources
+from reticent.sources import means
 from terminal import run
 
 PLACES = 'taxonomy = { ANY = { Europe = ["UK", "FR"], America = ["US", "CA"] } }'
@@ -237,7 +237,7 @@ def test_a_release_beside_another_is_told_of() -> None:
 
 def test_whatever_counts_our_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     release("-o", "a.csv", "--engine", "memory", "--trace", "a.jsonl")
-    monkeypatch.setattr(sources, "free_memory", lambda: 10_000)
+    monkeypatch.setattr(means, "free_memory", lambda: 10_000)
     release("-o", "b.csv", "--trace", "b.jsonl")
     assert Path("a.csv").read_bytes() == Path("b.csv").read_bytes()
     assert Path("a.jsonl").read_bytes() == Path("b.jsonl").read_bytes()

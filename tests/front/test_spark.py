@@ -23,10 +23,11 @@ import pytest
 
 import reticent
 from reticent import InputError, Policy
-from reticent.table import engines, files, sheets
-from reticent.table.delimited import Reading, look, pieces_of
-from reticent.table.schema import texts
-from reticent.table.sources import Means, opened
+from reticent.data.columns import texts
+from reticent.files import sheets, tabular
+from reticent.files.delimited import Reading, look, pieces_of
+from reticent.sources import engines
+from reticent.sources.means import Means, opened
 
 pytest.importorskip("pyspark", reason="PySpark is not installed")
 pytestmark = [
@@ -132,14 +133,14 @@ def many(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kept columns do not come along, and are taken as they stand."""
     monkeypatch.setattr(engines, "_SAMPLE", 4)
     monkeypatch.setattr(engines, "_MOST_PLACES", 1)
-    monkeypatch.setattr("reticent.evidence.judge.LONG", 0)
+    monkeypatch.setattr("reticent.tables.search.judge.LONG", 0)
 
 
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kept columns do not come along, but their values are known; rows come in small groups."""
     monkeypatch.setattr(engines, "_SAMPLE", 4)
-    monkeypatch.setattr("reticent.evidence.judge.LONG", 0)
+    monkeypatch.setattr("reticent.tables.search.judge.LONG", 0)
     monkeypatch.setattr(engines, "_WORD", 5)
     monkeypatch.setattr(sheets, "ROW_GROUP", 16)
 
@@ -209,7 +210,7 @@ def test_data_frames(tmp_path: Path, spark: Any) -> None:
 
 
 def test_what_is_printed_for_sorting_is_what_is_released() -> None:
-    from reticent.table.spark import _printer
+    from reticent.sources.spark import _printer
 
     numbers = [0.1, -0.0, 39.0, 1e15, 1e16, 1e300, 1e-7, float("inf"), float("nan"), None, 2**-44]
     decimals = [Decimal("1.10"), Decimal("0E-10"), Decimal("1E-7"), None]
@@ -224,9 +225,9 @@ def test_what_is_printed_for_sorting_is_what_is_released() -> None:
 @pytest.mark.usefixtures("few")
 @pytest.mark.parametrize("suffix", [".parquet", ".csv", ".tsv.gz"])
 def test_parts_are_the_sorted_rows(suffix: str, tmp_path: Path, spark: Any) -> None:
-    from reticent.table.engines import Recoding, Shown, Untouched
-    from reticent.table.schema import Column, encode
-    from reticent.table.spark import Spark
+    from reticent.data.columns import Column, encode
+    from reticent.sources.engines import Recoding, Shown, Untouched
+    from reticent.sources.spark import Spark
 
     table = patients(5, typed=True)
     data = written(table, tmp_path / "data.parquet")
@@ -248,7 +249,7 @@ def test_parts_are_the_sorted_rows(suffix: str, tmp_path: Path, spark: Any) -> N
     assert sorted((tmp_path / "out").iterdir()) == parts
     assert [part.name for part in parts][:2] == [f"part-00000{suffix}", f"part-00001{suffix}"]
     rows = [
-        files.read_typed(p, suffix) if suffix == ".parquet" else files.parse(p).arrow
+        tabular.read_typed(p, suffix) if suffix == ".parquet" else tabular.parse(p).arrow
         for p in (whole, *parts)
     ]
     cells = [[str(row) for row in table.to_pylist()] for table in rows]
@@ -348,7 +349,7 @@ def test_a_session_of_our_own(tmp_path: Path) -> None:
 def test_settings_that_spark_does_not_take(
     tmp_path: Path, spark: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from reticent.table import sessions
+    from reticent.sources import spark_session
 
     data = written(patients(9, typed=False), tmp_path / "data.parquet")
     for option, value, words in (
@@ -360,14 +361,14 @@ def test_settings_that_spark_does_not_take(
             reticent.release(data, policy(), engine=spark, engine_options={option: value})
     with (
         pytest.raises(InputError, match="Spark does not start"),
-        sessions._started({"spark.driver.memory": "plenty"}, 10**9),
+        spark_session._started({"spark.driver.memory": "plenty"}, 10**9),
     ):
         pass
     monkeypatch.setenv("PATH", "/nowhere")
     monkeypatch.setenv("JAVA_HOME", "/nowhere")
     with (
         pytest.raises(InputError, match=r"needs Java[^$]*reticent\[spark\]"),
-        sessions._started({}, 10**9),
+        spark_session._started({}, 10**9),
     ):
         pass
     monkeypatch.setitem(sys.modules, "pyspark.sql", None)
@@ -384,6 +385,6 @@ def test_a_cluster_writes_and_counts_its_own_parts(suffix: str, spark: Any, tmp_
     assert found.proof.holds
     assert found.proof.rows == ROWS
     assert {path.name[:5] for path in parts.iterdir()} == {"part-"}
-    read = [files.parse(path).arrow for path in (tmp_path / f"whole{suffix}", parts)]
+    read = [tabular.parse(path).arrow for path in (tmp_path / f"whole{suffix}", parts)]
     assert read[0].to_pylist() == read[1].to_pylist()
     assert reticent.verify(parts, policy()).holds

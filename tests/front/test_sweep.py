@@ -29,9 +29,12 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import reticent
-from reticent import InputError, Unsatisfiable, arriving, publishing, sweeping
+from reticent import InputError, Unsatisfiable
 from reticent.front.cli import app
 from reticent.refine.cuts import Cuts
+from reticent.sources import arrival
+from reticent.tables import publish, sweeps
+from reticent.tables.policy import Policy
 from terminal import run as terminal_run
 
 WORD = "SEC" + "RET"  # in every cell that no release may show
@@ -234,7 +237,7 @@ def test_policies_with_several_templates_of_both_kinds(option: str) -> None:
 
 @pytest.mark.slow
 def test_files_of_other_formats() -> None:
-    pq.write_table(publishing.as_text(arriving.read("data.csv")[0]), "data.parquet")
+    pq.write_table(publish.as_text(arrival.read("data.csv")[0]), "data.parquet")
     text = Path("policy.toml").read_text().replace('mask = "discretize"\nrange = [0, 100]', "")
     Path("p.toml").write_text(text.replace("[attributes.Age]", ""))
     run("sweep", "data.parquet", "-p", "p.toml", "--k", "2,30", "-o", "out")
@@ -492,7 +495,7 @@ def test_thresholds_are_exact() -> None:
     assert [point["threshold"] for point in found.points] == [
         "1", "90000000000000000001/100000000000000000000", "0.9",
     ]  # fmt: skip
-    kept = arriving.policy_of("levels/at-most-0.9/private/policy.toml")
+    kept = Policy.of("levels/at-most-0.9/private/policy.toml")
     assert kept.confidence[0].at_most == Fraction(9, 10)
 
 
@@ -574,7 +577,7 @@ def test_an_infeasible_sweep_replaces_nothing(done: Path) -> None:
 
 def keeping(monkeypatch: pytest.MonkeyPatch, then: Callable[[int], None]) -> None:
     """Do something each time that a point is counted as done."""
-    honest = sweeping._State.keep
+    honest = sweeps._State.keep
     count = [0]
 
     def keep(state: Any, name: str, record: dict[str, Any]) -> None:
@@ -582,7 +585,7 @@ def keeping(monkeypatch: pytest.MonkeyPatch, then: Callable[[int], None]) -> Non
         count[0] += 1
         then(count[0])
 
-    monkeypatch.setattr(sweeping._State, "keep", keep)
+    monkeypatch.setattr(sweeps._State, "keep", keep)
 
 
 def test_the_same_command_makes_nothing_again(done: Path) -> None:
@@ -643,7 +646,7 @@ def test_ctrl_c_during_a_search(
 
 
 def test_two_ctrl_c_stop_at_once(reference: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    honest, count = sweeping._Measuring.__call__, [0]
+    honest, count = sweeps._Measuring.__call__, [0]
 
     def measure(*given: Any) -> Any:  # the release stands, but has no line in the state
         count[0] += 1
@@ -652,7 +655,7 @@ def test_two_ctrl_c_stop_at_once(reference: Path, monkeypatch: pytest.MonkeyPatc
         return honest(*given)
 
     with monkeypatch.context() as patch:
-        patch.setattr(sweeping._Measuring, "__call__", measure)
+        patch.setattr(sweeps._Measuring, "__call__", measure)
         sweep("--k", K, code=130)
     nothing_half_written()
     sweep("--k", K)
@@ -841,7 +844,7 @@ def test_another_sweep_is_refused_and_replaced_under_force(what: str, done: Path
 
 def test_a_sweep_of_another_version_is_refused(done: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     before = content("out")
-    monkeypatch.setattr(sweeping, "__version__", "99.0")
+    monkeypatch.setattr(sweeps, "__version__", "99.0")
     sweep("--k", K, code=2)
     assert content("out") == before
     sweep("--k", K, "--force")

@@ -298,7 +298,7 @@ def test_not_decided(example: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_verifier_has_the_last_word(example: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from reticent.table.baskets import Baskets
+    from reticent.data.baskets import Baskets
 
     monkeypatch.setattr(Baskets, "without", lambda self, gone: self)
     run("transactions", "release", example / "in.dat", "-p", example / "p.toml",

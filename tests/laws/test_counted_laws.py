@@ -12,16 +12,17 @@ import pytest
 from naive.cases import random_case
 from naive.product import policy_of, table_of
 from reticent import Policy, Unsatisfiable
-from reticent.arriving import read
-from reticent.evidence.judge import Judge
-from reticent.leaving import find_leaving_out
-from reticent.pipeline import exposures
-from reticent.prepare import Prepared, prepare
-from reticent.publishing import arrow, mask
+from reticent.data.collapse import distinct
+from reticent.data.columns import Table
+from reticent.progress import Watch
 from reticent.sample import make
-from reticent.table.collapse import distinct
-from reticent.table.schema import Table
-from reticent.watching import Watch
+from reticent.sources.arrival import read
+from reticent.tables.exposure import exposures
+from reticent.tables.prepare import Prepared, prepare
+from reticent.tables.publish import arrow, mask
+from reticent.tables.search.effort import Effort
+from reticent.tables.search.judge import Judge
+from reticent.tables.search.rare import find_leaving_out
 
 
 def counted(table: Table) -> Table:
@@ -38,7 +39,7 @@ def counted(table: Table) -> Table:
 def told(prepared: Prepared) -> dict[str, Any]:
     """Everything that a release of a prepared table says, but for how long it took."""
     try:
-        table, found, left_out = find_leaving_out(prepared, Watch(), search_rounds=3)
+        table, found, left_out = find_leaving_out(prepared, Watch(), Effort(rounds=3))
     except Unsatisfiable as error:
         return {"error": str(error)}
     masked = mask(table, found.recodings)

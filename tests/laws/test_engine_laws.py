@@ -18,10 +18,12 @@ from naive.cases import random_case
 from naive.product import policy_of, table_of
 from naive.refine import Anon
 from reticent import InputError, Policy, Release, Unsatisfiable
-from reticent.report import verify_summary
+from reticent.data import memory as room
+from reticent.files import sheets
+from reticent.files.tabular import ARROW
 from reticent.sample import make
-from reticent.table import engines, room, sheets
-from reticent.table.files import ARROW
+from reticent.sources import engines
+from reticent.tables.report import verify_summary
 
 
 def write(table: pa.Table, path: Path) -> Path:
@@ -81,7 +83,7 @@ def test_random_tables(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     rng = random.Random(seed)
     monkeypatch.setattr(engines, "_SAMPLE", rng.choice([4, 200_000]))  # kept columns along or not
     monkeypatch.setattr(engines, "_MOST_PLACES", rng.choice([1, 1 << 20]))
-    monkeypatch.setattr("reticent.evidence.judge.LONG", rng.choice([0, 1_000_000]))
+    monkeypatch.setattr("reticent.tables.search.judge.LONG", rng.choice([0, 1_000_000]))
     monkeypatch.setattr(engines, "_WORD", rng.choice([5, 2**62]))
     monkeypatch.setattr(sheets, "ROW_GROUP", 16)
     monkeypatch.setattr(room, "SMALL", 0)  # every array in a file

@@ -13,7 +13,7 @@ import pytest
 from entries_at_hand import OPEN, allowed, holds, listed, published, spelt
 from naive.entries import Case, unsafe_rules
 from reticent.privacy.entries import altered
-from reticent.suppress.entries import REGIONS, STRATEGIES, Limits, Partial, hide
+from reticent.suppress.entries.search import REGIONS, STRATEGIES, Limits, Partial, hide
 
 
 def random_table(rng: random.Random) -> tuple[Partial, Limits]:

@@ -37,14 +37,14 @@ from naive.refine import (
     start,
 )
 from reticent import Policy, Release, Unsatisfiable
-from reticent.arriving import read
-from reticent.evidence.judge import Judge, clearly_fewer
-from reticent.prepare import prepare
-from reticent.searching import Found
-from reticent.watching import Watch
+from reticent.progress import Watch
+from reticent.sources.arrival import read
+from reticent.tables.prepare import prepare
+from reticent.tables.search.greedy import Found
+from reticent.tables.search.judge import Judge, clearly_fewer
 
 MARKER = "*"
-ROUNDS = "reticent.exploring._ROUNDS"
+ROUNDS = "reticent.tables.search.thorough._ROUNDS"
 
 
 # --- small random cases ---------------------------------------------------------------------------
@@ -396,7 +396,7 @@ def test_rows_in_another_order_give_the_same() -> None:
 
 def test_a_round_of_too_many_steps_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     first = len(surveyed().found.steps)
-    monkeypatch.setattr("reticent.exploring._LONGEST", (0, 1))
+    monkeypatch.setattr("reticent.tables.search.thorough._LONGEST", (0, 1))
     found = reticent.release(survey(), rules())
     assert reticent.verify(found.table, rules()).holds
     assert found.found.rounds == 24  # all of them but the first in vain
@@ -415,7 +415,7 @@ class Alone(ThreadPoolExecutor):
 
 def test_one_thread_finds_what_two_find(monkeypatch: pytest.MonkeyPatch) -> None:
     surveyed()  # with two
-    monkeypatch.setattr("reticent.exploring.ThreadPoolExecutor", Alone)
+    monkeypatch.setattr("reticent.tables.search.thorough.ThreadPoolExecutor", Alone)
     assert told(reticent.release(survey(), rules())) == told(surveyed())
 
 
@@ -426,7 +426,7 @@ def test_two_threads_inside_a_search_change_nothing(monkeypatch: pytest.MonkeyPa
 
 
 def test_rounds_decide_and_not_the_time_they_take(monkeypatch: pytest.MonkeyPatch) -> None:
-    from reticent.searching import Search
+    from reticent.tables.search.greedy import Search
 
     surveyed()
     run, rng = Search.run, random.Random(1)
@@ -444,7 +444,7 @@ def test_more_rounds_are_never_worth_less_without_a_class(monkeypatch: pytest.Mo
     worth = []
     for rounds in (1, 2, 5, 12, 24):
         monkeypatch.setattr(ROUNDS, rounds)
-        monkeypatch.setattr("reticent.exploring._FEWEST_ROUNDS", 1)
+        monkeypatch.setattr("reticent.tables.search.thorough._FEWEST_ROUNDS", 1)
         policy = rules(goal={"search": "thorough"}).model_copy(update={"class_": None})
         found = reticent.release(plain, policy).found
         assert found.rounds == rounds

@@ -20,18 +20,18 @@ from naive.cases import Case, random_case
 from naive.product import policy_of, table_of
 from naive.refine import Anon, Labels, Row, groups, holds, mask, measure, start
 from reticent import Policy, Release, Unsatisfiable
-from reticent.arriving import read
-from reticent.evidence.judge import Judge
-from reticent.exploring import find
-from reticent.leaving import _shown, find_leaving_out, stragglers
-from reticent.prepare import Prepared, prepare
+from reticent.progress import Watch
 from reticent.refine.measures import LeavingOut
-from reticent.report import riskiest
-from reticent.searching import Search
-from reticent.watching import Watch
+from reticent.sources.arrival import read
+from reticent.tables.prepare import Prepared, prepare
+from reticent.tables.report import riskiest
+from reticent.tables.search.greedy import Search
+from reticent.tables.search.judge import Judge
+from reticent.tables.search.rare import _shown, find_leaving_out, stragglers
+from reticent.tables.search.thorough import find
 
 MARKER = "*"
-ROUNDS = "reticent.exploring._ROUNDS"
+ROUNDS = "reticent.tables.search.thorough._ROUNDS"
 
 
 def said(case: Case, search: str = "greedy", **more: Any) -> Policy:

@@ -21,15 +21,17 @@ from naive.cases import Case, random_case
 from naive.evidence import covers
 from naive.product import case_policy, table_of
 from naive.refine import Attr, Row
-from reticent import InputError, Policy, arriving
+from reticent import InputError, Policy
+from reticent.data.columns import Table
 from reticent.errors import Unsatisfiable
-from reticent.evidence.aligned import Masked, aligned
-from reticent.evidence.loss import losses
-from reticent.exploring import find
-from reticent.prepare import Prepared, prepare
-from reticent.table.files import Reading
-from reticent.table.schema import Table
-from reticent.watching import Watch
+from reticent.files.tabular import Reading
+from reticent.progress import Watch
+from reticent.sources import arrival
+from reticent.tables.evidence.aligned import Masked, aligned
+from reticent.tables.evidence.loss import losses
+from reticent.tables.prepare import Prepared, prepare
+from reticent.tables.search.effort import Effort
+from reticent.tables.search.thorough import find
 
 # --- the same case in other clothes --------------------------------------------------------------
 
@@ -117,10 +119,10 @@ def a_release(rng: random.Random, style: str) -> tuple[Case, Prepared, Masked]:
         if any(all(row[a.name] is None for row in case.rows) for a in case.attrs):
             continue  # an empty column of texts is neither of days nor of times
         table, policy, reading = dressed(case, style)
-        prepared = prepare(arriving.read(table)[0], policy, reading)
+        prepared = prepare(arrival.read(table)[0], policy, reading)
         most = rng.choice([None, rng.randint(0, 8)])
         try:
-            found = find(prepared, Watch(), max_steps=most)
+            found = find(prepared, Watch(), Effort(max_steps=most))
         except Unsatisfiable:
             continue
         return case, prepared, Masked.of(prepared, found.recodings)
@@ -135,10 +137,10 @@ def obey(style: str, seed: int) -> None:
     rng = random.Random(f"{style} {seed}")
     _, prepared, known = a_release(rng, style)
     rows = released(prepared, known)
-    in_order = aligned(prepared, arriving.read(rows)[0])
+    in_order = aligned(prepared, arrival.read(rows)[0])
     assert masked_rows(in_order) == masked_rows(known)
     mixed = rows.take(pa.array(rng.sample(range(rows.num_rows), rows.num_rows)))
-    assert masked_rows(aligned(prepared, arriving.read(mixed)[0])) == masked_rows(known)
+    assert masked_rows(aligned(prepared, arrival.read(mixed)[0])) == masked_rows(known)
 
 
 STYLES = pytest.mark.parametrize("style", list(CLOTHES))
@@ -163,7 +165,7 @@ def test_losses_are_the_same_whether_the_recoding_is_known_or_read_off() -> None
         case, prepared, known = a_release(random.Random(seed), "numbers")
         if any(attr.intervals for attr in case.attrs):
             continue
-        read = aligned(prepared, arriving.read(released(prepared, known))[0])
+        read = aligned(prepared, arrival.read(released(prepared, known))[0])
         assert losses(read) == losses(known)
 
 
@@ -210,7 +212,7 @@ WRONGS = [
 
 def read_rows(rows: Rows, names: Sequence[str]) -> Table:
     columns = {name: pa.array([row[name] for row in rows], pa.string()) for name in names}
-    return arriving.read(pa.table(columns))[0]
+    return arrival.read(pa.table(columns))[0]
 
 
 def refusals(wrong: Any, seeds: range) -> set[str]:
@@ -269,7 +271,7 @@ def ages(**more: Any) -> tuple[Prepared, Rows]:
     table = pa.table({"Age": [5, 15, 15, 25], "Job": list("abab"), "Class": list("ynyn")})
     attributes = {"Age": {"mask": "discretize", "intervals": [0, 10, 20, 30]}}
     policy = {"attributes": attributes, "anonymity": [{"over": ["Age"], "k": 1}], "keep": "*"}
-    prepared = prepare(arriving.read(table)[0], Policy.model_validate(policy | more))
+    prepared = prepare(arrival.read(table)[0], Policy.model_validate(policy | more))
     labels = ["[0,10)", "[10,20)", "[10,20)", "[20,30]"]
     return prepared, [{**r, "Age": a} for r, a in zip(table.to_pylist(), labels, strict=True)]
 

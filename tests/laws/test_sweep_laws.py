@@ -12,13 +12,14 @@ import pytest
 from naive.cases import Case, random_case
 from naive.product import case_policy, table_of
 from naive.refine import Anon, Conf
-from reticent.arriving import read
 from reticent.errors import InputError, Unsatisfiable
-from reticent.exploring import find
-from reticent.policy import Policy
-from reticent.prepare import prepare
-from reticent.searching import Found, search_together
-from reticent.watching import Watch
+from reticent.progress import Watch
+from reticent.sources.arrival import read
+from reticent.tables.policy import Policy
+from reticent.tables.prepare import prepare
+from reticent.tables.search.greedy import Found
+from reticent.tables.search.riding import search_together
+from reticent.tables.search.thorough import find
 
 
 def ladder(case: Case, kind: type, rng: random.Random) -> list[Policy]:

@@ -25,9 +25,9 @@ from naive.cases import WORDS, Case, identity, random_case, random_tree
 from naive.product import case_policy, policy_of, table_of
 from naive.refine import Anon, Attr, Conf, Row, Template, Tree
 from reticent import InputError, Policy, Unsatisfiable
-from reticent.prepare import rules
 from reticent.privacy import verify as verifier
 from reticent.privacy.verify import Proof
+from reticent.tables.rules import rules
 
 MARKER = "*"
 
@@ -513,7 +513,7 @@ def test_counting_records_and_people_comes_to_the_same(
     policy = Policy.parse(f'order = "{order}"\n{PEOPLE}')
     proofs, written = [], []
     for many in (1000, 0):
-        monkeypatch.setattr("reticent.publishing.MANY", many)
+        monkeypatch.setattr("reticent.tables.publish.MANY", many)
         place = tmp_path / f"{many}.csv"
         proofs.append(reticent.release(named(list(who)), policy, output=place).proof)
         assert proofs[-1] == reticent.release(named(list(who)), policy).proof

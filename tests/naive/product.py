@@ -11,7 +11,7 @@ import pytest
 
 from naive.cases import Case
 from naive.refine import Anon, Attr, Row, Template
-from reticent.policy import Policy
+from reticent.tables.policy import Policy
 
 
 def policy_of(

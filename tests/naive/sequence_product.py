@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from naive.product import policy_of
 from naive.refine import Anon
 from naive.sequence_cases import Case
-from reticent.policy import Policy
+from reticent.tables.policy import Policy
 
 
 def case_policy(case: Case, place: Path, **more: Any) -> Policy:

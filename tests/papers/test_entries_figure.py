@@ -7,9 +7,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from reticent.suppress.entries import REGIONS, STRATEGIES, Limits, Partial, Search, hide
-from reticent.suppress.graph import Graph
-from reticent.suppress.rules import Rules
+from reticent.suppress.entries.graph import Graph
+from reticent.suppress.entries.rules import Rules
+from reticent.suppress.entries.search import REGIONS, STRATEGIES, Limits, Partial, Search, hide
 
 ROWS = ("abc", "abc", "abc", "ab.", "abd", "a.d", ".bd", ".bd", "..d")  # a dot: nowhere else
 NODES = {  # MinHide and ExactMatch

@@ -16,8 +16,8 @@ import every
 import experiment
 from datasets import ADULT, NoData, crx
 from reticent.pages.charts import Series
+from reticent.suppress.baskets.moles import Known, Moles
 from reticent.suppress.engine import Mask
-from reticent.suppress.moles import Known, Moles
 from several_templates import requirements
 
 

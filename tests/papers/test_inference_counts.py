@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 import reticent
-from reticent.policy import Policy
+from reticent.tables.policy import Policy
 
 pytestmark = pytest.mark.data
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from reticent.suppress.moles import minimal_moles
+from reticent.suppress.baskets.moles import minimal_moles
 from transactions_at_hand import real
 
 pytestmark = pytest.mark.data

@@ -8,9 +8,9 @@ from math import ceil
 import numpy as np
 import pytest
 
-from reticent.suppress.itemsets import remove_for_itemsets
-from reticent.suppress.moles import Known, minimal_moles
-from reticent.suppress.nuggets import find_nuggets
+from reticent.suppress.baskets.itemsets import remove_for_itemsets
+from reticent.suppress.baskets.moles import Known, minimal_moles
+from reticent.suppress.baskets.nuggets import find_nuggets
 from transactions_at_hand import real
 
 pytestmark = pytest.mark.data

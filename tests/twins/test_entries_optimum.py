@@ -14,9 +14,8 @@ import pytest
 
 from entries_at_hand import OPEN, Entries, allowed, holds, listed, published, spelt
 from naive.entries import Case, is_safe
-from reticent.evidence.rule_hiding import hide_rules
 from reticent.privacy.entries import altered
-from reticent.suppress.entries import (
+from reticent.suppress.entries.search import (
     CONDITIONS,
     OWN,
     REGIONS,
@@ -26,6 +25,7 @@ from reticent.suppress.entries import (
     Partial,
     hide,
 )
+from rule_hiding import hide_rules
 
 pytest.importorskip("scipy")
 

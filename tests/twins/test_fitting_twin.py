@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from entries_at_hand import holds, listed
-from reticent.suppress import entries, fitting, matching, rules
-from reticent.suppress.entries import REGIONS, Limits, Partial, hide
-from reticent.suppress.rules import Rules, Table
+from reticent.suppress.entries import fitting, matching, rules, search
+from reticent.suppress.entries.rules import Rules, Table
+from reticent.suppress.entries.search import REGIONS, Limits, Partial, hide
 
 
 def random_rules(lots: np.random.Generator, width: int, count: int) -> Rules:
@@ -155,5 +155,5 @@ def test_a_table_in_parts(region: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(hidden) > 20
     assert holds(table, limits, listed(hidden))
     monkeypatch.setattr(rules, "_ROWS", 100)
-    monkeypatch.setattr(entries, "_ENTRIES", 10)
+    monkeypatch.setattr(search, "_ENTRIES", 10)
     assert listed(hide(table, limits, [region])) == listed(hidden)

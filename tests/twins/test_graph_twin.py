@@ -9,9 +9,9 @@ from typing import TypeAlias
 import numpy as np
 import pytest
 
-from reticent.suppress import placing
-from reticent.suppress.entries import Limits, Partial, Search
-from reticent.suppress.graph import Graph
+from reticent.suppress.entries import placing
+from reticent.suppress.entries.graph import Graph
+from reticent.suppress.entries.search import Limits, Partial, Search
 
 Rank: TypeAlias = tuple[int, int, list[int], int]
 

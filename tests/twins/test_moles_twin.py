@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from naive import transactions as naive
-from reticent.suppress import moles as miner
-from reticent.suppress.moles import Budget, Known, minimal_moles
+from reticent.suppress.baskets import moles as miner
+from reticent.suppress.baskets.moles import Budget, Known, minimal_moles
 from transactions_at_hand import known
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from naive import itemsets as slow
 from naive import transactions as naive
-from reticent.suppress.nuggets import find_nuggets
+from reticent.suppress.baskets.nuggets import find_nuggets
 from transactions_at_hand import nuggets
 
 

@@ -77,7 +77,7 @@ def test_two_threads_find_what_one_finds(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_long_products_are_computed_as_well_as_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reticent.refine.joint._REMEMBERED", 3)
+    monkeypatch.setattr("reticent.refine.totals._REMEMBERED", 3)
     for seed in range(7000, 7030):
         compare(conditional(random_case(random.Random(seed))))
 

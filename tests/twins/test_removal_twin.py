@@ -9,8 +9,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from reticent.suppress.baskets.moles import Moles
 from reticent.suppress.engine import Threats, give_back, improve, mask, remove
-from reticent.suppress.moles import Moles
 
 Threat = list[frozenset[int]]
 

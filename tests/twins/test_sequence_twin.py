@@ -11,8 +11,9 @@ from naive.product import same_steps, table_of
 from naive.refine import Anon, Infeasible
 from naive.sequence_cases import Case, random_case, refined, world_of
 from naive.sequence_product import case_policy
-from reticent import InputError, Unsatisfiable, publishing, release
+from reticent import InputError, Unsatisfiable, release
 from reticent.privacy import rejoin
+from reticent.tables import publish
 
 
 def in_policy_order(case: Case) -> Case:
@@ -59,7 +60,7 @@ def test_beside_earlier_releases(
     if not really:
         monkeypatch.setattr(rejoin, "MOST_ROWS", 0)
         monkeypatch.setattr(rejoin, "MOST_PEOPLE", 0)
-        monkeypatch.setattr(publishing, "MANY", 0)
+        monkeypatch.setattr(publish, "MANY", 0)
     for offset in range(15):
         compare(random_case(random.Random(seed + offset)), tmp_path)
 

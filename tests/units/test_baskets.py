@@ -26,10 +26,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from reticent.data import baskets as room
+from reticent.data.baskets import Baskets
 from reticent.errors import InputError
-from reticent.table import baskets as room
-from reticent.table import delimited, sheets
-from reticent.table.basket_files import (
+from reticent.files import delimited, sheets
+from reticent.files.basket_files import (
     Form,
     handed_back,
     paths_of,
@@ -38,9 +39,8 @@ from reticent.table.basket_files import (
     taken,
     write,
 )
-from reticent.table.baskets import Baskets
-from reticent.table.files import Reading
-from reticent.table.output import whole_file
+from reticent.files.output import whole_file
+from reticent.files.tabular import Reading
 
 SECRET = "SECRETxyz1"
 DATA = Path(os.environ.get("RETICENT_DATA") or Path(__file__).parents[2].parent / "shared" / "data")

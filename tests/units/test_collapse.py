@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from reticent.table.collapse import Distinct, distinct
+from reticent.data.collapse import Distinct, distinct
 
 Rows = Sequence[tuple[int, ...]]
 

@@ -7,8 +7,8 @@ from math import comb
 import numpy as np
 import pytest
 
-from reticent.suppress.diagrams import Budget, Diagrams, Family, Spent, most_parts
-from reticent.suppress.nuggets import find_nuggets
+from reticent.suppress.baskets.diagrams import Budget, Diagrams, Family, Spent, most_parts
+from reticent.suppress.baskets.nuggets import find_nuggets
 
 
 def parts(rows: list[range], longest: int | None = None) -> Family:

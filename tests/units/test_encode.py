@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reticent.data.columns import Column, encode, without_missing
+from reticent.data.encode import MISSING, Domain, Node, discretized, generalized, suppressed
+from reticent.data.taxonomy import Taxonomy, from_nested
 from reticent.errors import InputError
-from reticent.table.encode import MISSING, Domain, Node, discretized, generalized, suppressed
-from reticent.table.schema import Column, encode, without_missing
-from reticent.table.taxonomy import Taxonomy, from_nested
 
 SECRET = "SECRETxyz1"
 JOBS = {"ANY": {"Blue": ["Cook", "Mover"], "White": {"Boss": {}, "Clerk": {}}}}

@@ -14,11 +14,11 @@ import pytest
 
 from reticent import Policy as TablePolicy
 from reticent import transactions
+from reticent.data.columns import encode
 from reticent.entries import Policy
 from reticent.entries.asked import find
 from reticent.entries.policy import REGIONS, Strategy, schema
 from reticent.errors import InputError
-from reticent.table.schema import encode
 
 WHOLE = """\
 conditions = ["sex", "education"]
@@ -72,10 +72,10 @@ def test_what_is_usual() -> None:
 def test_the_search_knows_the_same_words() -> None:
     from typing import get_args
 
-    from reticent.suppress import entries
+    from reticent.suppress.entries import search
 
-    assert entries.REGIONS == REGIONS
-    assert get_args(Strategy) == entries.STRATEGIES
+    assert search.REGIONS == REGIONS
+    assert get_args(Strategy) == search.STRATEGIES
 
 
 @pytest.mark.parametrize(

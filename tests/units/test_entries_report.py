@@ -11,10 +11,12 @@ import pyarrow as pa
 import pytest
 
 from reticent import entries
-from reticent.entries import folder, pages, report
-from reticent.evidence.entries import utility
+from reticent.entries import pages, report
+from reticent.entries.utility import utility
+from reticent.files.tabular import from_arrow
 from reticent.privacy.entries import SafeEntries
-from reticent.table.files import from_arrow
+from reticent.releases.folder import Opened, opened
+from reticent.releases.kinds import ENTRIES
 
 JOBS = ["baker", "nurse", "clerk", "pilot"]
 POLICY: dict[str, Any] = {
@@ -42,7 +44,7 @@ def test_reports() -> None:
     worst = report.exposures(found.original, found.before)
     confidences = [Fraction(one["confidence"]) for one in worst]
     assert confidences == sorted(confidences, reverse=True)
-    assert folder.data_in(table()) == (table(), None)
+    assert opened(table(), ENTRIES) == Opened(table())
 
 
 def test_how_useful_it_is() -> None:

@@ -22,11 +22,11 @@ from hypothesis import strategies as st
 
 import reticent
 from reticent import Policy
+from reticent.data.columns import Table
 from reticent.errors import InputError, ReticentError
-from reticent.table import delimited
-from reticent.table.delimited import Dialect, _quotes_are_plain
-from reticent.table.files import Reading, from_arrow, paths_of, read, suffix_of
-from reticent.table.schema import Table
+from reticent.files import delimited
+from reticent.files.delimited import Dialect, _quotes_are_plain
+from reticent.files.tabular import Reading, from_arrow, paths_of, read, suffix_of
 
 SECRET = "SECRETxyz1"
 CELLS = [("Cook", "a,b;c\td|e"), ("Clerk", 'said "no"'), ("Böss", "line\nbreak"), ("", " x ")]

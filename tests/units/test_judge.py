@@ -15,11 +15,12 @@ from naive.cases import random_case
 from naive.product import case_policy, table_of
 from naive.tree import Columns, Row, leaf, tree
 from reticent import Policy
-from reticent.arriving import read
-from reticent.evidence.judge import Judge, clearly_fewer
-from reticent.prepare import Prepared, prepare
-from reticent.searching import Search
-from reticent.watching import Watch
+from reticent.progress import Watch
+from reticent.sources.arrival import read
+from reticent.tables.prepare import Prepared, prepare
+from reticent.tables.search.effort import Effort
+from reticent.tables.search.greedy import Search
+from reticent.tables.search.judge import Judge, clearly_fewer
 
 CLASS = "the class"
 
@@ -63,7 +64,7 @@ def cuts_on_the_way(prepared: Prepared) -> list[tuple[Any, ...]]:
     search = Search(prepared)
     search.begin(Watch())
     found.append(search.found().shown)
-    while search.run(Watch(), max_steps=len(search.steps) + 1):
+    while search.run(Watch(), Effort(max_steps=len(search.steps) + 1)):
         found.append(search.found().shown)
     return [*found, search.found().shown]
 
@@ -164,7 +165,7 @@ def test_the_parts_are_of_equal_size_and_hold_every_record_once() -> None:
 
 
 def test_a_large_table_is_judged_by_a_sample(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reticent.evidence.judge._RECORDS", 60)
+    monkeypatch.setattr("reticent.tables.search.judge._RECORDS", 60)
     prepared = prepared_of(survey())
     judge = Judge(prepared)
     assert len(judge.part) == len(judge.classes) == 60
@@ -197,7 +198,7 @@ def test_columns_with_many_texts_are_left_out(monkeypatch: pytest.MonkeyPatch) -
     table = table.append_column("Number", pa.array(range(150)))
     judge = Judge(prepared_of(table))
     assert [f.name for f in judge.others] == ["Ward", "Pay", "Name", "Number"]
-    monkeypatch.setattr("reticent.evidence.judge._MOST_TEXTS", 149)
+    monkeypatch.setattr("reticent.tables.search.judge._MOST_TEXTS", 149)
     judge = Judge(prepared_of(table))
     assert [f.name for f in judge.others] == ["Ward", "Pay", "Number"]  # a number may have many
     shown = cuts_on_the_way(prepared_of(table))[-1]

@@ -23,10 +23,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from reticent.errors import InputError
-from reticent.table import output, sheets
-from reticent.table.files import from_arrow, read
-from reticent.table.output import whole_file, whole_folder
-from reticent.table.sheets import Sheet, sheet, write, write_parts
+from reticent.files import output, sheets
+from reticent.files.output import whole_file, whole_folder
+from reticent.files.sheets import Sheet, sheet, write, write_parts
+from reticent.files.tabular import from_arrow, read
 
 Row = tuple[str, ...]
 

@@ -18,8 +18,9 @@ import pyarrow as pa
 import pytest
 
 import reticent
-from reticent import Policy, Release, __version__, pages
+from reticent import Policy, Release, __version__
 from reticent.pages import words
+from reticent.tables import pages
 
 ROOT = Path(__file__).parents[2]
 VOID = {"meta", "br", "hr", "img", "input", "link"}
@@ -160,7 +161,7 @@ def test_the_policy_on_the_page_checks_the_release(tmp_path: Path) -> None:
 
 
 def test_options_that_mattered_are_told(tmp_path: Path) -> None:
-    from reticent.table.files import Reading
+    from reticent.files.tabular import Reading
 
     path = tmp_path / "data.csv"
     path.write_text("A;B\n" + "1,5;x\n2,5;y\n" * 5, encoding="utf-8")

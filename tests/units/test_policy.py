@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 
 from reticent import Policy
 from reticent.errors import InputError
-from reticent.policy import schema
 from reticent.privacy.promises import Anonymity, Confidence, as_fraction
+from reticent.tables.policy import schema
 
 FULL = """\
 class = "Class"

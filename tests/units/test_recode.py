@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 import reticent
 from reticent import Policy
+from reticent.data.columns import Column, encode, without_missing
+from reticent.data.recode import Interval, Recoding
 from reticent.errors import InputError
-from reticent.table.recode import Interval, Recoding
-from reticent.table.schema import Column, encode, without_missing
 
 SECRET = "SECRETxyz1"
 

@@ -10,36 +10,36 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from reticent.table import room
-from reticent.table.collapse import distinct
+from reticent.data import memory
+from reticent.data.collapse import distinct
 
 
 @pytest.fixture
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(room, "SMALL", 0)
+    monkeypatch.setattr(memory, "SMALL", 0)
     return tmp_path
 
 
 def test_arrays_in_files_leave_nothing_behind(files: Path) -> None:
-    with room.mapped(files):
-        assert room.is_mapped()
-        array = room.full((3, 4), 7, np.int32)
+    with memory.mapped(files):
+        assert memory.is_mapped()
+        array = memory.full((3, 4), 7, np.int32)
         array[1, 2] = 5
-        other = room.copy(array)
+        other = memory.copy(array)
         array[0, 0] = 0
         assert other.tolist() == [[7, 7, 7, 7], [7, 7, 5, 7], [7, 7, 7, 7]]
         assert not os.listdir(files)  # they have no names
-        assert room.empty(0, np.int8).shape == (0,)
+        assert memory.empty(0, np.int8).shape == (0,)
         codes = np.array([2, 0, 2], np.uint8)
-        assert room.look_up(np.array([10, 20, 30]), codes).tolist() == [30, 10, 30]
-    assert not room.is_mapped()
+        assert memory.look_up(np.array([10, 20, 30]), codes).tolist() == [30, 10, 30]
+    assert not memory.is_mapped()
     assert array[1, 2] == 5  # and outlive their folder
 
 
 def test_small_arrays_stay_in_memory(tmp_path: Path) -> None:
-    with room.mapped(tmp_path):
-        assert room.empty(10, np.int64).base is None
-        assert room.empty(room.SMALL, np.int64).base is not None
+    with memory.mapped(tmp_path):
+        assert memory.empty(10, np.int64).base is None
+        assert memory.empty(memory.SMALL, np.int64).base is not None
 
 
 @settings(
@@ -59,7 +59,7 @@ def test_rows_are_collapsed_in_files_as_in_memory(data: st.DataObject, files: Pa
     if data.draw(st.booleans()):
         counts = np.array(data.draw(st.lists(st.integers(1, 9), min_size=rows, max_size=rows)))
     want = distinct(columns, sizes, counts, which=True)
-    with room.mapped(files):
+    with memory.mapped(files):
         found = distinct(columns, sizes, counts, which=True)
     for a, b in zip((*want.columns, want.counts), (*found.columns, found.counts), strict=True):
         assert a.tolist() == b.tolist()

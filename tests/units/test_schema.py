@@ -13,8 +13,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from reticent.errors import InputError
-from reticent.table.schema import (
+from reticent.data.columns import (
     Column,
     Scale,
     Table,
@@ -29,6 +28,7 @@ from reticent.table.schema import (
     trimmed,
     without_missing,
 )
+from reticent.errors import InputError
 
 SECRET = "SECRETxyz1"
 

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from reticent.data.making import by_bins, by_date, by_equal, by_prefix
+from reticent.data.taxonomy import Taxonomy, from_nested, from_rows, load, render, save
 from reticent.errors import InputError
-from reticent.table.making import by_bins, by_date, by_equal, by_prefix
-from reticent.table.taxonomy import Taxonomy, from_nested, from_rows, load, render, save
 
 JOBS = {"ANY": {"Blue": ["Janitor", "Mover"], "White": {"Manager": {}, "Clerk": {}}}}
 JOB_LABELS = ("ANY", "Blue", "Janitor", "Mover", "White", "Manager", "Clerk")

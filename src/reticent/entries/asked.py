@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from reticent.data.columns import Column, without_missing
 from reticent.entries.policy import Policy, Roles
 from reticent.errors import InputError, Problem, did_you_mean, listed, many, quoted
-from reticent.table import files
-from reticent.table.schema import Column, without_missing
+from reticent.files import tabular
 
 Cells = Sequence[str | None]
 
@@ -115,7 +115,7 @@ def _read(policy: Policy, key: str, given: str, names: Sequence[str]) -> list[Ce
         near = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
         hint = did_you_mean(path.name, near) or "a path is relative to the policy file."
         raise InputError(f"there is no file {path}", where=f"{policy.name}, {key}", do=hint)
-    parsed = files.parse(path)
+    parsed = tabular.parse(path)
     called = {name.strip().lower(): name for name in parsed.arrow.column_names}
     if lacking := [name for name in names if name not in called]:
         raise InputError(  # what stands there instead may be somebody's id

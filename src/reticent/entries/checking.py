@@ -9,18 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from reticent import folder as release_folder
-from reticent import forms
-from reticent.arriving import parse
+from reticent.data.columns import Column, Table, without_missing
 from reticent.entries import asked as asking
 from reticent.entries.original import Codes, Mask, Original, codes_of, places, read
 from reticent.entries.policy import Policy
 from reticent.errors import InputError, Problem, many, quoted
+from reticent.files.tabular import Reading, carriers
 from reticent.privacy import entries as verifier
 from reticent.privacy.entries import Altered, Finding, Published
-from reticent.table.files import Reading, carriers
-from reticent.table.schema import Column, Table, without_missing
-from reticent.watching import Clock, Watch
+from reticent.progress import Clock, Watch
+from reticent.releases import policyfile
+from reticent.releases.folder import opened
+from reticent.releases.kinds import ENTRIES
+from reticent.sources.arrival import parse
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,26 +123,22 @@ def verify(
     is tried for everybody who asked: a table that stands this is safe, of any other nobody can say.
     `reading` is about the original, or, without one, about the table itself.
     """
-    from reticent.entries import folder
-
     clock = Clock(watch or Watch())
     policy = Policy.of(policy)
     with clock.stage("read"):
-        place, own = folder.data_in(data)
-        beside = Path(data) if isinstance(data, str | Path) and "://" not in str(data) else None
-        altered = list(release_folder.altered(beside)) if beside else []
-        parsed, kind = parse(place, own or (None if original is not None else reading))
+        place = opened(data, ENTRIES)
+        own = place.reading or (None if original is not None else reading)
+        parsed, kind = parse(place.data, own)
         table = parsed.table(None)
         known = None if original is None else read(original, policy, reading)[0]
         if known is None and not table.rows:
             raise InputError("the table has no rows", where=table.name)
-    warnings = tuple(release_folder.warnings(beside)) if beside else ()
-    problems = [*altered, *_strangers(policy, table, known), *carried(place, kind)]
+    problems = [*place.altered, *_strangers(policy, table, known), *carried(place.data, kind)]
     with clock.stage("verify"):
         if known is None:
-            found = _alone(policy, table, problems, warnings)
+            found = _alone(policy, table, problems, place.warnings)
         else:
-            found = _beside_original(known, table, problems, (*known.warnings, *warnings))
+            found = _beside_original(known, table, problems, (*known.warnings, *place.warnings))
     notes = (*(known.table.notes if known else ()), *table.notes)
     return replace(found, notes=tuple(dict.fromkeys(notes)))
 
@@ -168,7 +165,7 @@ def _alone(
     policy: Policy, table: Table, problems: list[Problem], warnings: tuple[str, ...]
 ) -> Verdict:
     """A table without its original."""
-    if lacking := list(forms.lacking(policy.lacking([*table.columns]), table.name)):
+    if lacking := list(policyfile.lacking(policy.lacking([*table.columns]), table.name)):
         raise InputError(lacking)
     if policy.id and policy.id not in table.columns:
         raise InputError(

@@ -18,21 +18,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from reticent import folder as release_folder
-from reticent.arriving import inputs
+from reticent.data.columns import Table, blanked
 from reticent.entries import asked as asking
 from reticent.entries.checking import carried, judge
 from reticent.entries.original import Original, read
 from reticent.entries.policy import Policy
-from reticent.errors import Broken, InputError, Problem, Unsatisfiable, many, quoted
+from reticent.errors import InputError, Problem, Unsatisfiable, many, quoted
+from reticent.files.tabular import CSV, Reading, from_arrow, to_frame
 from reticent.privacy import entries as verifier
 from reticent.privacy.entries import Finding
-from reticent.table.files import CSV, Reading, from_arrow, to_frame
-from reticent.table.schema import Table, blanked
-from reticent.watching import Clock, Watch
+from reticent.progress import Clock, Watch
+from reticent.releases.folder import as_written, format_of
+from reticent.releases.places import Place, Spot
+from reticent.releases.publish import proven, publish
+from reticent.sources.arrival import inputs
 
 if TYPE_CHECKING:
-    from reticent.suppress.entries import Hidden
+    from reticent.suppress.entries.search import Hidden
 
 _BEFORE = 2_000_000_000  # work spent on what requests alone would leave open, beside a release
 
@@ -130,13 +132,11 @@ def release(
     same kind comes back as `table` of the result. With `output` it is written instead: a data file
     by its suffix, or a release folder.
     """
-    from reticent.table.output import refuse_inputs
-
     clock = Clock(watch or Watch())
     policy = Policy.of(policy)
-    suffix = release_folder.checked_output(output, force=force)
+    place = None
     if output is not None:
-        refuse_inputs([Path(output)], [*inputs(data), *policy.files()])
+        place = Place.of(output, inputs=[*inputs(data), *policy.files()], force=force)
     with clock.stage("read"):
         original, kind = read(data, policy, reading)
     with clock.stage("hide"):
@@ -146,8 +146,8 @@ def release(
     result = Release(
         original, search, released, seconds=clock.seconds, reading=reading or Reading()
     )
-    if output is not None:
-        return _publish(result, data, Path(output), suffix, force, clock)
+    if place is not None:
+        return _publish(result, data, place, clock)
     with clock.stage("verify"):
         table = _arrow(result)
         finding = _proven(from_arrow(table), result)
@@ -155,41 +155,40 @@ def release(
     return replace(result, finding=finding, table=handed)
 
 
-def _publish(
-    result: Release, data: Any, output: Path, suffix: str, force: bool, clock: Clock
-) -> Release:
+def _publish(result: Release, data: Any, place: Place, clock: Clock) -> Release:
     """Write rows beside, recount what was written, and let it appear."""
     from reticent.entries import folder
-    from reticent.table.files import parse as parse_file
-    from reticent.table.sheets import write, write_table
+    from reticent.files.sheets import write, write_table
+    from reticent.files.tabular import parse as parse_file
 
-    def usual() -> str:
-        return release_folder.format_of(data)
+    def written(spot: Spot) -> None:
+        _refuse_durations(result.released, spot.suffix)
+        told = clock.rows(result.rows)
+        if result.original.forms and spot.suffix not in CSV:
+            stored = _arrow(result, stored=spot.suffix == ".parquet")
+            write_table(stored, spot.data, spot.suffix, told)
+        else:
+            write(_sheet(result), spot.data, spot.suffix, told)
 
-    with release_folder.appearing(output, suffix, usual, force=force) as place:
-        _refuse_durations(result.released, place.suffix)
-        with clock.stage("write"):
-            rows = max(result.rows, 1)
+    def recount(spot: Spot, _: None) -> Finding:
+        table = parse_file(spot.data, as_written(spot.suffix), spot.suffix).table()
+        return _proven(table, result, carried(spot.data, "file", spot.suffix))
 
-            def told(done: int) -> None:
-                clock.watch.rows(min(done, rows), rows)
+    def released(spot: Spot, finding: Finding) -> Release:
+        if spot.folder is None:
+            return replace(result, finding=finding, output=place.name)
+        with clock.stage("judge"):
+            return replace(result, finding=finding, output=place.name, utility=_useful(result))
 
-            if result.original.forms and place.suffix not in CSV:
-                stored = _arrow(result, stored=place.suffix == ".parquet")
-                write_table(stored, place.data, place.suffix, told)
-            else:
-                write(_sheet(result), place.data, place.suffix, told)
-        with clock.stage("verify"):
-            own = release_folder.as_written(place.suffix)
-            written = parse_file(place.data, own, place.suffix).table()
-            finding = _proven(written, result, carried(place.data, "file", place.suffix))
-        result = replace(result, finding=finding, output=str(output))
-        if place.folder is not None:
-            with clock.stage("judge"):
-                result = replace(result, utility=_useful(result))
-            with clock.stage("describe"):
-                folder.describe(result, place.folder, place.data, data)
-    return result
+    return publish(
+        place,
+        clock,
+        usual=lambda: format_of(data),
+        write=written,
+        recount=recount,
+        released=released,
+        contents=lambda release, _: folder.contents(release, data),
+    )
 
 
 def _refuse_durations(table: Table, suffix: str) -> None:
@@ -203,7 +202,7 @@ def _refuse_durations(table: Table, suffix: str) -> None:
 
 
 def _useful(result: Release) -> dict[str, Any]:
-    from reticent.evidence.entries import utility
+    from reticent.entries.utility import utility
 
     original, roles = result.original, result.original.roles
     return utility(
@@ -224,14 +223,14 @@ def without(original: Original, search: Hidden) -> Table:
 
 
 def _sheet(result: Release) -> Any:
-    from reticent.table.sheets import sheet
+    from reticent.files.sheets import sheet
 
     return sheet([*result.released.columns.values()], order="input")
 
 
 def _arrow(result: Release, *, stored: bool = False) -> pa.Table:
     """The rows in the types that they came in, as far as a file that they are `stored` in goes."""
-    from reticent.table.sheets import formed
+    from reticent.files.sheets import formed
 
     table, forms = _sheet(result).arrow(), result.original.forms
     if stored:
@@ -241,8 +240,8 @@ def _arrow(result: Release, *, stored: bool = False) -> pa.Table:
 
 def find(original: Original) -> Hidden:
     """What to hide besides the requests."""
-    from reticent.suppress.entries import Limits, Partial, TooMany, hide
-    from reticent.suppress.rules import MOST_COLUMNS
+    from reticent.suppress.entries.rules import MOST_COLUMNS
+    from reticent.suppress.entries.search import Limits, Partial, TooMany, hide
 
     policy, codes, asked = original.policy, original.codes, original.asked
     if len(policy.conditions) > MOST_COLUMNS:
@@ -296,25 +295,12 @@ def _refuse_exposed(original: Original, exposed: Sequence[int]) -> None:
 def _proven(written: Table, result: Release, carried: Sequence[Problem] = ()) -> Finding:
     """What the verifier says of rows that are about to appear; nothing less than yes will do."""
     original = result.original
-    if written.known != list(original.roles.released) or written.rows != original.table.rows:
-        raise _refused(original)
+    name, whole = original.table.name, written.known == list(original.roles.released)
+    proven(whole and written.rows == original.table.rows, name)
     judged = judge(original, written)
-    if judged.finding.holds is None:
-        raise InputError(
-            "the verifier could not decide, within its budget, whether the release is safe",
-            where=original.table.name, do="set max_pattern, or raise min_support; nothing was "
-            "written.",
-        )  # fmt: skip
-    if not (judged.finding.holds and judged.altered.nothing) or carried:
-        raise _refused(original)
+    holds = judged.finding.holds and judged.altered.nothing and not carried
+    proven(holds, name, undecided="set max_pattern, or raise min_support")
     return judged.finding
-
-
-def _refused(original: Original) -> Broken:
-    return Broken(
-        "the verifier refused this release: it breaks the promise",
-        where=original.table.name, do="please report it; nothing was written.",
-    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.arriving import parse
+from reticent.data.columns import Column, Table, without_missing
 from reticent.entries import asked as asking
 from reticent.entries.asked import Asked
 from reticent.entries.policy import Policy, Roles
 from reticent.errors import SHOWN, InputError, many
+from reticent.files.tabular import Reading
 from reticent.privacy.entries import Published
 from reticent.privacy.promises import percent
-from reticent.table.files import Reading
-from reticent.table.schema import Column, Table, without_missing
+from reticent.sources.arrival import parse
 
 if TYPE_CHECKING:
-    from reticent.suppress.entries import Hidden
-    from reticent.table.sheets import Form
+    from reticent.files.sheets import Form
+    from reticent.suppress.entries.search import Hidden
 
 Mask = NDArray[np.bool_]
 Codes = NDArray[np.int32]
@@ -101,7 +101,7 @@ def codes_of(column: Column) -> Codes:
 
 def read(data: Any, policy: Policy, reading: Reading | None) -> tuple[Original, str]:
     """A table with its roles and requests, and what kind of thing it was."""
-    from reticent.table.sheets import forms_of
+    from reticent.files.sheets import forms_of
 
     parsed, kind = parse(data, reading)
     table = parsed.table(policy.spare)

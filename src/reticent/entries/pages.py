@@ -30,7 +30,7 @@ _MAY_HIDE = {
 def public(release: Release) -> str:
     """The report that may be published: it tells of nobody, and shows no value."""
     return page(
-        "entries_public.html",
+        "entries/templates/public.html",
         _shared(release)
         | {
             "kept": release.original.roles.kept,
@@ -45,7 +45,7 @@ def private(release: Release) -> str:
     """The report for the owner: what was hidden where and why, and who was at risk before."""
     riskiest = report.exposures(release.original, release.before)
     return page(
-        "entries_private.html",
+        "entries/templates/private.html",
         _shared(release)
         | {
             "warnings": release.warnings,

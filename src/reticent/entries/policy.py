@@ -19,10 +19,11 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 import numpy as np
 from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator
 
-from reticent import forms
 from reticent.errors import InputError, Problem, quoted
 from reticent.privacy.entries import SafeEntries
 from reticent.privacy.promises import Cell, Share, as_text
+from reticent.releases import policyfile
+from reticent.releases.kinds import ENTRIES, ReleaseKind
 
 Region = Literal["sensitive-of-others", "conditions-of-others", "conditions-of-sensitive"]
 Strategy = Literal["max-descendant", "random", "random-max"]
@@ -60,7 +61,7 @@ def _pair(row: Any) -> tuple[Any, ...]:
 
 
 def _listed(given: Any, names: Sequence[str], plain: Any) -> Any:
-    from reticent.table.files import frame_kind, parse_frame
+    from reticent.files.tabular import frame_kind, parse_frame
 
     if isinstance(given, str | Path):
         if not str(given):
@@ -97,7 +98,7 @@ Marks = Annotated[
 ]
 
 
-class Policy(forms.Form):
+class Policy(policyfile.PolicyFile):
     """Whose entries are hidden, and what may be hidden besides, so that nobody infers them.
 
     >>> policy = Policy(conditions=["sex", "education"], sensitive="occupation", requests=[7, 12],
@@ -106,7 +107,7 @@ class Policy(forms.Form):
     (('7', '12'), 'max-descendant')
     """
 
-    kind: ClassVar[forms.Kind] = "entries"
+    kind: ClassVar[ReleaseKind] = ENTRIES
 
     conditions: Names = Field(description="Columns that an attacker may infer from.")
     sensitive: str = Field(description="The column whose entries people asked to hide.")
@@ -157,13 +158,18 @@ class Policy(forms.Form):
         """Columns that cannot have the roles they are given."""
         claims = {role: _names(data.get(role)) - {"*"} for role in _ROLES}
         why = "a column is a condition, sensitive, kept or dropped, and only one."
-        yield from forms.several_roles(claims, where, why)
+        yield from policyfile.several_roles(claims, where, why)
         if (id_ := data.get("id")) and id_ in claims["conditions"] | claims["sensitive"]:
             yield Problem(
                 f'column "{id_}" is the id, and a condition or sensitive',
                 where=where, why="who is known by the id needs no rule.",
                 do="take another column for one of these.",
             )  # fmt: skip
+
+    @property
+    def promised(self) -> list[str]:
+        """What it promises, in words."""
+        return [self.promise.text]
 
     @property
     def promise(self) -> SafeEntries:
@@ -196,11 +202,11 @@ class Policy(forms.Form):
         problems = [
             *self.contradictions(self.model_dump(include={*_ROLES, "id"}), self.name),
             *(
-                forms.unknown_column(name, f"{self.name}, {place}", columns)
+                policyfile.unknown_column(name, f"{self.name}, {place}", columns)
                 for name, place in named.items()
                 if name not in columns
             ),
-            *forms.without_role(
+            *policyfile.without_role(
                 self.roleless(columns), self.name,
                 'add each to conditions, keep or drop; or say keep = "*".',
             ),
@@ -264,4 +270,4 @@ class Roles:
 
 def schema() -> dict[str, Any]:
     """The JSON schema of such a policy, for editors."""
-    return forms.schema_of(Policy)
+    return policyfile.schema_of(Policy)

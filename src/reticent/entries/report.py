@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from reticent.pages.notebook import small_table
 from reticent.privacy.promises import percent
-from reticent.report import small_table
 
 if TYPE_CHECKING:
     from reticent.entries.checking import Verdict

@@ -1,1 +1,1 @@
-"""Was it worth it, and was it safe? Knows tables, promises and trees; no engine ever asks here."""
+"""Was it worth it? Classifiers over coded columns, for every system."""

@@ -22,9 +22,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from reticent.data.columns import Column, Table, kind_of, scale_of
+from reticent.data.recode import Recoding
 from reticent.errors import InputError
-from reticent.table.recode import Recoding
-from reticent.table.schema import Column, Table, kind_of, scale_of
 from reticent.trees.learner import train
 from reticent.trees.tree import Feature
 
@@ -32,6 +32,11 @@ Rows = NDArray[np.bool_]  # which rows of a table
 _BINS = 20  # for naive Bayes, which counts: so many intervals of about equal records
 _WORTH_THREADS = 100_000  # records from which on a second thread pays
 _MOST_CATEGORIES = 254  # that gradient boosting can tell apart; beyond, codes count as numbers
+
+
+Sides = tuple[Table, Table]  # for training, and for testing
+QUICK = 30_000  # records that the utility in a release's own report is measured on
+FEWEST = 100  # with fewer, an error says nothing, and might tell of a person
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,3 +265,17 @@ def splits(rows: int, *, folds: int | None, seed: int) -> Iterator[Rows]:
         test = np.zeros(rows, dtype=bool)
         test[part] = True
         yield test
+
+
+def majority(rounds: Sequence[Sides], target: str) -> float:
+    """The error of always guessing the class that is largest in training."""
+    wrong = 0
+    for known, test in rounds:
+        column, asked = known.columns[target], test.columns[target]
+        texts = column.texts()
+        counts = np.bincount(column.codes)
+        largest = [text for text, n in zip(texts, counts, strict=True) if n == counts.max()]
+        guess = min(largest, key=str)
+        right = [code for code, text in enumerate(asked.texts()) if text == guess]
+        wrong += int((~np.isin(asked.codes, right)).sum())
+    return round(wrong / sum(test.rows for _, test in rounds), 6)

@@ -1,4 +1,4 @@
-"""The command line: parse, call one function of `reticent.pipeline`, format one report."""
+"""The command line: parse, call one function of `reticent.tables.flow`, format one report."""
 
 import os
 

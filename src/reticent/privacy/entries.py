@@ -52,8 +52,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from reticent.data.collapse import distinct
 from reticent.privacy.promises import Record, Share, no_more_than, percent
-from reticent.table.collapse import distinct
 
 BUDGET = 200_000_000_000  # cells and patterns looked at: about a minute
 _SUMMED = 22  # columns of a profile; of more, a list of all patterns takes too long

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from reticent.data.collapse import Codes, distinct
 from reticent.privacy.promises import Anonymity, Confidence, Promise
-from reticent.table.collapse import Codes, distinct
 
 LEVELS = ("0.1", "0.3", "0.5", "0.7", "0.9")  # confidences that `risk` counts inferences above
 

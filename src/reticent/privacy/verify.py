@@ -21,11 +21,11 @@ from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
+from reticent.data.columns import texts
+from reticent.data.spill import spill_folder
 from reticent.errors import Broken, InputError, Problem, quoted
 from reticent.privacy.promises import Anonymity, Confidence, Promise, ours
 from reticent.privacy.rejoin import Meeting, Rejoined
-from reticent.table.schema import texts
-from reticent.table.spill import spill_folder
 
 _TYPES_ONLY = {
     b"ARROW:schema", b"PARQUET:field_id",

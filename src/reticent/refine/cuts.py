@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.table.encode import Domain, Node
+from reticent.data.encode import Domain, Node
 
 
 @dataclass(frozen=True, slots=True)

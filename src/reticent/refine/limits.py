@@ -16,9 +16,9 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from reticent.data.encode import Node
 from reticent.refine.cuts import Cuts
 from reticent.refine.measures import Measure
-from reticent.table.encode import Node
 
 Fate = Literal["revealed", "stopped", "idle", "open"]
 FATES: tuple[Fate, ...] = get_args(Fate)

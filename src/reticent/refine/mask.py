@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from reticent.data.columns import shortest
+from reticent.data.encode import MISSING, Domain
+from reticent.data.recode import Interval, Recoding
+from reticent.data.taxonomy import Taxonomy
 from reticent.refine.cuts import Cuts
-from reticent.table.encode import MISSING, Domain
-from reticent.table.recode import Interval, Recoding
-from reticent.table.schema import shortest
-from reticent.table.taxonomy import Taxonomy
 
 
 def recoding(

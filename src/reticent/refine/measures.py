@@ -4,7 +4,7 @@ This is the seam *what is measured*: the loop asks a measure what every candidat
 its promise and tells it what was revealed; whether the groups behind it are those of one table or
 of a join is the measure's own business.
 
-In one table (of joins see `reticent.refine.sequence`), splitting a group can only make the smallest
+In one table (of joins see `refine.previous.measure`), splitting a group can only make the smallest
 part smaller and the largest confidence larger, so each candidate keeps a running extreme: only
 groups that changed are looked at again, and a candidate that breaks a promise once breaks it for
 good (the promise is anti-monotone).
@@ -29,11 +29,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from reticent.data import memory
+from reticent.data.collapse import Codes, Distinct, distinct, fit_one_word
 from reticent.privacy.promises import Anonymity, Confidence, Promise
 from reticent.refine import kernels
 from reticent.refine.cuts import Cuts, Reveal
-from reticent.table import room
-from reticent.table.collapse import Codes, Distinct, distinct, fit_one_word
 
 Slots = NDArray[np.int64]
 _UNSEEN = np.iinfo(np.int64).max
@@ -135,21 +135,21 @@ class Groups:
         codes = found.columns[1:] if marked else found.columns
         whole_words = 8 // np.dtype(kind).itemsize
         padded = -(-len(attributes) // whole_words) * whole_words
-        self.rows = room.full((len(found.counts), padded), 0, kind)
+        self.rows = memory.full((len(found.counts), padded), 0, kind)
         for j, (attribute, column) in enumerate(zip(attributes, codes, strict=True)):
             offset = kind(cuts.offset[attribute])
             np.add(column, offset, out=self.rows[:, j], casting="unsafe", dtype=kind)
         count = len(self.rows)
         small = count < 2**31
         few = int(found.counts.sum()) < 2**31
-        self.weights = room.empty(count, np.int32 if few else np.int64)
+        self.weights = memory.empty(count, np.int32 if few else np.int64)
         self.weights[...] = found.counts
-        self.marks = room.empty(count if marked else 0, np.int32)
+        self.marks = memory.empty(count if marked else 0, np.int32)
         if marked:
             self.marks[...] = found.columns[0]
         self.spares = self._spares()
-        self.end_of = room.full(count, count, np.int32 if small else np.int64)
-        self.starts = room.full(count, 0, self.end_of.dtype)  # groups to look at, `found` of them
+        self.end_of = memory.full(count, count, np.int32 if small else np.int64)
+        self.starts = memory.full(count, 0, self.end_of.dtype)  # groups to look at, `found` of them
         self.found = 1  # everything is masked: one group
         self.total = count  # rows in them
         self.column = -1  # the column that was refined last
@@ -157,7 +157,7 @@ class Groups:
     def _spares(self) -> tuple[NDArray[Any], ...]:
         """Room to sort rows in."""
         arrays = (self.words, self.weights, self.marks)
-        return tuple(room.empty(array.shape, array.dtype) for array in arrays)
+        return tuple(memory.empty(array.shape, array.dtype) for array in arrays)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Groups:
         """The groups as they are, where there is room for them."""
@@ -165,7 +165,7 @@ class Groups:
         memo[id(self)] = twin
         twin.cuts = deepcopy(self.cuts, memo)
         for name in ("rows", "weights", "marks", "end_of", "starts"):
-            setattr(twin, name, room.copy(getattr(self, name)))
+            setattr(twin, name, memory.copy(getattr(self, name)))
         twin.spares = twin._spares()
         return twin
 
@@ -475,7 +475,7 @@ class LeavingOut:
     that what is lost only grows: a candidate that loses too many loses too many for good. A record
     in small groups of two promises counts twice, and what leaving it out does to the groups of the
     other promise is not seen here: who is left out in the end is told by recounting
-    (`reticent.leaving`).
+    (`reticent.tables.search.rare`).
     """
 
     lasting = True

@@ -24,12 +24,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from reticent.data import memory
+from reticent.data.collapse import Codes
+from reticent.data.encode import Node
 from reticent.refine import kernels
 from reticent.refine.cuts import Cuts, Reveal
-from reticent.refine.joint import ClassBits, Joint, SquaredGroups
-from reticent.table import room
-from reticent.table.collapse import Codes
-from reticent.table.encode import Node
+from reticent.refine.totals import ClassBits, Joint, SquaredGroups
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -73,7 +73,7 @@ class Goal:
         by_class = np.zeros((slots + 1, class_count), dtype=np.int64)
         for attribute, domain in enumerate(cuts.domains):
             first, bottom = cuts.span(attribute)
-            for part in room.parts(len(domain.codes)):
+            for part in memory.parts(len(domain.codes)):
                 joint: Any = domain.codes[part].astype(np.int64)
                 if classes is not None:
                     joint *= class_count

@@ -8,7 +8,7 @@ import pyarrow as pa
 from sklearn.utils.validation import validate_data
 
 from reticent.errors import InputError
-from reticent.table.files import frame_kind
+from reticent.files.tabular import frame_kind
 
 
 def checked(estimator: Any, X: Any, *, reset: bool, **how: Any) -> Any:

@@ -23,16 +23,16 @@ from sklearn.utils import assert_all_finite, check_consistent_length, column_or_
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
+from reticent.data.columns import encode, trimmed, without_missing
+from reticent.data.recode import Recoding
 from reticent.errors import InputError
-from reticent.pipeline import release
-from reticent.policy import Policy
+from reticent.files.tabular import to_frame
 from reticent.sklearn.frames import arrow_of, cells_of, checked, kind_of
-from reticent.table.files import to_frame
-from reticent.table.recode import Recoding
-from reticent.table.schema import encode, trimmed, without_missing
+from reticent.tables.flow import release
+from reticent.tables.policy import Policy
 
 if TYPE_CHECKING:
-    from reticent.prepare import Prepared
+    from reticent.tables.prepare import Prepared
 
 
 class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]

@@ -11,9 +11,9 @@ from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from reticent.data.columns import Column, encode
 from reticent.errors import InputError
 from reticent.sklearn.frames import arrow_of, cells_of, checked, kind_of
-from reticent.table.schema import Column, encode
 from reticent.trees.learner import Rules, train
 from reticent.trees.tree import Feature
 

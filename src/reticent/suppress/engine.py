@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.suppress import lists, removal
-from reticent.suppress.moles import Ints, Moles, together
+from reticent.suppress.baskets.moles import Ints, Moles, together
 
 Mask = NDArray[np.bool_]
 _SEED = 88172645463325252  # of the order in which swaps are tried

@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
+from reticent.data.baskets import Baskets
 from reticent.errors import InputError
+from reticent.files.tabular import Reading
 from reticent.privacy import coherence
 from reticent.privacy.coherence import Exposed
-from reticent.table.baskets import Baskets
-from reticent.table.files import Reading
+from reticent.progress import Clock, Watch
 from reticent.transactions import folder
 from reticent.transactions.flow import MOST_KNOWN, known_of, nuggets_of, read, roled
 from reticent.transactions.policy import Mask, Nuggets, Policy, Roles
-from reticent.watching import Clock, Watch
 
 _USUAL = Fraction(1, 100)  # the support of a nugget where a policy does not say
 
@@ -61,8 +61,8 @@ def evaluate(
     policy = Policy.of(policy)
     with clock.stage("read"):
         whole, _ = read(original, policy, reading, names)
-        place, own = folder.data_in(released, policy.format)
-        part, _ = read(place, policy, own or reading, names)
+        place = folder.opened_as(released, policy.format)
+        part, _ = read(place.data, policy, place.reading or reading, names)
     gone = _gone(whole, part)
     roles = policy.roles(whole.names)
     with clock.stage("count"):
@@ -118,9 +118,9 @@ def _alike(one: Baskets, other: Baskets) -> bool:
 
 def _others(whole: Baskets, roles: Roles, policy: Policy) -> dict[str, Mask]:
     """Which items other ways would suppress."""
-    from reticent.evidence import baskets as others
-    from reticent.suppress.coherent import Search, Undecided
-    from reticent.suppress.worth import Occurrences
+    from reticent.suppress.baskets.methods import Search, Undecided
+    from reticent.suppress.baskets.worth import Occurrences
+    from reticent.transactions import baselines as others
 
     known, public = known_of(whole, roles)
     search = Search(known, policy.k, policy.promise.h, policy.p, Occurrences(known.supports()))

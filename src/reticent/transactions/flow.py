@@ -9,7 +9,7 @@ support it had.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, partial
 from pathlib import Path
@@ -17,21 +17,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reticent import folder as release_folder
-from reticent.errors import Broken, InputError, Problem, Unsatisfiable
+from reticent.data.baskets import Baskets
+from reticent.errors import InputError, Problem, Unsatisfiable
+from reticent.files import basket_files
+from reticent.files.tabular import Reading
 from reticent.privacy import coherence
 from reticent.privacy.coherence import Exposed, Finding
-from reticent.table import basket_files
-from reticent.table.baskets import Baskets
-from reticent.table.files import Reading
+from reticent.progress import Clock, Watch
+from reticent.releases.places import Place, Spot
+from reticent.releases.publish import proven, publish
+from reticent.transactions import folder
 from reticent.transactions.policy import Mask, Nuggets, Policy, Roles
-from reticent.watching import Clock, Watch
 
 if TYPE_CHECKING:
-    from reticent.suppress.coherent import Suppressed
-    from reticent.suppress.diagrams import Family
-    from reticent.suppress.moles import Known
-    from reticent.suppress.worth import Worth
+    from reticent.suppress.baskets.diagrams import Family
+    from reticent.suppress.baskets.methods import Suppressed
+    from reticent.suppress.baskets.moles import Known
+    from reticent.suppress.baskets.worth import Worth
 
 _BEFORE = 200_000_000  # work spent on what the data expose as they are, beside a release
 MOST_KNOWN = 3  # items, of that
@@ -102,16 +104,14 @@ def release(
     comes back as `table` of the result. With `output` it is written instead: a data file by its
     suffix, or a release folder.
     """
-    from reticent.table.output import refuse_inputs
-
     clock = Clock(watch or Watch())
     policy = Policy.of(policy)
-    suffix = release_folder.checked_output(
-        output, basket_files.suffixes(policy.format), force=force,
-        form=f' with format = "{policy.format}"',
-    )  # fmt: skip
+    place = None
     if output is not None:
-        refuse_inputs([Path(output)], _inputs(data, policy))
+        place = Place.of(
+            output, basket_files.suffixes(policy.format), inputs=_inputs(data, policy),
+            force=force, form=f' with format = "{policy.format}"',
+        )  # fmt: skip
     with clock.stage("read"):
         baskets, kind = read(data, policy, reading, names)
     roles = policy.roles(baskets.names)
@@ -121,53 +121,43 @@ def release(
     with clock.stage("mask"):
         released = baskets.without(gone)
         released = released.arranged() if policy.order == "sorted" else released
-    result = Release(
-        policy, baskets, roles, gone, search, released, _unproven(policy), nuggets,
-        (*_curious(baskets, gone), *_switched(policy, search)), clock.seconds,
+    result = partial(
+        Release, policy, baskets, roles, gone, search, released, nuggets=nuggets,
+        warnings=(*_curious(baskets, gone), *_switched(policy, search)), seconds=clock.seconds,
         reading=reading or Reading(),
     )  # fmt: skip
-    if output is None:
+    if place is None:
         with clock.stage("verify"):
-            finding = _proven(_recount(released, policy), released.transactions, result)
+            finding = _proven(released, policy, baskets)
         kind = kind if kind != "file" else "sets" if policy.format == "basket" else "pyarrow"
-        table = basket_files.handed_back(released, kind, data, names)
-        return replace(result, finding=finding, table=table)
-    return _publish(result, data, Path(output), suffix, force, clock)
+        return result(finding, table=basket_files.handed_back(released, kind, data, names))
 
+    def write(spot: Spot) -> None:
+        told = clock.rows(released.transactions)
+        basket_files.write(released, spot.data, policy.format, spot.suffix, told)
 
-def _publish(
-    result: Release, data: Any, output: Path, suffix: str, force: bool, clock: Clock
-) -> Release:
-    """Write baskets beside, recount what was written, and let it appear."""
-    from reticent.transactions import folder
+    def recount(spot: Spot, _: None) -> Finding:
+        own = folder.written(policy.format, spot.suffix)
+        written = basket_files.read(spot.data, policy.format, own, spot.suffix)
+        return _proven(written, policy, baskets)
 
-    form = result.policy.format
-    usual = partial(folder.suffix_for, data, form)
-    with release_folder.appearing(output, suffix, usual, force=force) as place:
-        with clock.stage("write"):
-            rows = result.released.transactions
-
-            def told(done: int) -> None:
-                clock.watch.rows(min(done, rows), rows)
-
-            basket_files.write(result.released, place.data, form, place.suffix, told)
-        with clock.stage("verify"):
-            own = folder.written(form, place.suffix)
-            written = basket_files.read(place.data, form, own, place.suffix)
-            finding = _proven(_recount(written, result.policy), written.transactions, result)
-        result = replace(result, finding=finding, output=str(output))
-        if place.folder is not None:
-            with clock.stage("describe"):
-                folder.describe(result, place.folder, place.data, data)
-    return result
+    return publish(
+        place,
+        clock,
+        usual=lambda: folder.suffix_for(data, policy.format),
+        write=write,
+        recount=recount,
+        released=lambda _, finding: result(finding, output=place.name),
+        contents=lambda released, _: folder.contents(released, data),
+    )
 
 
 def find(
     baskets: Baskets, roles: Roles, policy: Policy
 ) -> tuple[Suppressed, Mask, tuple[int, int] | None]:
     """Which items to suppress; and the nuggets before and after, if they matter."""
-    from reticent.suppress.coherent import Search, Undecided
-    from reticent.suppress.worth import Itemsets, Occurrences
+    from reticent.suppress.baskets.methods import Search, Undecided
+    from reticent.suppress.baskets.worth import Itemsets, Occurrences
 
     known, public = known_of(baskets, roles)
     counted = None if policy.nuggets is None else nuggets_of(baskets, policy.nuggets)
@@ -192,7 +182,7 @@ def find(
 
 def nuggets_of(baskets: Baskets, nuggets: Nuggets) -> Family:
     """The frequent itemsets that should be kept, counted."""
-    from reticent.suppress.nuggets import find_nuggets
+    from reticent.suppress.baskets.nuggets import find_nuggets
 
     least = nuggets.least(baskets.transactions)
     found = find_nuggets(baskets.starts, baskets.items, len(baskets.names), least, nuggets.size)
@@ -206,7 +196,7 @@ def nuggets_of(baskets: Baskets, nuggets: Nuggets) -> Family:
 
 def known_of(baskets: Baskets, roles: Roles) -> tuple[Known, np.ndarray]:
     """Baskets as the search sees them, and which item each of its public ones is."""
-    from reticent.suppress.moles import Known
+    from reticent.suppress.baskets.moles import Known
 
     def part(which: Mask) -> tuple[np.ndarray, np.ndarray, int]:
         numbers = np.full(len(which), -1, np.int32)
@@ -265,31 +255,16 @@ def _switched(policy: Policy, search: Suppressed) -> list[str]:
     ]
 
 
-def _unproven(policy: Policy) -> Finding:
-    return Finding(policy.promise, None, 0)
-
-
 def roled(baskets: Baskets, roles: Roles) -> coherence.Baskets:
     """Baskets as the verifier sees them."""
     return coherence.Baskets(baskets.starts, baskets.items, roles.public, roles.private)
 
 
-def _recount(baskets: Baskets, policy: Policy) -> Finding:
-    """What the verifier says of baskets, whoever made them; roles are told by name anew."""
-    return coherence.recount(roled(baskets, policy.roles(baskets.names)), policy.promise)
-
-
-def _proven(finding: Finding, rows: int, result: Release) -> Finding:
-    if finding.holds is None:
-        raise InputError(
-            "the verifier could not decide, within its budget, whether the release is safe",
-            where=result.original.name, do="set p, or raise k; nothing was written.",
-        )  # fmt: skip
-    if not finding.holds or rows != result.original.transactions:
-        raise Broken(
-            "the verifier refused this release: it breaks the promise",
-            where=result.original.name, do="please report it; nothing was written.",
-        )  # fmt: skip
+def _proven(released: Baskets, policy: Policy, original: Baskets) -> Finding:
+    """What the verifier says of baskets that are about to appear; roles are told by name anew."""
+    finding = coherence.recount(roled(released, policy.roles(released.names)), policy.promise)
+    whole = released.transactions == original.transactions
+    proven(finding.holds and whole, original.name, undecided="set p, or raise k")
     return finding
 
 
@@ -360,19 +335,16 @@ def verify(
     watch: Watch | None = None,
 ) -> Verdict:
     """Recount the promise on baskets that anybody hands over, without the original."""
-    from reticent.transactions import folder
-
     clock = Clock(watch or Watch())
     policy = Policy.of(policy)
     with clock.stage("read"):
-        place, own = folder.data_in(data, policy.format)
-        baskets, _ = read(place, policy, own or reading, names)
+        place = folder.opened_as(data, policy.format)
+        baskets, _ = read(place.data, policy, place.reading or reading, names)
     roles = policy.roles(baskets.names)
     with clock.stage("verify"):
         finding = coherence.recount(roled(baskets, roles), policy.promise)
-    altered = tuple(release_folder.altered(Path(data))) if own else ()
     return Verdict(
-        finding, baskets.transactions, baskets.occurrences, baskets.names, roles, altered
+        finding, baskets.transactions, baskets.occurrences, baskets.names, roles, place.altered
     )
 
 
@@ -394,7 +366,7 @@ class Risk:
 
     def chart(self) -> str:
         """How many people some known items single out, as an SVG image."""
-        from reticent.pages import standalone
+        from reticent.pages.charts import standalone
         from reticent.transactions import pages
 
         drawn = pages.exposed_chart(self.levels, self.transactions, self.policy.promise)
@@ -411,15 +383,13 @@ def risk(
     watch: Watch | None = None,
 ) -> Risk:
     """Count how many people are unique by one, two, three, … known items, and what is told."""
-    from reticent.transactions import folder
-
     clock = Clock(watch or Watch())
     policy = Policy.of(policy)
     if most < 1:
         raise InputError("an attacker who knows nothing is counted anyway", where="--known")
     with clock.stage("read"):
-        place, own = folder.data_in(data, policy.format)
-        baskets, _ = read(place, policy, own or reading, names)
+        place = folder.opened_as(data, policy.format)
+        baskets, _ = read(place.data, policy, place.reading or reading, names)
     roles = policy.roles(baskets.names)
     with clock.stage("count"):
         levels = coherence.exposure(roled(baskets, roles), policy.promise, most=most)

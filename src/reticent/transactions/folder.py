@@ -6,21 +6,22 @@ private/   report.html   policy.toml   suppressed.json   risk.json   input.json
 
 from __future__ import annotations
 
-import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reticent.errors import InputError
-from reticent.folder import (
+from reticent.files import basket_files
+from reticent.files.tabular import Reading
+from reticent.releases.folder import (
+    Contents,
+    Opened,
+    as_json,
     as_written,
-    close,
     fingerprints,
-    is_release,
-    manifest,
-    write_json,
+    opened,
 )
-from reticent.table import basket_files
-from reticent.table.files import Reading
+from reticent.releases.kinds import BASKETS
 from reticent.transactions import report
 
 if TYPE_CHECKING:
@@ -45,61 +46,47 @@ def written(form: basket_files.Form, suffix: str) -> Reading:
     return Reading(encoding="utf-8") if form == "basket" else as_written(suffix)
 
 
-def data_in(data: Any, form: basket_files.Form) -> tuple[Any, Reading | None]:
-    """The data of a release folder, and how to read them; or whatever else was given."""
-    if not isinstance(data, str | Path):
-        return data, None
-    place = Path(data)
-    public = place if place.name == "public" else place / "public"
-    if not is_release(public.parent):
-        return data, None
-    found = [path for path in public.glob("data.*") if basket_files.suffix_of(path, form)]
-    if not found or _form_of(public) not in (form, None):
+def opened_as(data: Any, form: basket_files.Form) -> Opened:
+    """A release folder with baskets of a format; or whatever else was given."""
+    found = opened(data, BASKETS, basket_files.suffixes(form))
+    if found.manifest.get("form", form) != form:
         raise InputError(
             f'this release folder has no data of format = "{form}"', where=str(data),
             do="check the format that the policy names.",
         )  # fmt: skip
-    return found[0], written(form, basket_files.suffix_of(found[0], form))
+    if found.reading is None:
+        return found
+    return replace(found, reading=written(form, basket_files.suffix_of(found.data, form)))
 
 
-def _form_of(public: Path) -> str | None:
-    try:
-        told = json.loads((public / "manifest.json").read_text(encoding="utf-8"))
-        return str(told["form"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-
-
-def describe(release: Release, place: Path, path: Path, data: Any) -> None:
-    """Write everything that stands beside the data."""
+def contents(release: Release, data: Any) -> Contents:
+    """Everything that stands beside the data."""
     from reticent.transactions import pages
 
-    public, private = place / "public", place / "private"
-    (public / "report.html").write_text(pages.public(release), encoding="utf-8")
-    write_json(public / "report.json", report.public(release))
-    files = [path, public / "report.html", public / "report.json"]
-    facts = {
-        "kind": "transactions",
-        "form": release.policy.format,
-        "transactions": release.released.transactions,
+    removed = {
+        "method": release.search.method,
+        "tried": report.tried(release),
+        "suppressed": report.suppressed(release),
     }
-    write_json(public / "manifest.json", manifest(public, files, facts))
-    (private / "policy.toml").write_text(release.policy.text, encoding="utf-8")
-    (private / "report.html").write_text(pages.private(release), encoding="utf-8")
-    write_json(
-        private / "suppressed.json",
-        {
-            "method": release.search.method,
-            "tried": report.tried(release),
-            "suppressed": report.suppressed(release),
+    risk = {"before": report.levels(release.before), "worst_sets": report.worst(release)}
+    return Contents(
+        public={
+            "report.html": pages.public(release),
+            "report.json": as_json(report.public(release)),
+        },
+        private={
+            "policy.toml": release.policy.text,
+            "report.html": pages.private(release),
+            "suppressed.json": as_json(removed),
+            "risk.json": as_json(risk),
+            "input.json": as_json(_input(release, data)),
+        },
+        manifest={
+            "kind": BASKETS.in_manifest,
+            "form": release.policy.format,
+            "transactions": release.released.transactions,
         },
     )
-    write_json(
-        private / "risk.json",
-        {"before": report.levels(release.before), "worst_sets": report.worst(release)},
-    )
-    write_json(private / "input.json", _input(release, data))
-    close(private)
 
 
 def _input(release: Release, data: Any) -> dict[str, Any]:

@@ -28,7 +28,7 @@ def public(release: Release) -> str:
     rows = [(str(released.names[int(i)]), int(supports[i])) for i in often[:MOST]]
     drawn = [charts.Bar(name, count, matters=True) for name, count in rows[:_MOST_BARS]]
     return page(
-        "baskets_public.html",
+        "transactions/templates/public.html",
         _shared(release)
         | {
             "items": len(released.names),
@@ -45,7 +45,7 @@ def private(release: Release) -> str:
     """The report for the owner: which items went, and what the baskets exposed before."""
     gone = report.suppressed(release)
     return page(
-        "baskets_private.html",
+        "transactions/templates/private.html",
         _shared(release)
         | {
             "loss": words.percent(release.loss),

@@ -32,10 +32,11 @@ from pydantic import (
     model_validator,
 )
 
-from reticent import forms
 from reticent.errors import SHOWN, did_you_mean
 from reticent.privacy.coherence import Coherence
 from reticent.privacy.promises import Record, Share
+from reticent.releases import policyfile
+from reticent.releases.kinds import BASKETS, ReleaseKind
 
 Mask = NDArray[np.bool_]
 Method = Literal["best", "greedy", "levels", "grow"]
@@ -104,7 +105,7 @@ class Nuggets(Record):
         return max(int(-(-share // 1)), 1)
 
 
-class Policy(forms.Form):
+class Policy(policyfile.PolicyFile):
     """What nobody may infer from baskets.
 
     >>> policy = Policy(private=["s*"], h=0.5, k=3, p=3)
@@ -112,7 +113,7 @@ class Policy(forms.Form):
     'whoever knows up to 3 public items of somebody'
     """
 
-    kind: ClassVar[forms.Kind] = "baskets"
+    kind: ClassVar[ReleaseKind] = BASKETS
     parts: ClassVar[Mapping[str, type[Record]]] = {"nuggets": Nuggets}
 
     format: Literal["basket", "long"] = Field(
@@ -160,6 +161,11 @@ class Policy(forms.Form):
         return self
 
     @property
+    def promised(self) -> list[str]:
+        """What it promises, in words."""
+        return [self.promise.text]
+
+    @property
     def promise(self) -> Coherence:
         """What is promised."""
         return Coherence(h=Fraction(1) if self.h is None else self.h, k=self.k, p=self.p)
@@ -174,7 +180,7 @@ class Policy(forms.Form):
         nuggets = { support = 4 }
         """
         plain = self.model_dump(mode="python", exclude_defaults=True)
-        return forms.toml_lines({"private": [], **plain})
+        return policyfile.toml_lines({"private": [], **plain})
 
     def roles(self, names: pa.Array | Sequence[str]) -> Roles:
         """Who plays which part among the items of some transactions."""
@@ -232,4 +238,4 @@ def _meant(patterns: Sequence[str], names: Sequence[str]) -> tuple[Mask, list[st
 
 def schema() -> dict[str, Any]:
     """The JSON schema of such a policy, for editors."""
-    return forms.schema_of(Policy)
+    return policyfile.schema_of(Policy)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from reticent.report import small_table
+from reticent.pages.notebook import small_table
 
 if TYPE_CHECKING:
     from reticent.privacy.coherence import Coherence, Exposed, Finding

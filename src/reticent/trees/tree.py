@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.table.schema import Column, kind_of, scale_of
+from reticent.data.columns import Column, kind_of, scale_of
 
 
 @dataclass(frozen=True, slots=True)

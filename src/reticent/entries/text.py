@@ -1,0 +1,120 @@
+"""Reports about single entries as text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from reticent.errors import many
+from reticent.terminal.text import table
+
+if TYPE_CHECKING:
+    from reticent.entries.checking import Verdict
+    from reticent.entries.flow import Release, Risk
+
+_TOO_MANY = "there are too many rules to look at them all."
+
+
+def release(found: Release) -> str:
+    """What a release did, on one screen."""
+    from reticent.privacy.promises import percent
+
+    entries = len(found.search.records)
+    lines = [
+        f"{many(found.rows, 'row')} released; {many(found.requests, 'request')} granted, "
+        f"{many(entries, 'further entry', 'further entries')} hidden, {percent(found.loss)} "
+        "of all.",
+        "",
+        f"Kept, and recounted: {found.policy.promise.text}.",
+        "",
+        f"{many(found.search.rules, 'unsafe rule', 'different unsafe rules')} before, none after.",
+    ]
+    if entries:
+        rows = [[name, count] for name, count in found.hidden.items() if count]
+        lines += ["", table(["column", "hidden besides"], rows)]
+    if found.output:
+        lines += ["", f"Written to {found.output}, after recounting the promise on it."]
+    return "\n".join(lines)
+
+
+def verdict(found: Verdict) -> str:
+    """The verifier's word."""
+    from reticent.entries.asked import by_number
+
+    promise, finding = found.policy.promise.text, found.finding
+    lines = [f"ALTERED: {problem.text()}" for problem in found.problems]
+    lines.append(f"{many(found.rows, 'row')}, {many(found.requests, 'request')}.")
+    if finding is None:
+        return "\n".join([*lines, "Nothing was counted: these are not the rows of the original."])
+    if finding.visible:
+        lines.append(
+            f"BROKEN: {many(len(finding.visible), 'requested entry', 'requested entries')} "
+            f"can be seen: {by_number(finding.visible)}."
+        )
+    if finding.holds:
+        lines.append(f"The promise holds: {promise}.")
+    elif found.beside_original and finding.exposed:
+        lines += [f"BROKEN: {promise}.", *_exposed(found)]
+    elif finding.exposed:
+        lines.append(
+            f"Not decided: {promise}. {many(len(finding.exposed), 'record')} did not stand the "
+            "test; give --original to know."
+        )
+    elif finding.holds is None:
+        lines.append(f"Not decided: {promise}; {_TOO_MANY}")
+    if finding.exposed and not finding.complete:
+        lines.append(f"There may be more: {_TOO_MANY}")
+    if found.unseen:
+        lines.append(
+            f"Not checkable: {many(found.unseen, 'entry', 'entries')} marked to be published "
+            f"{'is' if found.unseen == 1 else 'are'} empty; --original tells whether they were so."
+        )
+    if not found.beside_original:
+        lines.append(
+            "Without the original every value was tried for every request, a stricter test; cells "
+            "and the order of rows were compared with nothing."
+        )
+    return "\n".join(lines)
+
+
+def _exposed(found: Verdict) -> Iterator[str]:
+    """Who is told on, and by what; columns and counts, no values."""
+    from reticent.entries import report
+
+    assert found.finding is not None
+    conditions = found.policy.conditions
+    told = [report.exposure(one, conditions) for one in found.finding.exposed]
+    yield _exposures(told, table)
+
+
+def _exposures(told: Sequence[dict[str, Any]], table: Any) -> str:
+    most = 10
+    rows = [
+        [f"{one['record']:,}", one["rules"], ", ".join(one["columns"]), one["own"], one["support"]]
+        for one in told[:most]
+    ]
+    shown = table(["record", "unsafe rules", "the surest starts from", "right for", "of"], rows)
+    return str(shown) + (f"\n… and {len(told) - most:,} more." if len(told) > most else "")
+
+
+def risk(found: Risk) -> str:
+    """What requests alone would leave open."""
+    from reticent.entries import report
+
+    finding, original = found.finding, found.original
+    surest = finding.largest
+    lines = [
+        f"{many(original.table.rows, 'row')}, {many(found.requests, 'request')}.",
+        "",
+        f"Asked for: {original.policy.promise.text}.",
+        "",
+        f"With nothing else hidden, {many(len(finding.exposed), 'request')} could be told, by "
+        f"{many(finding.unsafe, 'unsafe rule', 'different unsafe rules')}"
+        + ("" if surest is None else f"; the surest is right in {float(surest):.1%}")
+        + ".",
+    ]
+    if not finding.complete:
+        lines.append(f"There may be more: {_TOO_MANY}")
+    if finding.exposed:
+        lines += ["", _exposures(report.exposures(original, finding), table)]
+    return "\n".join(lines)

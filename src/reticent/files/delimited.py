@@ -1,0 +1,570 @@
+"""CSV in: how a file is written, its cells as codes, and what exactly is wrong with it.
+
+Arrow's reader builds dictionaries while it parses, on all cores; the same passes over text cost
+three to four times as much. It is lenient about quotes, and its error texts quote rows. So what it
+read is checked for quotes that swallow rows, and what it says is never passed on.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import itertools
+import mmap
+import re
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from reticent.errors import SHOWN, InputError, Problem, listed
+from reticent.files.output import name_of
+
+_DELIMITERS = ",;\t|"
+_BLOCK = 4 << 20  # 4 MB: 1 MB blocks were a fifth slower, 16 MB ones no faster
+_LARGEST_BLOCK = 2**31 - 1
+_HEAD = 1 << 16
+_STREAM_BLOCK = 2 << 20  # Arrow reads several ahead: 16 MB blocks took 300 MB more, no faster
+_WORKERS_BLOCK = 16 << 20
+_LINES_BLOCK = 8 << 20  # characters; blocks of 1 MB took a third longer
+_WINDOW = 64 << 20
+_QUOTES = 4 << 20  # bytes looked at together: of every quote, several numbers are kept
+_CELL = pa.dictionary(pa.int32(), pa.large_string())
+_READ_AS_LATIN = "{} is not UTF-8 and was read as Latin-1; --encoding tells otherwise."
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How to read a file where its looks do not say; None means look."""
+
+    delimiter: str | None = None
+    quote: str | None = None
+    encoding: str | None = None
+    decimal: str = "."
+    date_format: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """How one CSV file is written."""
+
+    delimiter: str
+    quote: str
+    encoding: str
+    header: tuple[str, ...] = ()
+    lines: int = 0  # that the header takes, blank lines above it included
+    has_rows: bool = True
+
+
+def read_csv(path: Path, reading: Reading, notes: list[str]) -> pa.Table:
+    """Read a CSV file: every column as codes into its texts, cells verbatim."""
+    with _readable(path):
+        dialect = sniff(path, reading)
+        try:
+            table = _parse(path, dialect)
+        except _NotUtf8:
+            if reading.encoding:
+                raise _undecodable(path, reading.encoding) from None
+            dialect = sniff(path, replace(reading, encoding="latin-1"))
+            table = _parse(path, dialect)
+        _refuse_swallowed_rows(path, dialect, table.num_rows)
+    if dialect.encoding == "latin-1" and not reading.encoding:
+        notes.append(_READ_AS_LATIN.format(path))
+    return table
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Say in our own words that a file is no text, or a broken archive of it."""
+    try:
+        yield
+    except (EOFError, zlib.error):
+        raise InputError("the archive is cut off or damaged", where=str(path)) from None
+    except UnicodeError:
+        raise _undecodable(path, "readable") from None
+    except OSError as error:
+        if isinstance(error, gzip.BadGzipFile):
+            raise InputError("this is no gzip archive", where=str(path)) from None
+        if isinstance(error, pa.ArrowException) or error.strerror is None:
+            raise InputError("this is not a readable file", where=str(path)) from None
+        raise InputError(f"cannot read it: {error.strerror}", where=str(path)) from None
+    except csv.Error:
+        raise InputError(
+            "the file cannot be parsed as CSV",
+            where=str(path),
+            do="check that it is text, and that every quote is closed.",
+        ) from None
+
+
+# --- how a file is written -----------------------------------------------------------------------
+
+
+def sniff(path: Path, reading: Reading) -> Dialect:
+    """Work out how a CSV file is written from its first lines and what was told."""
+    head, ended = _begun(path)
+    if not head.strip(b"\xef\xbb\xbf\xff\xfe \t\r\n"):
+        raise InputError("the file is empty", where=str(path), do="give a header and rows.")
+    encoding, text = _decoded(path, head, ended, reading.encoding)
+    lines = text.removeprefix("\ufeff").splitlines()
+    lines = [line for line in lines[: 200 if ended else -1] or lines if line.strip()][:100]
+    single = '"' not in text and len(lines) > 1 and not reading.quote
+    quotes = "'\"" if single else reading.quote or '"'
+    delimiter, quote = _signs(path, lines, reading.delimiter, quotes)
+    return _with_header(path, Dialect(delimiter, quote, encoding))
+
+
+def _begun(path: Path) -> tuple[bytes, bool]:
+    """The first part of a file of text, and whether that is all of it."""
+    with _open(path, "rb") as file:
+        head = file.read(_HEAD)
+        ended = not file.read(1)
+    if head[:2] == b"\x1f\x8b" or head[:4] == b"PK\x03\x04":
+        raise InputError(
+            "this is an archive, not text",
+            where=str(path),
+            do="end the names of gzipped files in .gz; export spreadsheets as CSV.",
+        )
+    return head, ended
+
+
+def _decoded(path: Path, head: bytes, ended: bool, told: str | None) -> tuple[str, str]:
+    """The encoding, and the first part of the file in it."""
+    bom = head[:2] in (b"\xff\xfe", b"\xfe\xff")
+    encoding = told or ("utf-16" if bom else "utf-8")
+    try:
+        "a".encode(encoding)  # some codecs are no encodings of text
+        return encoding, codecs.getincrementaldecoder(encoding)().decode(head, final=ended)
+    except LookupError:
+        raise InputError(f'there is no encoding "{encoding}"', where="--encoding") from None
+    except UnicodeError:
+        if told or bom:
+            raise _undecodable(path, encoding) from None
+    return "latin-1", head.decode("latin-1")
+
+
+def _signs(path: Path, lines: Sequence[str], told: str | None, quotes: str) -> tuple[str, str]:
+    """The delimiter and quote that cut most lines into equally many cells; ties to the first.
+
+    Single quotes count only where every row has some and no double one stands.
+    """
+    delimiters = told or ("\t" if ".tsv" in path.name.lower() else _DELIMITERS)
+
+    def merit(signs: tuple[str, str]) -> tuple[int, int]:
+        delimiter, quote = signs
+        if quote == "'" and not all(_opens(line, delimiter) for line in lines[1:]):
+            return (-1, 0)
+        try:
+            widths = [len(row) for row in csv.reader(lines, delimiter=delimiter, quotechar=quote)]
+        except csv.Error:
+            return (-1, 0)
+        wide = bool(widths) and widths[0] > 1
+        return (sum(width == widths[0] for width in widths) if wide else 0, wide and widths[0])
+
+    every = [(delimiter, quote) for quote in quotes for delimiter in delimiters]
+    best = max(every, key=merit)
+    return best if merit(best) > (0, 0) else (delimiters[0], quotes[-1])
+
+
+def _opens(line: str, delimiter: str) -> bool:
+    return line.startswith("'") or f"{delimiter}'" in line
+
+
+def _with_header(path: Path, dialect: Dialect) -> Dialect:
+    """Read the first row that is not blank as names."""
+    with _rows(path, dialect, strict=True) as rows:
+        header = next((row for row in rows if row), None)
+        if header is None:
+            raise InputError("the file is empty", where=str(path), do="give a header and rows.")
+        lines = rows.line_num
+        try:
+            has_rows = any(True for row in rows if row)
+        except csv.Error:
+            has_rows = True  # what is wrong with it is found below, with its line
+    _check_header(path, header, lines)
+    return replace(dialect, header=tuple(header), lines=lines, has_rows=has_rows)
+
+
+def _check_header(path: Path, header: Sequence[str], line: int) -> None:
+    problems = []
+    twice = sorted({name for name in header if header.count(name) > 1} - {""})
+    if twice:
+        at = {name: [i for i, n in enumerate(header, 1) if n == name] for name in twice}
+        places = "; ".join(f'"{name}" at {listed(at[name])}' for name in twice[:SHOWN])
+        problems.append(
+            Problem(
+                f"{len(twice)} column names repeat: {places}",
+                where=f"{path}, line {line}",
+                why="a policy could not say which one it means.",
+                do="rename them.",
+            )
+        )
+    unnamed = [i for i, name in enumerate(header, 1) if not name.strip()]
+    if unnamed:
+        problems.append(
+            Problem(
+                f"columns without a name: number {listed(unnamed)}",
+                where=f"{path}, line {line}",
+                do="name them in the header.",
+            )
+        )
+    if problems:
+        raise InputError(problems)
+
+
+# --- its cells -----------------------------------------------------------------------------------
+
+
+class _NotUtf8(Exception):
+    pass
+
+
+def _parse(path: Path, dialect: Dialect) -> pa.Table:
+    import pyarrow.csv as pcsv
+
+    if not dialect.has_rows:
+        return pa.table({name: pa.array([], _CELL) for name in dialect.header})
+    block = _BLOCK
+    while True:
+        try:
+            return pcsv.read_csv(_source(path), **_options(path, dialect, block, _CELL))
+        except (pa.ArrowInvalid, UnicodeError) as error:
+            reason = _cause(error)
+        if _is_too_long(reason) and block < _LARGEST_BLOCK:
+            block = min(8 * block, _LARGEST_BLOCK)
+            continue
+        _refuse(path, dialect, reason)
+
+
+def _source(path: Path) -> Any:
+    return pa.input_stream(str(path), compression="gzip") if _is_packed(path) else str(path)
+
+
+def _options(path: Path, dialect: Dialect, block: int, cell: pa.DataType) -> dict[str, Any]:
+    import pyarrow.csv as pcsv
+
+    how = _how(path, dialect, block, cell)
+    return {
+        "read_options": pcsv.ReadOptions(**how["read"]),
+        "parse_options": pcsv.ParseOptions(**how["parse"]),
+        "convert_options": pcsv.ConvertOptions(**how["convert"]),
+    }
+
+
+def _how(path: Path, dialect: Dialect, block: int, cell: pa.DataType) -> dict[str, dict[str, Any]]:
+    """How Arrow is to read a file: nothing is guessed, and cells are texts."""
+    return {
+        "read": {
+            "block_size": block,
+            "encoding": dialect.encoding,
+            "column_names": list(dialect.header),
+            "skip_rows": dialect.lines,
+        },
+        "parse": {
+            "delimiter": dialect.delimiter,
+            "quote_char": dialect.quote,
+            "newlines_in_values": _holds_quotes(path, dialect),
+        },
+        "convert": {
+            "column_types": dict.fromkeys(dialect.header, cell),
+            "strings_can_be_null": False,
+            "quoted_strings_can_be_null": False,
+        },
+    }
+
+
+def _cause(error: Exception) -> str:
+    """What Arrow has against a file, without the row that it quotes."""
+    return re.split(r"columns, got \d+", str(error))[0]
+
+
+def _is_too_long(reason: str) -> bool:
+    return "straddling" in reason or "Could not skip" in reason
+
+
+def _refuse(path: Path, dialect: Dialect, reason: str) -> NoReturn:
+    """Say what is wrong with a file that Arrow refused."""
+    if "UTF8" in reason or "codec" in reason:
+        raise _NotUtf8 from None
+    if _holds_quotes(path, dialect):
+        _count_strictly(path, dialect)  # a quote may be what tears the rows
+    raise InputError(_ragged(path, dialect)) from None
+
+
+# --- one batch of rows after the other -----------------------------------------------------------
+
+
+def look(path: Path, reading: Reading, notes: list[str]) -> Dialect:
+    """How a file too long for memory is written; refused if its quotes can be read in two ways.
+
+    It is read in three passes more than a short one is: for its encoding, and for its quotes. That
+    takes a second for each gigabyte.
+    """
+    with _readable(path):
+        dialect = sniff(path, reading)
+        if dialect.encoding == "utf-8" and not reading.encoding and not _is_utf8(path):
+            dialect = sniff(path, replace(reading, encoding="latin-1"))
+        if dialect.encoding == "latin-1" and not reading.encoding:
+            notes.append(_READ_AS_LATIN.format(path))
+        if _holds_quotes(path, dialect) and not _quotes_are_plain(path, dialect):
+            _count_strictly(path, dialect)
+    return dialect
+
+
+def read_lines(
+    path: Path, reading: Reading, notes: list[str], take: Callable[[Iterator[str]], Result]
+) -> Result:
+    """What `take` makes of a text that is no CSV, given some lines at a time, whole ones.
+
+    All lines end in a line feed, the last one too. Where a file turns out not to be UTF-8 only
+    half way, `take` begins anew.
+    """
+    with _readable(path):
+        encoding, _ = _decoded(path, *_begun(path), reading.encoding)
+        try:
+            taken = take(_whole_lines(path, encoding))
+        except UnicodeError:
+            if reading.encoding or encoding != "utf-8":
+                raise _undecodable(path, encoding) from None
+            encoding = "latin-1"
+            taken = take(_whole_lines(path, encoding))
+    if encoding == "latin-1" and not reading.encoding:
+        notes.append(_READ_AS_LATIN.format(path))
+    return taken
+
+
+def _whole_lines(path: Path, encoding: str) -> Iterator[str]:
+    with _open(path, "rt", encoding=encoding) as file:  # which makes line feeds of all line ends
+        mark = "\ufeff"  # stands before the first line, if anywhere
+        while block := file.read(_LINES_BLOCK):
+            block = (block + file.readline()).removeprefix(mark)
+            mark = ""
+            if "\0" in block:
+                raise InputError(
+                    "there are zero bytes in it, so it is no text, or in another encoding",
+                    where=str(path), do="tell its encoding with --encoding, for example utf-16-le.",
+                )  # fmt: skip
+            if block:
+                yield block if block.endswith("\n") else block + "\n"
+
+
+def about_rows(path: Path) -> int:
+    """About how many rows a file has, from its first lines and its size."""
+    with _open(path, "rb") as file:
+        head = file.read(_HEAD)
+    size = path.stat().st_size * (8 if _is_packed(path) else 1)
+    return size * (head.count(b"\n") or 1) // max(len(head), 1)
+
+
+def _is_utf8(path: Path) -> bool:
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    with _open(path, "rb") as file:
+        try:
+            while block := file.read(_STREAM_BLOCK):
+                decoder.decode(block)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return False
+    return True
+
+
+def stream_csv(path: Path, dialect: Dialect, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """The cells of some columns as texts, batch by batch."""
+    import pyarrow.csv as pcsv
+
+    if not dialect.has_rows:
+        return
+    block, done = _STREAM_BLOCK, 0
+    with _readable(path):
+        while True:
+            options = _options(path, dialect, block, pa.string())
+            options["convert_options"].include_columns = list(names)
+            again = done  # rows that were handed over before a line was too long for its block
+            try:
+                for batch in pcsv.open_csv(_source(path), **options):
+                    fresh = batch.slice(min(again, batch.num_rows))
+                    again -= batch.num_rows - fresh.num_rows
+                    if fresh.num_rows:
+                        yield fresh
+                        done += fresh.num_rows
+                return
+            except (pa.ArrowInvalid, UnicodeError) as error:
+                reason = _cause(error)
+            if not _is_too_long(reason) or block >= _LARGEST_BLOCK:
+                break
+            block = min(block * 16, _LARGEST_BLOCK)
+        try:
+            _refuse(path, dialect, reason)
+        except _NotUtf8:
+            raise _undecodable(path, dialect.encoding) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some whole lines of a file, and how Arrow is to read them."""
+
+    path: Path
+    start: int
+    size: int | None  # bytes; None: the whole file
+    how: dict[str, dict[str, Any]]  # plain, as Arrow's own options do not survive being sent
+
+
+def pieces_of(path: Path, dialect: Dialect, size: int = _WINDOW) -> list[Piece]:
+    """A file cut at ends of lines into pieces of about `size` bytes, for workers to share.
+
+    Where a quote stands, a line may end inside a cell, and where characters have two bytes, inside
+    one of them; such a file stays whole.
+    """
+    if not dialect.has_rows:
+        return []
+    first = _how(path, dialect, _WORKERS_BLOCK, pa.string())
+    plain = codecs.lookup(dialect.encoding).name in ("utf-8", "iso8859-1", "ascii", "cp1252")
+    if not plain or _holds_quotes(path, dialect):
+        return [Piece(path, 0, None, first)]
+    later = first | {"read": first["read"] | {"skip_rows": 0}}
+    with _bytes(path) as view:
+        ends = [0]
+        while ends[-1] < len(view):
+            cut = view.find(b"\n", ends[-1] + size) + 1
+            ends.append(cut or len(view))
+    return [
+        Piece(path, start, end - start, later if start else first)
+        for start, end in itertools.pairwise(ends)
+    ]
+
+
+def _holds_quotes(path: Path, dialect: Dialect) -> bool:
+    """Whether a quote stands anywhere: without one, blocks can be cut at any line end (faster)."""
+    if _is_packed(path):
+        return True
+    with _bytes(path) as view:
+        return view.find(dialect.quote.encode()) >= 0
+
+
+def _refuse_swallowed_rows(path: Path, dialect: Dialect, rows: int) -> None:
+    """Refuse a quote that never closes, or closes in the middle of a cell: rows would be lost."""
+    if not _holds_quotes(path, dialect) or _quotes_are_plain(path, dialect):
+        return
+    if dialect.has_rows and _count_strictly(path, dialect) != rows:
+        raise InputError(
+            "the quotes in this file can be read in two ways", where=str(path),
+            do='quote cells that hold a quote, and double that quote: ""',
+        )  # fmt: skip
+
+
+def _count_strictly(path: Path, dialect: Dialect) -> int:
+    """Count the rows below the header, refusing quotes that do not close where their cell ends."""
+    with _rows(path, dialect, strict=True) as reader:
+        try:
+            return sum(1 for row in reader if row) - 1
+        except csv.Error:
+            raise InputError(
+                f"a quote that opens above line {reader.line_num + 1} does not close where its "
+                "cell ends",
+                where=str(path),
+                why="it would swallow the rows that follow.",
+                do='close it, or double a quote that is part of a cell: ""',
+            ) from None
+
+
+def _quotes_are_plain(path: Path, dialect: Dialect) -> bool:
+    """Whether quotes pair up at the edges of cells, as nearly every writer leaves them.
+
+    Of quotes in order, each first one must follow the edge of a cell and each second one must be
+    followed by one; a doubled quote closes and opens at once. 10 ms for a million quoted cells,
+    where Python's strict reader needs two seconds. Long files are looked at through a window.
+    """
+    if _is_packed(path) or dialect.encoding not in ("utf-8", "latin-1"):
+        return False
+    edges = np.zeros(256, dtype=bool)
+    edges[[ord(sign) for sign in (dialect.delimiter, "\n", "\r", dialect.quote)]] = True
+    inside, last = False, -2  # whether a quote is open, and where the last one closed
+    with _bytes(path) as view:
+        data = np.frombuffer(view, dtype=np.uint8)
+        start = 3 if data[:3].tobytes() == codecs.BOM_UTF8 else 0
+        try:
+            for begin in range(0, len(data), _QUOTES):
+                at = begin + np.flatnonzero(data[begin : begin + _QUOTES] == ord(dialect.quote))
+                opens, closes = at[int(inside) :: 2], at[1 - int(inside) :: 2]
+                before = edges[data[opens - 1]] | (opens == start)
+                beyond = np.minimum(closes + 1, len(data) - 1)
+                after = edges[data[beyond]] | (closes == len(data) - 1)
+                if not (before.all() and after.all()):
+                    return False
+                closed = closes if inside else np.concatenate([[last], closes])
+                doubled = data[opens - 1] == ord(dialect.quote)
+                if (doubled & (opens > start) & (opens - 1 != closed[: len(opens)])).any():
+                    return False
+                inside ^= bool(len(at) % 2)
+                last = int(closes[-1]) if len(closes) else last
+            return not inside
+        finally:
+            del data  # or the map could not be closed
+
+
+def _ragged(path: Path, dialect: Dialect) -> list[Problem]:
+    """Name the lines that have too few or too many cells."""
+    want = len(dialect.header)
+    problems = []
+    start = 1
+    with _rows(path, dialect) as rows:
+        for row in rows:
+            if row and len(row) != want:
+                what = f"{len(row)} cells where the header has {want}"
+                problems.append(Problem(what, f"{path}, line {start}"))
+            start = rows.line_num + 1
+    if not problems:
+        raise csv.Error
+    hint = f"cells are cut at {dialect.delimiter!r}; quote cells that hold it, or use --delimiter."
+    problems[0] = replace(problems[0], do=hint)
+    return problems
+
+
+def _undecodable(path: Path, encoding: str) -> InputError:
+    return InputError(
+        f"the file is not {encoding} text",
+        where=str(path),
+        do="tell its real encoding with --encoding, for example latin-1 or utf-16.",
+    )
+
+
+# --- opening -------------------------------------------------------------------------------------
+
+
+def _is_packed(path: Path) -> bool:
+    return name_of(path).lower().endswith(".gz")
+
+
+def _open(path: Path, mode: str, **how: Any) -> Any:
+    if _is_packed(path):
+        return gzip.open(path, mode, **how)
+    return open(path, mode, **how)
+
+
+@contextmanager
+def _bytes(path: Path) -> Iterator[mmap.mmap]:
+    with open(path, "rb") as file:
+        view = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        try:
+            yield view
+        finally:
+            with suppress(BufferError):  # an interrupted caller may still hold a part of it
+                view.close()
+
+
+@contextmanager
+def _rows(path: Path, dialect: Dialect, *, strict: bool = False) -> Iterator[Any]:
+    """Python's own reader over the file: slow, exact, and it knows line numbers."""
+    csv.field_size_limit(1 << 30)
+    encoding = "utf-8-sig" if codecs.lookup(dialect.encoding).name == "utf-8" else dialect.encoding
+    with _open(path, "rt", encoding=encoding, newline="") as file:
+        assert isinstance(file, io.TextIOBase)
+        yield csv.reader(file, delimiter=dialect.delimiter, quotechar=dialect.quote, strict=strict)

@@ -1,0 +1,1 @@
+"""The measure of a promise about earlier releases, whose join is never made."""

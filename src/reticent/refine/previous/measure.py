@@ -1,0 +1,221 @@
+"""What a refinement does to a promise about the join with earlier releases.
+
+Earlier releases are out and cannot change. Whoever has them puts every row of ours beside every row
+of theirs that may belong to the same person (`reticent.data.linking`), and knows the columns of
+the promise's `over` on both sides. The join is never built. Rows of ours that show the same, and
+rows of theirs that look the same, are counted once on each side:
+
+    paper           here
+    |P1| · |P2|     weights of our cells times amounts of a vector; summed by joined group, x
+    a(x), a(x, y)   `joins.smallest_products`, `joins.largest_shares`
+    P1 matches P2   a cell goes with one vector: all that is behind the keys it allows
+
+A *group* holds the rows of ours that show the same in `over`. A *cell* is what is left of a group
+once rows are counted once that allow the same keys. A *vector* says what stands behind such keys:
+groups of theirs, and how many records. Many cells share one vector, and it is made once.
+
+Where the promise is about one side only and `over` holds every column that links the two, the join
+changes nothing: in a joined group there is one cell on each side, and all of it. Then it is
+measured on our table alone, or is a constant (whoever sets up the search sees to that). Elsewhere
+a refinement can also mend a promise (lemmas 6.2.1 and 6.2.2 of the thesis claim too much): it takes
+away matches. So no candidate is ruled out for good, and what each would do is kept by group: a
+reveal changes the groups that it touches and no other.
+
+Source: Fung 2007, chapter 6.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.privacy.promises import Anonymity, Promise
+from reticent.refine.cuts import Cuts, Reveal
+from reticent.refine.measures import Forecast, Slots
+from reticent.refine.previous import kernels
+from reticent.refine.previous.counting import Way
+from reticent.refine.previous.ours import rows_of
+from reticent.refine.previous.theirs import Ints
+
+
+class Joined:
+    """A promise about the join of our table with earlier releases."""
+
+    lasting = False  # a candidate that breaks it now may keep it after another step
+
+    def __init__(
+        self, promise: Promise, cuts: Cuts, over: Sequence[int], ways: Sequence[Way]
+    ) -> None:
+        """`ways`: one, or one for each sensitive column."""
+        self.promise, self.cuts, self.ways = promise, cuts, list(ways)
+        self.attributes = frozenset(over)
+        self.heeds = frozenset(over).union(*(way.ours.attributes for way in ways))
+        self.anonymity = isinstance(promise, Anonymity)
+        self.records = rows_of(cuts) if cuts.counts is None else int(cuts.counts.sum())
+        for way in self.ways:
+            way.look_at(np.ones(1, dtype=bool), self.attributes, ahead=False)
+        self._settle()
+
+    @property
+    def value(self) -> int | Fraction:
+        """The promise's value on the join as it is now."""
+        return self._now[0] if self.anonymity else Fraction(*self._now)
+
+    @property
+    def cells(self) -> int:
+        """How much there is to count at most.
+
+        Each value of a suppressed column is a candidate, which leaves the others as they are.
+        """
+        domains = self.cuts.domains
+        return sum(
+            len(way.ours.counts)
+            * max(sum(len(domains[a].leaves) or 1 for a in way.ours.attributes), 1)
+            for way in self.ways
+        )
+
+    def holds(self, promise: Promise | None = None) -> bool:
+        """Whether the join keeps it now."""
+        return (promise or self.promise).kept_with(self.value)
+
+    def valid(self, slots: Slots, promise: Promise | None = None) -> NDArray[np.bool_]:
+        """Which candidates keep it, as things stand."""
+        asked = promise or self.promise
+        if isinstance(asked, Anonymity):
+            return np.asarray(self.over[slots] >= asked.k)
+        most = asked.at_most
+        share = self.over[slots] / self.under[slots]
+        valid = share <= float(most)
+        for i in np.flatnonzero(np.abs(share - float(most)) < 1e-9).tolist():
+            over, under = int(self.over[slots[i]]), int(self.under[slots[i]])
+            valid[i] = over * most.denominator <= under * most.numerator
+        return np.asarray(valid)
+
+    def loss(self, slots: Slots) -> NDArray[np.float64]:
+        """How much each candidate would take away; nothing if it would give."""
+        after = self.over[slots] / self.under[slots]
+        lost = float(self.value) - after if self.anonymity else after - float(self.value)
+        return np.asarray(np.maximum(lost, 0.0))
+
+    def bits(self, slots: Slots) -> NDArray[np.float64]:
+        """The same as a factor, in bits."""
+        least = 0.5 if self.anonymity else 1 / (2 * self.records)
+        after = np.log2(np.maximum(self.over[slots] / self.under[slots], least))
+        now = math.log2(max(float(self.value), least))
+        return np.asarray(np.maximum(now - after if self.anonymity else after - now, 0.0))
+
+    def forecast(self, slots: Slots) -> Forecast:
+        """What candidates would make of it."""
+        under = None if self.anonymity else self.under[slots]
+        return Forecast(~self.valid(slots), self.over[slots], under)
+
+    def recall(self, slots: Slots, forecast: Forecast) -> None:
+        """Go back to an earlier forecast."""
+        self.over[slots] = forecast.over
+        if forecast.under is not None:
+            self.under[slots] = forecast.under
+
+    def begin(self) -> None:
+        """Look at every candidate for the first time."""
+        for way in self.ways:
+            touched = np.ones(way.ours.group_count, dtype=bool)
+            way.look_at(touched, self.attributes, ahead=True)
+        self._settle()
+
+    def forget(self, slot: int) -> None:
+        """Nothing to take back."""
+
+    def reveal(self, reveal: Reveal) -> None:
+        """Split groups if the column is in `over`, and look at all that the reveal touched."""
+        for way in self.ways:
+            ours = way.ours
+            leaf = ours.leaf[reveal.attribute]
+            inside = (leaf >= reveal.low) & (leaf < reveal.high)
+            touched = np.zeros(ours.group_count, dtype=bool)
+            touched[ours.group[inside]] = True
+            if reveal.attribute in self.attributes:
+                changed = ours.split(reveal.attribute, touched)
+                changed[: len(touched)] |= touched
+                touched = changed
+            way.look_at(touched, self.attributes, ahead=True)
+        self._settle()
+
+    def _settle(self) -> None:
+        """From groups to the promise: its value now, and what each candidate would leave of it."""
+        found = [_extremes(way, self.cuts.none + 1) for way in self.ways]
+        over, under = found[0]
+        for more in found[1:]:
+            pairs = np.stack([over, more[0]], axis=1).ravel(), np.stack([under, more[1]], 1).ravel()
+            over, under = np.zeros((2, len(over)), dtype=np.int64)
+            starts = np.arange(0, 2 * len(over) + 1, 2)
+            kernels.worst_of(starts, *pairs, self.anonymity, over, under)
+        self._now = int(over[-1]), int(under[-1])
+        self.over, self.under = over[:-1], under[:-1]
+
+
+def _extremes(way: Way, slots: int) -> tuple[Ints, Ints]:
+    """The worst value over all groups: after each candidate and, last, as things are."""
+    known = way.outlook
+    order = np.lexsort([known.group, known.slot])
+    group, slot = known.group[order], known.slot[order]
+    value = (known.over[order], known.under[order])
+    begins = np.searchsorted(slot, np.arange(-1, slots + 1))
+    over, under = np.zeros((2, slots + 1), dtype=np.int64)
+    as_is = slice(0, begins[1])
+    ratio = value[0][as_is] / value[1][as_is]
+    worst_first = np.argsort(ratio if way.anonymity else -ratio, kind="stable")
+    kernels.after_each(
+        begins[1:], group, *value, worst_first, ratio, way.anonymity,
+        np.full(way.ours.group_count, -2, dtype=np.int64), over, under,
+    )  # fmt: skip
+    return over, under
+
+
+class Settled:
+    """A promise about earlier releases alone: nothing that we reveal changes it."""
+
+    lasting = True
+    cells = 0
+
+    def __init__(self, promise: Promise, value: int | Fraction, over: Sequence[int]) -> None:
+        self.promise, self.value = promise, value
+        self.attributes = frozenset(over)
+        self.heeds: frozenset[int] = frozenset()
+
+    def holds(self, promise: Promise | None = None) -> bool:
+        """Whether they keep it."""
+        return (promise or self.promise).kept_with(self.value)
+
+    def valid(self, slots: Slots, promise: Promise | None = None) -> NDArray[np.bool_]:
+        """All candidates, or none."""
+        return np.full(len(slots), self.holds(promise))
+
+    def loss(self, slots: Slots) -> NDArray[np.float64]:
+        """Nothing."""
+        return np.zeros(len(slots))
+
+    bits = loss
+
+    def forecast(self, slots: Slots) -> Forecast:
+        """The same as now."""
+        now = Fraction(self.value)
+        over = np.full(len(slots), now.numerator, dtype=np.int64)
+        under = np.full(len(slots), now.denominator, dtype=np.int64)
+        single = isinstance(self.promise, Anonymity)
+        return Forecast(~self.valid(slots), over, None if single else under)
+
+    def recall(self, slots: Slots, forecast: Forecast) -> None:
+        """Nothing to go back to."""
+
+    def begin(self) -> None:
+        """Nothing to look at."""
+
+    def forget(self, slot: int) -> None:
+        """Nothing to take back."""
+
+    def reveal(self, reveal: Reveal) -> None:
+        """Nothing changes."""

@@ -1,0 +1,281 @@
+"""Files that people write: how they are written down, and what is wrong with them, in words."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError
+
+from reticent.errors import InputError, Problem, did_you_mean, listed, quoted
+from reticent.releases.kinds import TABLES, ReleaseKind, kind_of
+
+
+class PolicyFile(BaseModel):
+    """A policy: a file that somebody wrote, or what was set in code, as a frozen record."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: ClassVar[ReleaseKind] = TABLES
+    parts: ClassVar[Mapping[str, type[BaseModel]]] = {}  # sections that have keys of their own
+
+    _source: Path | None = PrivateAttr(default=None)
+    _text: str | None = PrivateAttr(default=None)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """Read a policy file, reporting all of its problems at once."""
+        return cls.parse(read(Path(path)), source=Path(path))
+
+    @classmethod
+    def parse(cls, text: str, *, source: Path | None = None) -> Self:
+        """Read a policy from TOML text; `source` names it and anchors relative paths."""
+        where = str(source) if source else "policy"
+        data = parsed(text, where)
+        cls.refuse_others(data, where)
+        policy = cls.from_data(data, where)
+        policy._source, policy._text = source, text
+        return policy
+
+    @classmethod
+    def of(cls, policy: Self | Mapping[str, Any] | str | Path) -> Self:
+        """A policy, wherever it comes from."""
+        if isinstance(policy, cls):
+            return policy
+        if isinstance(policy, str | Path):
+            return cls.load(policy)
+        if not isinstance(policy, Mapping):
+            raise InputError("a policy is a file, a mapping or a Policy", where="policy")
+        return cls.from_data(dict(policy))
+
+    @classmethod
+    def from_data(cls, data: dict[str, Any], where: str = "policy") -> Self:
+        """Build a policy from plain data, reporting all of its problems at once."""
+        contradicted = [*cls.contradictions(data, where)]
+        try:
+            policy = cls.model_validate(data)
+        except ValidationError as error:
+            formal = problems(error, where, cls, cls.parts)
+            raise InputError([*formal, *contradicted]) from None
+        if contradicted:
+            raise InputError(contradicted)
+        return policy
+
+    @classmethod
+    def contradictions(cls, data: Mapping[str, Any], where: str) -> Iterator[Problem]:
+        """What cannot be meant, each part for itself being well-formed; as far as one can tell."""
+        yield from ()
+
+    @classmethod
+    def refuse_others(cls, data: Mapping[str, Any], where: str) -> None:
+        """Refuse a policy about something else: it looks as if all of its keys were wrong."""
+        meant = kind_of(data, cls.kind)
+        if meant is not cls.kind:
+            raise InputError(
+                f"this is a policy for {meant.name}", where=where,
+                do=f"use it with  {meant.command}.",
+            )  # fmt: skip
+
+    @property
+    def name(self) -> str:
+        """How messages call this policy."""
+        return str(self._source) if self._source else "policy"
+
+    @property
+    def folder(self) -> Path:
+        """Where relative paths start."""
+        return self._source.parent if self._source else Path()
+
+    @property
+    def text(self) -> str:
+        """The policy as TOML: the file it came from, or what was set in code."""
+        return self.canonical() if self._text is None else self._text
+
+    @property
+    def promised(self) -> list[str]:
+        """What it promises, in words."""
+        raise NotImplementedError
+
+    def canonical(self) -> str:
+        """The policy as TOML without the comments of its file, which may hold anything."""
+        return toml_lines(self.model_dump(mode="python", by_alias=True, exclude_defaults=True))
+
+
+def kind_in(path: Path) -> ReleaseKind:
+    """What a policy file is about."""
+    return kind_of(parsed(read(path), str(path)))
+
+
+def schema_of(model: type[BaseModel]) -> dict[str, Any]:
+    """The JSON schema of a policy, for editors; examples in docstrings are for Python users."""
+    found = model.model_json_schema(by_alias=True)
+    for part in (found, *found.get("$defs", {}).values()):
+        part["description"] = part["description"].partition("\n\n")[0]
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}
+
+
+def read(path: Path) -> str:
+    """The text of a policy file."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise InputError("there is no such policy file", where=str(path)) from None
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise InputError(f"the policy cannot be read: {why}", where=str(path)) from None
+
+
+def parsed(text: str, where: str) -> dict[str, Any]:
+    """A policy file as plain data, its numbers exact."""
+    try:
+        return tomllib.loads(text, parse_float=Decimal)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"this is not valid TOML: {error}", where=where) from None
+
+
+def toml_lines(table: Mapping[str, Any]) -> str:
+    """Keys and values, a line each."""
+    return "".join(f"{toml_key(key)} = {toml_value(value)}\n" for key, value in table.items())
+
+
+def toml_key(key: str) -> str:
+    """A key as TOML writes it."""
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else toml_text(key)
+
+
+def toml_value(value: Any) -> str:
+    """A value as inline TOML."""
+    if isinstance(value, Mapping):
+        inside = ", ".join(f"{toml_key(str(k))} = {toml_value(v)}" for k, v in value.items())
+        return f"{{ {inside} }}" if inside else "{}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(toml_value, value)) + "]"
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, bool | int | float):
+        return json.dumps(value)
+    if isinstance(value, Decimal):  # a number in an inline taxonomy
+        return str(value).lower()
+    return toml_text(str(value))
+
+
+def toml_text(text: str) -> str:
+    """A text as a TOML string."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def problems(
+    error: ValidationError,
+    where: str,
+    whole: type[BaseModel],
+    parts: Mapping[str, type[BaseModel]],
+) -> list[Problem]:
+    """Turn pydantic's findings into ours: one per place, in words, with a hint.
+
+    `parts`: the sections of a file that have keys of their own.
+    """
+    found: dict[str, Problem] = {}
+    # Keys that are not there come first: such a typo is often why another key is missing.
+    findings = sorted(error.errors(include_url=False), key=lambda f: f["type"] != "extra_forbidden")
+    for finding in findings:
+        loc = [part for part in finding["loc"] if not _is_branch(part)]
+        place = _place(loc)
+        if finding["type"] == "extra_forbidden":
+            known = known_keys(parts[str(loc[0])] if loc[:-1] else whole)
+            problem = Problem(
+                f'there is no key "{loc[-1]}" here',
+                where=f"{where}, {_place(loc[:-1])}".rstrip(", "),
+                do=did_you_mean(str(loc[-1]), known) or f"the keys are {listed(known, most=20)}.",
+            )
+        else:
+            what = _PLAINER.get(finding["type"], finding["msg"]).removeprefix("Value error, ")
+            problem = Problem(what[:1].lower() + what[1:], where=f"{where}, {place}".rstrip(", "))
+        # A union reports each of its branches; the first says enough.
+        found.setdefault(problem.where if finding["type"] != "extra_forbidden" else place, problem)
+    return list(found.values())
+
+
+_PLAINER = {
+    "tuple_type": 'write a list of names, as ["Ward"]',
+    "int_type": "write a whole number, without quotes",
+    "bool_type": "write true or false, without quotes",
+    "string_type": "write a text in quotes",
+    "missing": "this key is needed here",
+}
+
+
+def _is_branch(part: object) -> bool:
+    """Whether a step of pydantic's path names a branch of a union and not a place in the file."""
+    return isinstance(part, str) and (
+        part in {"int", "float", "str", "date", "datetime", "callable", "[key]"}
+        or part.startswith(("literal[", "constrained-", "tuple[", "dict[", "lax-", "function-"))
+    )
+
+
+def _place(loc: Sequence[Any]) -> str:
+    """Name a place as a reader of the file would: ``[[anonymity]] 2, k``."""
+    if not loc:
+        return ""
+    head, *rest = loc
+    if head in ("anonymity", "confidence") and rest and isinstance(rest[0], int):
+        return ", ".join([f"[[{head}]] {rest[0] + 1}", *map(str, rest[1:])])
+    if head == "attributes" and rest:
+        return ", ".join([f'attribute "{rest[0]}"', *map(str, rest[1:])])
+    if head == "inconsistent" and rest and isinstance(rest[0], int):
+        return ", ".join([f"[[inconsistent]] {rest[0] + 1}", *map(str, rest[1:])])
+    if head == "previous" and rest:
+        return ", ".join([f"[previous.{rest[0]}]", *map(str, rest[1:])])
+    if head == "goal":
+        return ", ".join(["[goal]", *map(str, rest)])
+    return ", ".join(map(str, loc))
+
+
+# --- columns that a policy names -----------------------------------------------------------------
+
+
+def several_roles(claims: Mapping[str, Collection[str]], where: str, why: str) -> Iterator[Problem]:
+    """Columns that a policy gives more than one role."""
+    for name in sorted(set[str]().union(*claims.values())):
+        roles = [role for role, names in claims.items() if name in names]
+        if len(roles) > 1:
+            yield Problem(
+                f'column "{name}" has {len(roles)} roles: {", ".join(roles)}',
+                where=where, why=why, do="leave it in one of these places.",
+            )  # fmt: skip
+
+
+def without_role(rest: Sequence[str], where: str, do: str) -> Iterator[Problem]:
+    """Columns that a policy says nothing about."""
+    if rest:
+        said = "1 column has" if len(rest) == 1 else f"{len(rest)} columns have"
+        yield Problem(
+            f"{said} no role: {quoted(rest)}", where=where, do=do,
+            why="a column nobody decided about must not slip into a release.",
+        )  # fmt: skip
+
+
+def unknown_column(name: str, where: str, columns: Sequence[str], hint: str = "") -> Problem:
+    """A column that a policy names and the table does not have."""
+    meant = hint or did_you_mean(name, columns) or f"the table has {quoted(columns)}."
+    return Problem(f'there is no column "{name}"', where=where, do=meant)
+
+
+def lacking(names: Sequence[str], where: str) -> Iterator[Problem]:
+    """Columns that a policy publishes, and a published file does not have."""
+    if names:
+        yield Problem(
+            f"the file lacks {quoted(names)}", where=where,
+            why="the policy publishes these columns.",
+            do="give the whole released file, and the policy it was made with.",
+        )  # fmt: skip
+
+
+def known_keys(model: type[BaseModel]) -> list[str]:
+    """The keys of a section, as files write them."""
+    return [field.alias or name for name, field in model.model_fields.items()]

@@ -1,0 +1,1 @@
+"""Which items of baskets to suppress."""

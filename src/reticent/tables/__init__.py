@@ -1,0 +1,36 @@
+"""Tables for classification: no group too small, nobody too sure, and as much as possible shown.
+
+The door for Python users; its names are those of the package itself.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reticent.doors import opened_on_use
+
+if TYPE_CHECKING:
+    from reticent.tables.drafts import draft as draft
+    from reticent.tables.evaluation import Evaluation as Evaluation
+    from reticent.tables.evaluation import evaluate as evaluate
+    from reticent.tables.flow import Risk as Risk
+    from reticent.tables.flow import apply as apply
+    from reticent.tables.flow import check as check
+    from reticent.tables.flow import release as release
+    from reticent.tables.flow import risk as risk
+    from reticent.tables.flow import verify as verify
+    from reticent.tables.policy import Policy as Policy
+    from reticent.tables.result import Release as Release
+    from reticent.tables.sweeps import Sweep as Sweep
+    from reticent.tables.sweeps import sweep as sweep
+
+_HOMES = {
+    "drafts": ["draft"],
+    "evaluation": ["Evaluation", "evaluate"],
+    "flow": ["Risk", "apply", "check", "release", "risk", "verify"],
+    "policy": ["Policy"],
+    "result": ["Release"],
+    "sweeps": ["Sweep", "sweep"],
+}
+__getattr__, __dir__ = opened_on_use(__name__, _HOMES)
+__all__ = sorted(name for names in _HOMES.values() for name in names)

@@ -1,0 +1,332 @@
+"""The commands for tables: ``reticent release`` and its like."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from reticent.errors import InputError
+from reticent.terminal.command import (
+    Data,
+    Earlier,
+    NotNeeded,
+    Output,
+    PolicyPath,
+    Released,
+    Say,
+    command,
+    named_paths,
+    watching,
+)
+
+app = typer.Typer()
+taxonomy_app = typer.Typer(help="Check, show or make a taxonomy.", no_args_is_help=True)
+app.add_typer(taxonomy_app, name="taxonomy")
+
+
+def _let_in(data: str, means: dict[str, Any]) -> None:
+    """Spark, and what Ibis reads databases with, do need pandas."""
+    if means["engine"] == "spark" or "://" in data:
+        NotNeeded.let_in()
+
+
+@command(app, "release")
+def release(
+    say: Say,
+    reading: Any,
+    means: dict[str, Any],
+    data: Data,
+    policy: PolicyPath,
+    output: Output,
+    trace: Annotated[
+        Path | None, typer.Option(help="Write every step to this .jsonl file.")
+    ] = None,
+    max_steps: Annotated[
+        int | None, typer.Option(min=0, help="Stop after so many steps of one search.")
+    ] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(min=0, help="Stop searching so many seconds after the start.")
+    ] = None,
+    search_time: Annotated[
+        float | None, typer.Option(min=0, help="Look for better cuts for so many seconds.")
+    ] = None,
+    search_rounds: Annotated[
+        int | None, typer.Option(min=1, help="Look for better cuts so many times.")
+    ] = None,
+    alternative: Annotated[
+        int, typer.Option(min=0, help="Take another of the cuts found: 1, 2 or 3 of the report.")
+    ] = 0,
+    previous: Earlier = None,
+    rows_per_file: Annotated[
+        int | None, typer.Option(min=1, help="Write a folder of files of about so many rows.")
+    ] = None,
+) -> None:
+    """Mask a table so that it keeps every promise of a policy."""
+    from reticent.tables import flow
+
+    _let_in(data, means)
+    with watching(say) as watch:
+        found = flow.release(
+            data, policy, output=output, reading=reading, force=say.force, trace=trace,
+            max_steps=max_steps, time_limit=time_limit, search_time=search_time,
+            search_rounds=search_rounds, alternative=alternative, previous=named_paths(previous),
+            rows_per_file=rows_per_file, watch=watch, **means,
+        )  # fmt: skip
+    from reticent.tables import text
+
+    warnings = (*found.prepared.warnings, *found.prepared.asides)
+    say.note(*found.prepared.table.notes, *(f"Warning: {w}" for w in warnings))
+    say.result(text.release(found), found.summary())
+
+
+def verify(
+    say: Say,
+    reading: Any,
+    data: str,
+    policy: Path,
+    previous: Sequence[str] | None = None,
+    skip_uncheckable: bool = False,
+    **means: Any,
+) -> None:
+    """Recount every promise on a released table: ``reticent verify``, of a table."""
+    from reticent.tables import flow, report, text
+
+    _let_in(data, means)
+    with watching(say, stoppable=False) as watch:
+        found = flow.verify(
+            data, policy, previous=named_paths(previous), reading=reading, watch=watch, **means
+        )
+    say.note(*(f"Warning: {w}" for w in found.warnings))
+    said = report.verify_summary(found)
+    say.verdict(text.proof(found), said, said["holds"], accept_undecided=skip_uncheckable)
+
+
+@command(app, "risk")
+def risk(
+    say: Say,
+    reading: Any,
+    means: dict[str, Any],
+    data: Data,
+    policy: PolicyPath,
+    previous: Earlier = None,
+) -> None:
+    """Show what an attacker could do with a table as it is."""
+    from reticent.tables import flow, text
+
+    _let_in(data, means)
+    with watching(say, stoppable=False) as watch:
+        found = flow.risk(
+            data, policy, previous=named_paths(previous), reading=reading, watch=watch, **means
+        )
+    say.note(*found.prepared.table.notes, *(f"Warning: {w}" for w in found.prepared.warnings))
+    say.result(text.risk(found), found.summary())
+
+
+@command(app, "apply")
+def apply(
+    say: Say,
+    reading: Any,
+    folder: Annotated[Path, typer.Argument(metavar="RELEASE_FOLDER", help="Made by release.")],
+    data: Annotated[str, typer.Argument(metavar="NEW_DATA", help="More rows of the same kind.")],
+    output: Output,
+) -> None:
+    """Mask new rows with the cuts of a release; its promise does not cover them."""
+    from reticent.tables import flow
+
+    done = flow.apply(folder, data, output=output, reading=reading, force=say.force)
+    strange = "".join(
+        f"\n{rows:,} rows of column {name} held a value not foreseen, which was suppressed."
+        for name, rows in done["unforeseen"].items()
+    )
+    say.result(
+        f"{done['rows']:,} rows masked and written to {output}.{strange}\n"
+        "The promise covers the released table alone, not these rows: verify them if it must.",
+        done,
+    )
+
+
+@command(app, "evaluate")
+def evaluate(
+    say: Say,
+    reading: Any,
+    original: Annotated[str, typer.Argument(metavar="ORIGINAL", help="The table as it was.")],
+    released: Released,
+    policy: PolicyPath,
+    folds: Annotated[
+        int | None, typer.Option(min=2, help="Test on each of so many parts in turn.")
+    ] = None,
+    test: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Test on the rows of another table.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Which third, or which folds.")] = 1,
+    classifiers: Annotated[
+        str | None,
+        typer.Option(
+            metavar="tree,…", help="Of tree, bayes, boosting, regression; all that are installed."
+        ),
+    ] = None,
+    population: Annotated[
+        str | None, typer.Option(metavar="FILE", help="A register for the journalist's view.")
+    ] = None,
+    previous: Earlier = None,
+) -> None:
+    """Measure what a release costs and what it stops."""
+    NotNeeded.let_in()
+    from reticent.tables import evaluation, text
+
+    with watching(say, stoppable=False) as watch:
+        found = evaluation.evaluate(
+            original, released, policy, test=test, folds=folds, seed=seed,
+            classifiers=_listed(classifiers),
+            population=population, previous=named_paths(previous), reading=reading, watch=watch,
+        )  # fmt: skip
+    say.note(*found.notes, *(f"Warning: {warning}" for warning in found.warnings))
+    say.result(text.evaluation(found), found.summary())
+
+
+@command(app, "sweep")
+def sweep(
+    say: Say,
+    reading: Any,
+    data: Data,
+    policy: PolicyPath,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FOLDER", help="Where to write, or go on.")
+    ],
+    k: Annotated[
+        str | None,
+        typer.Option("--k", metavar="2,5,10,…", help="Smallest groups to try."),
+    ] = None,
+    at_most: Annotated[
+        str | None,
+        typer.Option(metavar="0.2,0.4,…", help="Largest confidences to try."),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Which third of the records tests.")] = 1,
+    classifiers: Annotated[
+        str | None,
+        typer.Option(metavar="tree,…", help="Of tree, bayes, boosting, regression; tree alone."),
+    ] = None,
+    previous: Earlier = None,
+) -> None:
+    """Release a table under a range of thresholds, and measure each; goes on if interrupted.
+
+    A threshold replaces that of every promise of its kind. Publish one of the releases at most.
+    """
+    NotNeeded.let_in()
+    from reticent.tables import sweeps, text
+
+    with watching(say, stopping="releases that are done are kept.") as watch:
+        found = sweeps.sweep(
+            data, policy, output=output, k=_whole_numbers(k), at_most=_listed(at_most), seed=seed,
+            classifiers=_listed(classifiers), previous=named_paths(previous), reading=reading,
+            force=say.force, watch=watch,
+        )  # fmt: skip
+    say.note(*found.notes, *(f"Warning: {warning}" for warning in found.warnings))
+    say.result(text.sweep(found), found.summary())
+
+
+def _listed(text: str | None) -> list[str] | None:
+    return None if text is None else [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _whole_numbers(text: str | None) -> list[int] | None:
+    parts = _listed(text)
+    if parts is None:
+        return None
+    if not all(part.isdecimal() and len(part) < 19 for part in parts):
+        raise InputError("write whole numbers, as in  --k 2,5,10", where="--k")
+    return [int(part) for part in parts]
+
+
+@command(app, "init")
+def init(
+    say: Say,
+    reading: Any,
+    means: dict[str, Any],
+    data: Data,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="POLICY", help="Default: print it.")
+    ] = None,
+) -> None:
+    """Draft a commented policy from a table."""
+    from reticent.tables.drafts import draft
+
+    _let_in(data, means)
+    drafted = draft(
+        data, output=output, reading=reading, force=say.force, show_values=say.show_values,
+        **means,
+    )  # fmt: skip
+    if output is None and not say.json:
+        say.text(drafted)
+    else:
+        where = str(output) if output else None
+        say.result(
+            f"Drafted {output}; look for the lines marked  ?", {"output": where, "policy": drafted}
+        )
+
+
+@command(taxonomy_app, "check")
+def taxonomy_check(
+    say: Say,
+    reading: Any,
+    means: dict[str, Any],
+    taxonomy: Annotated[Path, typer.Argument(metavar="TAX", help="A taxonomy file.")],
+    data: Annotated[str | None, typer.Argument(metavar="[DATA]", help="A table.")] = None,
+    column: Annotated[str | None, typer.Option(help="The column of the table it is for.")] = None,
+) -> None:
+    """Report every problem of a taxonomy, and which values of a column it does not cover."""
+    from reticent.tables import taxonomies
+
+    _let_in(data or "", means)
+    found = taxonomies.check_taxonomy(taxonomy, data, column, reading=reading, **means)
+    covers = f" It covers every value of column {column}." if column else ""
+    say.result(
+        f"{taxonomy} is a valid taxonomy: {len(found.leaves)} leaves, "
+        f"{len(found.labels)} labels, root {found.labels[0]}.{covers}",
+        {"leaves": len(found.leaves), "labels": len(found.labels), "root": found.labels[0]},
+    )
+
+
+@command(taxonomy_app, "show")
+def taxonomy_show(
+    say: Say, taxonomy: Annotated[Path, typer.Argument(metavar="TAX", help="A taxonomy file.")]
+) -> None:
+    """Draw a taxonomy as a tree."""
+    from reticent.data.taxonomy import load, render
+
+    tree = load(taxonomy)
+    say.result(render(tree), tree.nested())
+
+
+@command(taxonomy_app, "make")
+def taxonomy_make(
+    say: Say,
+    reading: Any,
+    means: dict[str, Any],
+    data: Data,
+    column: Annotated[str, typer.Option(help="The column to make it for.")],
+    output: Output,
+    prefix: Annotated[
+        str | None, typer.Option(metavar="1,2,3", help="By leading characters, as for ZIP codes.")
+    ] = None,
+    date: Annotated[bool, typer.Option("--date", help="Day, month, year.")] = False,
+    bins: Annotated[
+        str | None, typer.Option(metavar="0,18,30,…", help="By fixed intervals.")
+    ] = None,
+    equal: Annotated[int | None, typer.Option(min=1, help="By so many intervals.")] = None,
+) -> None:
+    """Make a taxonomy from the values of a column."""
+    from reticent.tables import taxonomies
+
+    _let_in(data, means)
+    found = taxonomies.make_taxonomy(
+        data, column, output=output, prefix=prefix, date=date, bins=bins, equal=equal,
+        reading=reading, force=say.force, **means,
+    )  # fmt: skip
+    say.result(
+        f"{output}: {len(found.leaves)} leaves below {found.labels[0]}.",
+        {"output": output, "leaves": len(found.leaves), "labels": len(found.labels)},
+    )

@@ -1,0 +1,263 @@
+"""The flow of `evaluate`: what a release costs and what it stops, measured beside the original."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from numbers import Integral
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from reticent.data.columns import Column, Table, stacked
+from reticent.errors import InputError, Unsatisfiable
+from reticent.evidence import classify
+from reticent.evidence.classify import Sides, majority
+from reticent.files.tabular import Reading
+from reticent.progress import Watch
+from reticent.releases import folder as release_folder
+from reticent.sources import arrival
+from reticent.tables import flow
+from reticent.tables.arrival import fitted
+from reticent.tables.evidence.aligned import Masked, aligned, for_classifiers
+from reticent.tables.evidence.attack import attacks
+from reticent.tables.evidence.loss import losses
+from reticent.tables.evidence.study import Round, divided, errors
+from reticent.tables.policy import Policy
+from reticent.tables.prepare import Prepared, prepare
+from reticent.tables.search.rare import find_leaving_out
+
+if TYPE_CHECKING:
+    from reticent.privacy.verify import Proof
+
+_FEWEST = 3  # records: of fewer, no third can be kept apart for testing
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What a release costs and what it stops."""
+
+    rows: int
+    proof: Proof = field(repr=False)
+    classification: Mapping[str, Any] | None  # None if the policy names no class
+    loss: Mapping[str, Any]
+    attack: Mapping[str, Any]
+    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what was assumed in reading the table
+
+    def summary(self) -> dict[str, Any]:
+        """What ``evaluate --json`` prints."""
+        return {
+            "rows": self.rows,
+            "verified": None if self.proof.holds and self.proof.unchecked else self.proof.holds,
+            "classification": self.classification,
+            "loss": self.loss,
+            "attack": self.attack,
+            "warnings": list(self.warnings),
+        }
+
+
+def evaluate(
+    original: Any,
+    released: Any,
+    policy: Policy | Mapping[str, Any] | str | Path,
+    *,
+    test: Any = None,
+    folds: int | None = None,
+    seed: int = 1,
+    classifiers: Sequence[str] | None = None,
+    population: Any = None,
+    previous: Mapping[str, str | Path] | None = None,
+    reading: Reading | None = None,
+    watch: Watch | None = None,
+) -> Evaluation:
+    """Measure what a release costs and what it stops.
+
+    Errors are measured on a third of the records, drawn at random by `seed`; on each of `folds`
+    parts in turn; or on the records of `test`: once under the cuts of a release of both tables
+    together, and once under those that `released` shows, which is learnt on training. `population`
+    is a register that the journalist of the attack view looks into; without one, the original is.
+    `previous` tells where earlier releases stand.
+    """
+    watch = watch or Watch()
+    classify.check_seed(seed)
+    _refuse_odd(folds, test)
+    used = classify.chosen(classifiers)
+    watch.stage("read")
+    policy = Policy.of(policy).with_previous(previous or {})
+    rows = arrival.read(original, reading, policy.spare)[0]
+    prepared = fitted(rows, policy, reading)
+    place = Path(released) if isinstance(released, str | Path) else None
+    watch.stage("verify")
+    proof = flow.verify(released, prepared.policy)
+    table, _ = arrival.read(release_folder.published(place) if place else released)
+    masked = aligned(prepared, table)
+    register = None
+    if population is not None:
+        register = masked.further(arrival.read(population, reading)[0], masked.columns)
+        if register.rows < prepared.table.rows:
+            raise InputError(
+                f"it has {register.rows} records and the table has {prepared.table.rows}",
+                where=register.name,
+                why="a register of the population holds everybody whom the table may be about.",
+                do="give a larger one, or none.",
+            )
+    watch.stage("learn")
+    rounds = _rounds(masked, test, folds, seed, reading)
+    return Evaluation(
+        prepared.table.rows,
+        proof,
+        _classification(prepared, rounds, used, seed, watch),
+        losses(masked),
+        attacks(masked, register, _of_the_release(rounds, test)),
+        (*_left_out(prepared, masked), *_warnings(prepared, proof, used, classifiers, rounds)),
+        prepared.table.notes,
+    )
+
+
+def _refuse_odd(folds: int | None, test: Any) -> None:
+    if folds is not None and test is not None:
+        raise InputError("give either folds or a test table, not both", where="evaluate")
+    if folds is not None and (not isinstance(folds, Integral) or folds < 2):
+        raise InputError("there must be at least 2 folds", where="evaluate")
+
+
+def _warnings(
+    prepared: Prepared,
+    proof: Proof,
+    used: Sequence[str],
+    asked: Sequence[str] | None,
+    rounds: Sequence[Round],
+) -> Sequence[str]:
+    found = []
+    if prepared.policy.joined:
+        found.append(
+            "figures are about this table alone; what a join with "
+            f"{', '.join(prepared.policy.joined)} reveals is what the promises say. No mask is "
+            "learnt on a part of the records, as earlier releases are about all of them."
+        )
+    elif any(part.masked is part.fresh for part in rounds):
+        found.append(
+            "both tables together allow no release under this policy, so AE or SE is the error of "
+            "the mask that the release shows."
+        )
+    lacking = sum(part.fresh is None for part in rounds)
+    if lacking and not prepared.policy.joined:
+        found.append(
+            f"in {lacking} of {len(rounds)} rounds the training records alone allow no release "
+            "under this policy, so the errors of a mask learnt on them are left out."
+        )
+    if not proof.holds:
+        found.append("the release does not keep every promise: see  reticent verify.")
+    if proof.holds and proof.unchecked:
+        found.append(
+            "a promise counts a column that is not released, so the release alone cannot show "
+            "that it is kept."
+        )
+    if not asked and len(used) < len(classify.CLASSIFIERS):
+        others = [name for name in classify.CLASSIFIERS if name not in used]
+        found.append(
+            f"left out {', '.join(others)}: they need scikit-learn, which  "
+            'pip install "reticent[sklearn]"  installs.'
+        )
+    return found
+
+
+def _left_out(prepared: Prepared, masked: Masked) -> Iterator[str]:
+    out = prepared.table.rows - masked.prepared.table.rows
+    if out:
+        yield (
+            f"{out} of {prepared.table.rows} records are left out of the release, and all figures "
+            "are about the others: of the table as it was, too."
+        )
+
+
+def _rounds(
+    masked: Masked, test: Any, folds: int | None, seed: int, reading: Reading | None
+) -> list[Round]:
+    """The training and test tables: one pair, or one a fold."""
+    prepared = masked.prepared
+    if test is not None:
+        return [_given(masked, arrival.read(test, reading)[0])]
+    rows = prepared.table.rows
+    if folds is not None and folds > rows:
+        raise InputError(f"there are only {rows} records for {folds} folds", where="evaluate")
+    if rows < _FEWEST:
+        return []
+    return [
+        replace(divided(masked, part), fresh=_learnt_on(prepared, ~part))
+        for part in classify.splits(rows, folds=folds, seed=seed)
+    ]
+
+
+def _of_the_release(rounds: Sequence[Round], test: Any) -> Sequence[Round]:
+    """Rounds as the release itself masks them: with a test table, it was learnt on training."""
+    return rounds if test is None else [replace(p, masked=p.fresh or p.masked) for p in rounds]
+
+
+def _given(masked: Masked, test: Table) -> Round:
+    """A round whose test records come from another table, which the release never saw."""
+    prepared = masked.prepared
+    test = masked.further(test, prepared.roles.released)
+    if prepared.roles.class_ is not None:
+        goal = test.columns[prepared.roles.class_]
+        told = goal.codes != goal.missing if goal.missing is not None else None
+        if told is not None and not told.any():
+            raise InputError(f'no row has a value of "{goal.name}", the class', where=test.name)
+        test = test if told is None else test.take(told)
+    alone = (masked.view(), for_classifiers(test, masked.recodings))
+    return Round((prepared.cleaned, test), _learnt_on_both(prepared, test) or alone, alone)
+
+
+def _learnt_on_both(prepared: Prepared, test: Table) -> Sides | None:
+    """Both tables masked as one release of all their records would; None if there is none."""
+    nobody = np.zeros(test.rows, dtype=np.uint8)
+    columns = {}
+    for name, column in prepared.table.columns.items():
+        absent = Column(name, nobody, pa.nulls(1, pa.large_string()))  # dropped columns may be
+        columns[name] = stacked(column, test.columns.get(name, absent))
+    both = replace(prepared.table, columns=columns, rows=prepared.table.rows + test.rows)
+    return _masked_alike(both, prepared, (prepared.cleaned, test))
+
+
+def _learnt_on(prepared: Prepared, part: Any) -> Sides | None:
+    """Both parts masked as a release of the training part alone would; None if there is none."""
+    sides = (prepared.cleaned.take(part), prepared.cleaned.take(~part))
+    return _masked_alike(prepared.table.take(part), prepared, sides)
+
+
+def _masked_alike(source: Table, prepared: Prepared, sides: Sides) -> Sides | None:
+    """Training and test records masked by the cuts of a release of `source`."""
+    if prepared.policy.joined:  # earlier releases are about all records, and not about a part
+        return None
+    try:
+        known = prepare(source, prepared.policy, prepared.reading)
+        recodings = find_leaving_out(known, Watch())[1].recodings
+        return for_classifiers(sides[0], recodings), for_classifiers(sides[1], recodings)
+    except (Unsatisfiable, InputError):  # too few records for the promise, or other kinds of value
+        return None
+
+
+def _classification(
+    prepared: Prepared, rounds: Sequence[Round], used: Sequence[str], seed: int, watch: Watch
+) -> dict[str, Any] | None:
+    target = prepared.roles.class_
+    if target is None:
+        return None
+    if not rounds:
+        return {"class": target, "reason": f"fewer than {_FEWEST} records"}
+    found = {}
+    for name in used:
+        watch.stage(name)
+        found[name] = errors(prepared, rounds, name, seed=seed)
+    return {
+        "class": target,
+        "train": rounds[0].plain[0].rows,
+        "tested": sum(part.plain[1].rows for part in rounds),
+        "rounds": len(rounds),
+        "seed": seed,
+        "majority": majority([part.plain for part in rounds], target),
+        "classifiers": found,
+    }

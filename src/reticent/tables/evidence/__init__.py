@@ -1,0 +1,1 @@
+"""Was it worth it? Was it safe? A released table beside its original."""

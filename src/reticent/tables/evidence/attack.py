@@ -1,0 +1,211 @@
+"""What an attacker can do with a table: find a person in it, and learn what was to stay private.
+
+**Linkage.** Somebody who knows a person's quasi-identifiers finds the group of records that fit
+and picks one. The *prosecutor* knows that the person is in the table, so the chance is one in the
+size of the group; over all records it comes to groups / records. The *journalist* looks into a
+register of the population instead and can tell less: one in the number of people there who fit.
+
+**Inference.** Nobody need be found: if most of a group share a sensitive value, all of them are
+suspected of it. The *largest confidence* is the worst such share; the *mean* is how often somebody
+is right who takes everybody to have the likeliest sensitive value of their group, where values
+that are not sensitive are never guessed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.data.collapse import Codes, distinct
+from reticent.data.columns import Column, Table, stacked
+from reticent.evidence.classify import majority
+from reticent.privacy.promises import Anonymity, Confidence, Promise, ours
+from reticent.tables.evidence.aligned import Masked, recoded
+from reticent.tables.evidence.study import Round, mistakes
+
+
+def attacks(masked: Masked, register: Table | None, rounds: Sequence[Round]) -> dict[str, Any]:
+    """All of it, before and after masking, for what each promise assumes to be known of us.
+
+    What a join with earlier releases reveals is measured by the promise itself.
+    """
+    policy = masked.prepared.policy
+    known: dict[object, Promise] = {}
+    for promise in policy.anonymity:
+        known.setdefault((frozenset(ours(promise.over)), frozenset(ours(promise.of))), promise)
+    grouped = {frozenset(ours(promise.over)) for promise in policy.anonymity}
+    for bound in policy.confidence:
+        if frozenset(ours(bound.over)) not in grouped:
+            known.setdefault(frozenset(ours(bound.over)), bound)
+    about_us = [p for p in policy.confidence if ours(p.over) and ours(p.sensitive)]
+    return {
+        "linkage": [linked_by(masked, p, register) for p in known.values() if ours(p.over)],
+        "inference": [_inferred(masked, promise) for promise in about_us],
+        "prediction": _predicted(masked, rounds),
+    }
+
+
+def linked_by(masked: Masked, promise: Promise, register: Table | None = None) -> dict[str, Any]:
+    """Linkage by what one promise assumes to be known, before and after masking."""
+    plain = masked.prepared.cleaned.columns
+    names = list(ours(promise.over))
+    found: dict[str, Any] = {"over": names}
+    persons = None
+    if isinstance(promise, Anonymity) and ours(promise.of):
+        persons = masked.prepared.of_marks(promise)
+        found["of"] = list(ours(promise.of))
+    for side, own in (("before", plain), ("after", masked.columns)):
+        people = None
+        if register is not None:
+            cells = recoded(register, masked.recodings) if side == "after" else register.columns
+            people = [cells[name] for name in names]
+        found[side] = asdict(linkage([own[name] for name in names], people, persons))
+    return found
+
+
+def _inferred(masked: Masked, promise: Confidence) -> dict[str, Any]:
+    marks = masked.prepared.sensitive_marks(promise)
+    known, sensitive = list(ours(promise.over)), list(ours(promise.sensitive))
+    found: dict[str, Any] = {"over": known, "sensitive": sensitive}
+    for side, own in (("before", masked.prepared.cleaned.columns), ("after", masked.columns)):
+        measured = inference([own[name] for name in known], marks)
+        found[side] = {"largest": str(measured.largest), "mean": measured.mean}
+    return found
+
+
+def _predicted(masked: Masked, rounds: Sequence[Round]) -> list[dict[str, Any]]:
+    """How often a tree tells each sensitive column from the quasi-identifiers."""
+    prepared = masked.prepared
+    known: dict[str, set[str]] = {}
+    for promise in prepared.policy.confidence:
+        for name in ours(promise.sensitive):
+            known.setdefault(name, set()).update(ours(promise.over))
+    found = []
+    for sensitive, over in known.items():
+        told = [part for part in (_told(part, sensitive) for part in rounds) if part is not None]
+        if not told:
+            continue
+        columns = [name for name in prepared.cleaned.columns if name in over]
+        record: dict[str, Any] = {"sensitive": sensitive, "over": columns}
+        record["base"] = round(1 - majority([part.plain for part in told], sensitive), 6)
+        whole = sum(part.plain[1].rows for part in told)
+        for side in ("before", "after"):
+            sides = [part.plain if side == "before" else part.masked for part in told]
+            wrong = sum(mistakes(prepared, both, columns, sensitive) for both in sides)
+            record[side] = round(1 - wrong / whole, 6)
+        found.append(record)
+    return found
+
+
+def _told(part: Round, sensitive: str) -> Round | None:
+    """A round without the records whose sensitive value is missing; None if none is left."""
+
+    def known(table: Table) -> Table:
+        column = table.columns[sensitive]
+        return table if column.missing is None else table.take(column.codes != column.missing)
+
+    plain = (known(part.plain[0]), known(part.plain[1]))
+    if not plain[0].rows or not plain[1].rows:
+        return None
+    return Round(plain, (known(part.masked[0]), known(part.masked[1])))
+
+
+@dataclass(frozen=True, slots=True)
+class Linkage:
+    """How easily records are linked to people; groups count people where those are known."""
+
+    groups: int
+    smallest: int
+    mean_group: float
+    unique: float  # share of records whose person is alone in the group
+    prosecutor: float  # largest chance to pick the right record
+    prosecutor_mean: float  # share of records re-identified
+    journalist: float
+    journalist_mean: float
+
+
+def linkage(
+    known: Sequence[Column],
+    register: Sequence[Column] | None = None,
+    persons: tuple[Codes, int] | None = None,
+) -> Linkage:
+    """Link by some columns.
+
+    `register` holds the same columns for the whole population, a line a person; without one, the
+    table itself is all there is to look into. `persons` are the people that records are about, as
+    1, 2, … (0 is nobody known), where one may have several.
+    """
+    group_of, records = _groups(known)
+    sizes = records if persons is None else _persons(group_of, len(records), persons)
+    there = sizes if register is None else _fitting(known, register, group_of, sizes)
+    rows = len(group_of)
+    return Linkage(
+        len(sizes),
+        int(sizes.min()),
+        float(sizes.mean()),
+        float(records[sizes == 1].sum() / rows),
+        float(1 / sizes.min()),
+        float((records / sizes).sum() / rows),
+        float(1 / there.min()),
+        float((records / there).sum() / rows),
+    )
+
+
+def _persons(
+    group_of: NDArray[np.int64], groups: int, persons: tuple[Codes, int]
+) -> NDArray[np.int64]:
+    """How many people each group is known to have; one where nobody is."""
+    found = distinct([group_of, persons[0]], [groups, persons[1] + 1])
+    return np.maximum(np.bincount(found.columns[0][found.columns[1] > 0], minlength=groups), 1)
+
+
+def _groups(columns: Sequence[Column]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The group of each record, and how many records each group has."""
+    number = np.zeros(len(columns[0].codes), np.int64)
+    for column in columns:
+        number = number * len(column.values) + column.codes
+        number = np.unique(number, return_inverse=True)[1].astype(np.int64)
+    return number, np.bincount(number)
+
+
+def _fitting(
+    known: Sequence[Column],
+    register: Sequence[Column],
+    group_of: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """How many people of a register fit each group; never fewer than its own."""
+    rows = len(group_of)
+    both, counts = _groups([stacked(a, b) for a, b in zip(known, register, strict=True)])
+    fitting = np.bincount(both[rows:], minlength=len(counts))
+    found = np.zeros(len(sizes), np.int64)
+    found[group_of] = fitting[both[:rows]]
+    return np.maximum(found, sizes)
+
+
+@dataclass(frozen=True, slots=True)
+class Inference:
+    """How surely sensitive values are inferred."""
+
+    largest: Fraction
+    mean: float
+
+
+def inference(known: Sequence[Column], sensitive: Sequence[tuple[Codes, int]]) -> Inference:
+    """Infer from some columns; for each sensitive column its values as 1, 2, …, 0 for others."""
+    group_of, sizes = _groups(known)
+    largest = Fraction(0)
+    likeliest = np.zeros(len(sizes), np.int64)
+    for marks, count in sensitive:
+        found = distinct([group_of, marks], [len(sizes), count + 1])
+        group, mark = found.columns
+        told = mark > 0
+        np.maximum.at(likeliest, group[told], found.counts[told])
+    for part, whole in {*zip(likeliest.tolist(), sizes.tolist(), strict=True)}:
+        largest = max(largest, Fraction(part, whole))
+    return Inference(largest, float(likeliest.sum() / sizes.sum()))

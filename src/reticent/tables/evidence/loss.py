@@ -1,0 +1,101 @@
+"""What masking took away, whoever the data are for: distortion, hidden entries, discernibility."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from reticent.data.collapse import distinct
+from reticent.data.columns import Column
+from reticent.data.encode import Domain, Node
+from reticent.data.recode import Recoding
+from reticent.tables.evidence.aligned import Masked
+
+
+def losses(masked: Masked) -> dict[str, Any]:
+    """All of it, per record and per column."""
+    prepared = masked.prepared
+    rows = prepared.table.rows
+    columns = {}
+    for domain in prepared.domains:
+        shown = masked.columns[domain.name]
+        columns[domain.name] = {
+            "distortion": distortion(domain, shown, masked.recodings[domain.name]) / rows,
+            "hidden": hidden(domain, shown),
+        }
+    return {
+        "distortion": sum(column["distortion"] for column in columns.values()),
+        "hidden": sum(column["hidden"] for column in columns.values()),
+        "entries": rows * len(columns),
+        "discernibility": {
+            "before": discernibility([prepared.cleaned.columns[name] for name in masked.columns]),
+            "after": discernibility(list(masked.columns.values())),
+        },
+        "columns": columns,
+    }
+
+
+def distortion(domain: Domain, masked: Column, recoding: Recoding) -> float:
+    """The distortion of one column, summed over its records.
+
+    A generalized value counts the levels it climbed in its taxonomy, an interval its share of the
+    whole range, a suppressed value 1.
+    """
+    labels = [text or "" for text in masked.texts()]
+    pairs = domain.codes.astype(np.int64) * len(labels) + masked.codes
+    found, counts = np.unique(pairs, return_counts=True)
+    costs = (
+        _climbed(domain, labels)
+        if domain.mask == "generalize"
+        else _shares(domain, labels, recoding)
+    )
+    total = 0.0
+    for pair, count in zip(found.tolist(), counts.tolist(), strict=True):
+        leaf, label = divmod(pair, len(labels))
+        key: Any = (leaf, labels[label]) if domain.mask == "generalize" else labels[label]
+        total += costs[key] * count
+    return total
+
+
+def _climbed(domain: Domain, labels: Sequence[str]) -> Mapping[tuple[int, str], float]:
+    """How many levels lie between each leaf and the shown labels above it."""
+    assert domain.root is not None
+    shown = set(labels)
+    levels: dict[tuple[int, str], float] = {}
+    waiting: list[tuple[Node, tuple[str, ...]]] = [(domain.root, ())]
+    while waiting:
+        node, above = waiting.pop()
+        path = (*above, node.label)
+        waiting.extend((child, path) for child in node.children)
+        if not node.children and node.low < node.high:
+            for climbed, label in enumerate(reversed(path)):
+                if label in shown:
+                    levels.setdefault((node.low, label), float(climbed))
+    return levels
+
+
+def _shares(domain: Domain, labels: Sequence[str], recoding: Recoding) -> dict[Any, float]:
+    """Each interval's share of the range; 1 for the marker, 0 for a value shown as it is."""
+    shares: dict[Any, float] = dict.fromkeys(labels, 0.0)
+    if domain.ends is not None:
+        whole = domain.ends[1] - domain.ends[0]
+        for interval in recoding.intervals:
+            shares[interval.label] = float((interval.high - interval.low) / whole) if whole else 0.0
+    return shares | {domain.marker: 1.0}
+
+
+def hidden(domain: Domain, masked: Column) -> int:
+    """How many entries of a column show nothing but the marker or the root of their taxonomy."""
+    nothing = {domain.marker, domain.root.label if domain.root else domain.marker}
+    codes = [code for code, text in enumerate(masked.texts()) if text in nothing]
+    return int(np.isin(masked.codes, codes).sum())
+
+
+def discernibility(columns: Sequence[Column]) -> int:
+    """The sum over records of how many records look the same in these columns."""
+    counts = distinct([c.codes for c in columns], [len(c.values) for c in columns]).counts
+    return (
+        int((counts.astype(object) ** 2).sum()) if counts.max() >= 2**31 else int(counts @ counts)
+    )

@@ -1,0 +1,401 @@
+"""The flows for one table, one screen each: what happens between a command and its answer.
+
+    read ─► prepare ─► refine ─► mask ─► write beside ─► verify what was written ─► rename
+
+Front ends call one function here and print one report. Heavy rooms are imported where they are
+used, and while the table is being read, so that a quick question gets a quick answer.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reticent.errors import InputError
+from reticent.progress import Clock, Watch
+from reticent.releases import folder as release_folder
+from reticent.releases.kinds import TABLES
+from reticent.releases.places import Place
+from reticent.sources.arrival import at_hand, inputs, means_of, parse, read
+from reticent.tables.arrival import counted, counted_columns, fitted
+from reticent.tables.exposure import exposures
+from reticent.tables.policy import Policy, PolicyError
+from reticent.tables.publish import Beyond, Outlet, as_text, give_back_memory, publish
+from reticent.tables.result import Release
+from reticent.tables.search.effort import Effort
+
+if TYPE_CHECKING:
+    from reticent.data.columns import Table
+    from reticent.files.tabular import Reading
+    from reticent.privacy.risk import Exposure
+    from reticent.privacy.verify import Proof
+    from reticent.sources.engines import Source
+    from reticent.tables.prepare import Prepared
+    from reticent.tables.search.greedy import Found
+
+_MOST_FILES = 10_000  # 2,000 parts take 15 s or more, each being synced to the disk
+
+
+def release(
+    data: Any,
+    policy: Policy | Mapping[str, Any] | str | Path,
+    *,
+    output: str | Path | None = None,
+    reading: Reading | None = None,
+    force: bool = False,
+    trace: str | Path | None = None,
+    max_steps: int | None = None,
+    time_limit: float | None = None,
+    search_time: float | None = None,
+    search_rounds: int | None = None,
+    alternative: int = 0,
+    previous: Mapping[str, str | Path] | None = None,
+    rows_per_file: int | None = None,
+    engine: Any = None,
+    engine_options: Mapping[str, str] | None = None,
+    memory_limit: int | str | None = None,
+    table: str | None = None,
+    watch: Watch | None = None,
+) -> Release:
+    """Mask a table so that it keeps every promise of the policy and no cut could be finer.
+
+    `data` is a file, a folder or glob of files, or a pandas, Polars, PyArrow or DuckDB table; the
+    same kind comes back as `table` of the result. With `output` it is written instead: a data file
+    by its suffix, or a release folder. A thorough search goes on for `search_time` seconds or
+    `search_rounds` rounds instead of as long as it finds right; `alternative` takes one of the
+    other cuts that the report of an earlier run offers, 1, 2 or 3. `previous` tells the paths of
+    earlier releases by their names, where the policy does not, or no longer, say them.
+
+    Files that do not fit in memory, or in `memory_limit` bytes ("2GB") of it, are counted and
+    written by an embedded database. `engine` says what to use whatever their size: "memory",
+    "duckdb", "spark" or a Spark session.
+    """
+    from reticent.sources.means import elsewhere
+
+    begun = time.monotonic()
+    clock = Clock(watch or Watch())
+    _refuse_numbers(search_time, search_rounds, rows_per_file)
+    means = means_of(engine, memory_limit, engine_options, table)
+    place = None
+    if output is not None:
+        place = Place.of(output, force=force, parts=rows_per_file is not None)
+    _check_trace(trace, place, force)
+    deadline = None if time_limit is None else begun + time_limit
+    effort = Effort(max_steps, deadline, search_time, search_rounds)
+    with ExitStack() as ends:
+        beside = ends.enter_context(_beside())
+        with clock.stage("read"):
+            away = elsewhere(data, means)
+            coming = None if away else beside.submit(parse, data, reading)
+            # Reading needs the interpreter least,
+            policy = Policy.of(policy).with_previous(previous or {})
+            _refuse_inputs(place, trace, [*inputs(data), *policy.files()])
+            _load_engine()  # and loading the engine needs it most
+            if coming is not None:
+                source, (parsed, kind) = None, coming.result()
+                rows = parsed.table(policy.spare)
+                del parsed, coming  # four times the size of the codes taken from it
+        if away:
+            rows, kind, source = at_hand(
+                data, reading, means, clock, ends, partial(counted, policy=policy)
+            )
+        with clock.stage("encode"):
+            from reticent.tables.search.rare import find_leaving_out
+
+            prepared = fitted(rows, policy, reading)
+            if place is not None:
+                from reticent.tables.previous.sequence import neighbours
+
+                prepared = neighbours(prepared, place.path)
+            _refuse_many_files(prepared.table.records, rows_per_file)
+            give_back_memory()
+        before = beside.submit(exposures, prepared, worst=20)
+        beside.submit(_load_verifier)
+        with clock.stage("refine"):
+            prepared, found, left_out = find_leaving_out(
+                prepared, clock.watch, effort, alternative=alternative
+            )
+        asked = _asked(found, effort, several=bool(prepared.policy.suppress_records))
+        asked |= {"--table": "TABLE"} if table else {}
+        asked |= {"--rows-per-file": str(rows_per_file)} if rows_per_file else {}
+        outlet = Outlet(
+            data, kind, place, Path(trace) if trace else None, force, rows_per_file, means, asked
+        )
+        return publish(
+            prepared, found, before.result(), outlet, clock,
+            beyond=Beyond(source, rows) if source else None, left_out=left_out,
+        )  # fmt: skip
+
+
+def _refuse_numbers(
+    search_time: float | None, search_rounds: int | None, rows_per_file: int | None
+) -> None:
+    if search_rounds is not None and search_rounds < 1:
+        raise InputError("search_rounds must be at least 1", where="release")
+    if rows_per_file is not None and rows_per_file < 1:
+        raise InputError("rows_per_file must be at least 1", where="release")
+    if search_time is not None and not 0 <= search_time < math.inf:
+        raise InputError("search_time must be a number of seconds", where="release")
+
+
+def _check_trace(trace: str | Path | None, place: Place | None, force: bool) -> None:
+    """Refuse a trace that could not be written in the end, before any work."""
+    from reticent.files.output import check_free
+
+    if trace is None:
+        return
+    check_free(Path(trace), force=force)
+    target = Path(trace).resolve()
+    if place is not None and place.path.resolve() in (target, *target.parents):
+        raise InputError(
+            "the trace cannot stand where the output does", where=str(trace),
+            do="choose another place; a release folder holds its trace anyway.",
+        )  # fmt: skip
+
+
+def _refuse_inputs(place: Place | None, trace: str | Path | None, read: list[Path]) -> None:
+    from reticent.files.output import refuse_inputs
+
+    outputs = [*([place.path] if place else []), *([Path(trace)] if trace else [])]
+    refuse_inputs(outputs, read)
+
+
+def _refuse_many_files(rows: int, rows_per_file: int | None) -> None:
+    if rows_per_file and rows > _MOST_FILES * rows_per_file:
+        raise InputError(
+            f"that would be {-(-rows // rows_per_file):,} files", where="--rows-per-file",
+            do=f"allow at least {-(-rows // _MOST_FILES):,} rows a file.",
+        )  # fmt: skip
+
+
+def _asked(found: Found, effort: Effort, *, several: bool) -> dict[str, str]:
+    """What must be asked of the command, besides the policy, to find the same cut again.
+
+    After several searches that ran for some seconds, there is no way to be sure.
+    """
+    rounds = effort.rounds if effort.seconds is None else found.rounds
+    asked = {} if rounds is None else {"--search-rounds": str(rounds)}
+    if effort.seconds is not None and several:  # each of which made its own number of rounds
+        asked = {"--search-time": f"{effort.seconds:g}"}
+    return asked | ({"--alternative": str(found.number)} if found.number else {})
+
+
+@contextmanager
+def _beside() -> Iterator[ThreadPoolExecutor]:
+    """A second thread; whoever is interrupted does not wait for what it is doing."""
+    pool = ThreadPoolExecutor(1)
+    try:
+        yield pool
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _load_engine() -> None:
+    from reticent.refine.loading import load
+
+    load()
+
+
+def _load_verifier() -> None:
+    import duckdb
+
+    duckdb.connect().close()  # the first connection of a process takes longest
+
+
+def verify(
+    data: Any,
+    policy: Policy | Mapping[str, Any] | str | Path,
+    *,
+    previous: Mapping[str, str | Path] | None = None,
+    reading: Reading | None = None,
+    engine: Any = None,
+    engine_options: Mapping[str, str] | None = None,
+    memory_limit: int | str | None = None,
+    table: str | None = None,
+    watch: Watch | None = None,
+) -> Proof:
+    """Recount every promise on a table that anybody hands over, without the original.
+
+    `data` is a file, a release folder, a table of a database or a data frame. For `engine` and the
+    like see `release`.
+    """
+    from reticent.data.columns import trimmed
+    from reticent.files import tabular
+    from reticent.privacy import verify as verifier
+    from reticent.privacy.promises import columns_of
+    from reticent.sources.databases import is_url
+    from reticent.tables import folder
+    from reticent.tables.prepare import nearly_unique
+    from reticent.tables.previous import sequence
+    from reticent.tables.rules import rules
+
+    policy = Policy.of(policy).with_previous(previous or {})
+    opened = release_folder.opened(data, TABLES)
+    place = Path(data) if isinstance(data, str | Path) and not is_url(data) else None
+    data = opened.data
+    means = means_of(engine, memory_limit, engine_options, table)
+    with ExitStack() as ends:
+        earlier = sequence.load(policy, reading, whole=False) if policy.previous else {}
+        shown = [one.taxonomies for one in earlier.values()]
+        taxonomies = folder.taxonomies_for(policy, place, shown)
+        meets = partial(sequence.meeting, policy, taxonomies, earlier, reading=reading)
+
+        def counting(source: Source) -> Table:
+            linking = meets(source.schema.names).linking()
+            return counted_columns(source, linking.union(*columns_of(policy.promises)))
+
+        clock = Clock(watch or Watch())
+        rows, kind, _ = at_hand(data, reading, means, clock, ends, counting)
+        if not rows.rows:
+            raise InputError("the table has no rows", where=rows.name)
+        policy.refuse_roleless(rows.known)
+        if place:  # a published file is whole; a frame may be somebody's selection of columns
+            policy.refuse_lacking(rows.known, str(place))
+        if policy.trim:
+            rows = replace(rows, columns={n: trimmed(c) for n, c in rows.columns.items()})
+        met: tuple[str, ...] = ()
+        if earlier:
+            side = sequence.Side.published(policy, rows, taxonomies, reading or tabular.Reading())
+            try:
+                _, met = sequence.check(side, earlier)
+            except InputError as error:
+                raise InputError([*opened.altered, *error.problems]) from None
+        elsewhere = [name for name in rows.known if name not in rows.columns]
+        cells = verifier.from_table(as_text(rows), counts=rows.counts, unread=elsewhere)
+        told = rules(policy, taxonomies, meets(rows.known))
+        proof = verifier.verify(cells, told, memory_limit=means.for_engine)
+        warnings = (
+            *met,
+            *nearly_unique(rows, policy.roles_in(rows.known)),
+            *opened.warnings,
+        )
+        far = is_url(data) or kind == "far away"
+        carried = [
+            problem
+            for schema, parts in ([] if far else tabular.carriers(data, kind))
+            for problem in verifier.baggage(schema, parts)
+        ]
+    leftovers = (*proof.leftovers, *carried, *opened.altered)
+    return replace(proof, leftovers=leftovers, warnings=warnings)
+
+
+@dataclass(frozen=True, slots=True)
+class Risk:
+    """What an attacker could do with a table as it is."""
+
+    prepared: Prepared = field(repr=False)
+    exposures: tuple[Exposure, ...]
+
+    def summary(self) -> dict[str, Any]:
+        """What ``risk --json`` prints."""
+        from reticent.tables import report
+
+        return report.risk_summary(self)
+
+
+def risk(
+    data: Any,
+    policy: Policy | Mapping[str, Any] | str | Path,
+    *,
+    previous: Mapping[str, str | Path] | None = None,
+    reading: Reading | None = None,
+    engine: Any = None,
+    engine_options: Mapping[str, str] | None = None,
+    memory_limit: int | str | None = None,
+    table: str | None = None,
+    watch: Watch | None = None,
+) -> Risk:
+    """Measure every promise on an unmasked table; for `engine` and the like see `release`."""
+    policy = Policy.of(policy).with_previous(previous or {})
+    means = means_of(engine, memory_limit, engine_options, table)
+    clock = Clock(watch or Watch())
+    with ExitStack() as ends:
+        counting = partial(counted, policy=policy)
+        rows, _, _ = at_hand(data, reading, means, clock, ends, counting, policy.spare)
+        prepared = fitted(rows, policy, reading)
+        return Risk(prepared, exposures(prepared, worst=20))
+
+
+def apply(
+    release_folder: str | Path,
+    data: Any,
+    *,
+    output: str | Path,
+    reading: Reading | None = None,
+    force: bool = False,
+) -> dict[str, Any]:
+    """Mask new rows with the cuts of an earlier release; its promise does not cover them."""
+    from reticent.files import tabular
+    from reticent.files.output import check_free, refuse_inputs, whole_file
+    from reticent.files.sheets import sheet, write
+    from reticent.tables import folder
+
+    target = Path(output)
+    suffix = tabular.suffix_of(target)
+    if not suffix:
+        raise InputError(
+            "masked rows are written as one file", where=str(output),
+            do=f"give a name that ends in {', '.join(tabular.SUFFIXES)}.",
+        )  # fmt: skip
+    check_free(target, force=force)
+    refuse_inputs([target], [*inputs(data), Path(release_folder) / "private" / "recoding.json"])
+    learnt = folder.learnt(Path(release_folder))
+    table, _ = read(data, reading)
+    if not table.rows:
+        raise InputError("the table has no rows", where=table.name)
+    columns, strange = learnt.mask(table)
+    rows = sheet(columns, order=learnt.order)
+    with whole_file(target, force=force) as path:
+        write(rows, path, suffix)
+    return {"rows": table.rows, "unforeseen": strange, "output": str(output), "covered": False}
+
+
+def check(
+    policy_path: str | Path,
+    data: Any = None,
+    *,
+    previous: Mapping[str, str | Path] | None = None,
+    reading: Reading | None = None,
+    engine: Any = None,
+    engine_options: Mapping[str, str] | None = None,
+    memory_limit: int | str | None = None,
+    table: str | None = None,
+    watch: Watch | None = None,
+) -> tuple[str, ...]:
+    """Look for every problem of a policy, and of its fit to a table if one is given.
+
+    Returns what is worth a look all the same. For `engine` and the like see `release`.
+    """
+    means = means_of(engine, memory_limit, engine_options, table)
+    clock = Clock(watch or Watch())
+    with ExitStack() as ends:
+        try:
+            policy = Policy.of(policy_path).with_previous(previous or {})
+        except PolicyError as error:
+            if data is None or error.rest is None:
+                raise
+            rows, _, _ = at_hand(data, reading, means, clock, ends, lambda source: source.first(1))
+            raise InputError([*error.problems, *error.rest.unknown(list(rows.columns))]) from None
+        if data is None:
+            policy.taxonomies()
+            if policy.previous:
+                from reticent.tables.previous import sequence
+
+                earlier = sequence.load(policy, reading)
+                if unknown := list(sequence.unknown_columns(policy, earlier)):
+                    raise InputError(unknown)
+            return tuple(policy.undeclared())
+        from reticent.tables.search.greedy import Search
+
+        counting = partial(counted, policy=policy)
+        rows, _, _ = at_hand(data, reading, means, clock, ends, counting, policy.spare)
+        prepared = fitted(rows, policy, reading)
+        Search(prepared).refuse_infeasible()
+        return prepared.warnings

@@ -1,0 +1,218 @@
+"""What a release folder of a table holds, and what it tells of masking and reading further rows.
+
+private/   recoding.json   trace.jsonl   stopped.jsonl   risk.json   alternatives.json
+           left_out.json (if records are), and the taxonomies of the policy
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reticent.data.columns import Column, Table, trimmed, without_missing
+from reticent.data.recode import Recoding
+from reticent.data.taxonomy import Taxonomy, from_nested
+from reticent.errors import InputError, quoted
+from reticent.files.tabular import paths_of
+from reticent.releases.folder import (
+    FORMAT,
+    Contents,
+    as_json,
+    as_json_lines,
+    fingerprints,
+    manifest_of,
+)
+from reticent.sources.databases import is_url, without_password
+from reticent.tables import pages, report
+
+if TYPE_CHECKING:
+    from reticent.tables.policy import Policy
+    from reticent.tables.result import Release
+
+
+def contents(release: Release, data: Any, private: Path, table: str | None = None) -> Contents:
+    """Everything that stands beside the data; `table`: which it was of a database.
+
+    `private`: where the policy will stand, for the paths that it names.
+    """
+    policy = release.prepared.policy
+    left_out = report.who_was_left_out(release)
+    return Contents(
+        public={
+            "report.html": pages.public(release),
+            "report.json": as_json(report.public(release)),
+        },
+        private={
+            "policy.toml": policy.as_in(private),
+            **_taxonomies(policy),
+            "recoding.json": as_json(_recoding(release)),
+            "report.html": pages.private(release),
+            "stopped.jsonl": as_json_lines(report.stopped(release)),
+            "trace.jsonl": as_json_lines(release.trace()),
+            "risk.json": as_json(report.riskiest(release)),
+            "alternatives.json": as_json(report.alternatives(release)),
+            **({} if left_out is None else {"left_out.json": as_json(left_out)}),
+            "input.json": as_json(_input(release, data, table)),
+        },
+        manifest=_manifest(release),
+    )
+
+
+def _taxonomies(policy: Policy) -> dict[str, bytes]:
+    """Taxonomy files beside the kept policy, where its relative paths find them."""
+    names = [a.taxonomy for a in policy.attributes.values() if isinstance(a.taxonomy, str)]
+    return {
+        name: (policy.folder / name).read_bytes()
+        for name in names
+        if not Path(name).is_absolute() and ".." not in Path(name).parts
+    }
+
+
+def _manifest(release: Release) -> dict[str, Any]:
+    prepared = release.prepared
+    masks = {domain.name: domain.mask for domain in prepared.domains}
+    columns = []
+    for name in prepared.roles.released:
+        column = {"name": name, "role": report.role(release, name)}
+        if name in masks:
+            column["mask"] = masks[name]
+        columns.append(column)
+    return {
+        "rows": release.sheet.rows,
+        "marker": prepared.policy.marker,
+        "columns": columns,
+        "taxonomies": {
+            name: report.as_far_as_shown(taxonomy, release.recodings[name])
+            for name, taxonomy in prepared.taxonomies.items()
+            if name in masks
+        },
+    }
+
+
+def _recoding(release: Release) -> dict[str, Any]:
+    prepared = release.prepared
+    return {
+        "format": FORMAT,
+        "drop": list(prepared.roles.dropped),
+        "released": list(prepared.roles.released),
+        "trim": prepared.policy.trim,
+        "missing_values": list(prepared.policy.missing_values),
+        "order": prepared.policy.order,
+        "columns": {name: recoding.plain() for name, recoding in release.recodings.items()},
+    }
+
+
+def _input(release: Release, data: Any, table: str | None) -> dict[str, Any]:
+    if not isinstance(data, str | Path):
+        return {"rows": release.prepared.rows_in, "files": {}}
+    if is_url(data):
+        address = without_password(str(data))
+        told = {"database": address, "table": table}
+        return {"rows": release.prepared.rows_in, "files": {}, **told}
+    return {"rows": release.prepared.rows_in, "files": fingerprints(paths_of(data))}
+
+
+def columns_in(place: Path) -> list[str]:
+    """The columns that a release folder publishes."""
+    try:
+        return [str(column["name"]) for column in manifest_of(place).get("columns", [])]
+    except (InputError, TypeError, KeyError):
+        return []
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a release says of how it is to be read."""
+
+    marker: str = ""
+    taxonomies: Mapping[str, Taxonomy] = field(default_factory=dict)  # down to what it shows
+
+
+def told(place: Path) -> Told:
+    """What the manifest of a release says; nothing where there is none."""
+    manifest = manifest_of(place)
+    shown = manifest.get("taxonomies", {})
+    trees = {name: from_nested(tree, "manifest.json") for name, tree in shown.items()}
+    return Told(manifest.get("marker", ""), trees)
+
+
+def taxonomies_for(
+    policy: Policy, place: Path | None, others: Sequence[Mapping[str, Taxonomy]] = ()
+) -> dict[str, Taxonomy]:
+    """The taxonomies of a policy; without their files, as far as a manifest shows them.
+
+    A manifest shows what was released and nothing below; what lies there may stand in `others`,
+    those of earlier releases.
+    """
+    shown: dict[str, Taxonomy] = dict(told(place).taxonomies) if place else {}
+    for name, tree in (pair for trees in others for pair in trees.items()):
+        shown[name] = shown[name].with_below(tree) if name in shown else tree
+    return policy.taxonomies(instead=shown)
+
+
+@dataclass(frozen=True, slots=True)
+class Learnt:
+    """What a release folder knows about masking further rows."""
+
+    recodings: dict[str, Recoding]
+    released: tuple[str, ...]
+    dropped: frozenset[str]
+    trim: bool
+    missing_values: tuple[str, ...]
+    order: str
+
+    def mask(self, table: Table) -> tuple[list[Column], dict[str, int]]:
+        """Mask a table; also says how many rows of a column held a value not foreseen."""
+        lacking = [name for name in self.recodings if name not in table.columns]
+        known = self.dropped | set(self.released)
+        unknown = [name for name in table.columns if name not in known]
+        if lacking or unknown:
+            said = [f"it lacks {quoted(lacking)}"] if lacking else []
+            said += [f"the release knows nothing of {quoted(unknown)}"] if unknown else []
+            raise InputError(
+                "; ".join(said), where=table.name, do="give the columns of the released table."
+            )
+        columns, strange = [], {}
+        for name in (n for n in self.released if n in table.columns):
+            column = trimmed(table.columns[name]) if self.trim else table.columns[name]
+            if name in self.recodings:
+                cleaned = without_missing(column, self.missing_values)
+                column, rows = self.recodings[name].apply(cleaned)
+                if rows:
+                    strange[name] = rows
+            columns.append(column)
+        return columns, strange
+
+
+def learnt(folder: Path) -> Learnt:
+    """Read the cuts of a release folder."""
+    path = folder / "private" / "recoding.json"
+    try:
+        plain = json.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        raise InputError(
+            "this is no release folder: it has no private/recoding.json", where=str(folder),
+            do="give a folder that  reticent release -o FOLDER/  made.",
+        ) from None  # fmt: skip
+    except (OSError, ValueError):
+        raise InputError("the recoding cannot be read", where=str(path)) from None
+    if not isinstance(plain, dict) or plain.get("format") != FORMAT:
+        raise InputError("the folder was made by another version", where=str(path))
+    try:
+        return _learnt(plain)
+    except (KeyError, TypeError, AttributeError):
+        raise InputError("the recoding cannot be read", where=str(path)) from None
+
+
+def _learnt(plain: dict[str, Any]) -> Learnt:
+    return Learnt(
+        {name: Recoding.from_plain(name, record) for name, record in plain["columns"].items()},
+        tuple(plain["released"]),
+        frozenset(plain["drop"]),
+        plain["trim"],
+        tuple(plain["missing_values"]),
+        plain["order"],
+    )

@@ -1,0 +1,339 @@
+"""The two pages of a release: what everybody may see, and what its owner alone should.
+
+The public page tells nothing that the released rows, the policy and its taxonomies down to the cut
+do not tell: no value that is hidden, no group as it was before, and of the numbers counted on the
+original only the errors of a classifier, over hundreds of records.
+The policy on it is written anew, because a comment may hold anything, and ends its inline
+taxonomies at the cut; it still checks the release with ``reticent verify``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from itertools import accumulate, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from markupsafe import Markup
+
+from reticent.pages import charts, words
+from reticent.pages.page import MOST, command, page, usefulness
+from reticent.privacy.promises import Anonymity, ours
+from reticent.tables import report
+
+if TYPE_CHECKING:
+    from reticent.tables.policy import Attribute
+    from reticent.tables.result import Release
+
+_MOST_CHARTS = 6  # promises whose way is drawn; columns of the step table
+_MOST_PARTS = 6  # parts of one value that a table lists
+
+_ROLES = {
+    "class": "Released as it is: what the data are meant to predict.",
+    "sensitive": "Released as it is: what nobody may infer of a person.",
+    "keep": "Released as it is.",
+}
+
+
+def public(release: Release) -> str:
+    """The report that may be published.
+
+    `release.utility` may hold the errors of a classifier that learnt from the table as it was
+    (``BE``), from the release (``AE``) and without the masked columns (``UE``), that of always
+    guessing the largest class (``majority``), and ``classifier``, ``train``, ``test`` and ``how``;
+    or a ``reason``.
+    """
+    return page("tables/templates/public.html", _shared(release) | _public(release))
+
+
+def private(release: Release) -> str:
+    """The report for the owner: the riskiest groups, every step, and why it went no further."""
+    return page("tables/templates/private.html", _shared(release) | _private(release))
+
+
+def _shared(release: Release) -> dict[str, Any]:
+    from reticent import __version__
+
+    return {
+        "rows": release.sheet.rows,
+        "rare": _rare(release),
+        "steps_made": len(release.steps),
+        "stopped_early": release.stopped_early,
+        "version": __version__,
+        "command": _command(release),
+        "check": _check(release),
+        "all_columns": not _uncheckable(release),
+        "meets": release.meets,
+        "warnings": release.warnings,
+        "promises": [
+            {
+                "number": i,
+                "says": words.promised(finding.promise),
+                "found": words.found(finding.promise, finding.value, finding.groups),
+                "asked": words.bound(finding.promise),
+                "value": finding.value,
+                "groups": finding.groups,
+                "holds": finding.holds,
+                "implied_by": release.implied.get(i - 1, -1) + 1,
+                "is_count": isinstance(finding.promise, Anonymity),
+                "joined": bool(finding.promise.releases),
+            }
+            for i, finding in enumerate(release.proof.findings, 1)
+        ],
+    }
+
+
+def _command(release: Release) -> str:
+    """What makes this release again; steps that ran out of time are asked for by their number."""
+    options = {
+        "--max-steps": str(len(release.steps)) if release.stopped_early else None,
+        **release.asked,
+    }
+    given = [f" --previous {one.release}=PATH" for one in release.meets]
+    return command("reticent release", release.prepared.reading, options) + "".join(given)
+
+
+def _check(release: Release) -> str:
+    """What counts the promises again."""
+    given = [f" --previous {one.release}=PATH" for one in release.meets]
+    given += [" --skip-uncheckable"] if _uncheckable(release) else []
+    return "reticent verify public/ --policy policy.toml" + "".join(given)
+
+
+def _uncheckable(release: Release) -> bool:
+    """Whether some promise counts a column that nobody publishes."""
+    prepared = release.prepared
+    shown = set(prepared.roles.released)
+    for name, one in prepared.policy.previous.items():
+        if name in prepared.earlier:
+            columns = prepared.earlier[name].table.columns
+            shown |= {f"{name}.{column}" for column in columns if column not in one.drop}
+    return any(not set(promise.of) <= shown for promise in prepared.policy.anonymity)
+
+
+# --- what everybody may see ----------------------------------------------------------------------
+
+
+def _public(release: Release) -> dict[str, Any]:
+    cuts = release.cuts
+    masked = [_masked(release, d.name, cuts[d.name]) for d in release.prepared.domains]
+    said = {column["name"]: column["says"] for column in masked}
+    return {
+        "columns": [
+            {"name": name, "says": said.get(name) or _ROLES[report.role(release, name)]}
+            for name in release.prepared.roles.released
+        ],
+        "masked": masked,
+        "utility": _utility(release),
+        "policy": _policy(release),
+        "own_utility": callable(release.prepared.policy.goal.utility),
+        "counted": sorted(
+            {
+                name
+                for promise in release.prepared.policy.anonymity
+                for name in promise.of
+                if name not in release.prepared.roles.released
+            }
+        ),
+    }
+
+
+def _policy(release: Release) -> str:
+    """The policy without comments, folders and labels below the cut."""
+    policy, taxonomies = release.prepared.policy, release.prepared.taxonomies
+
+    def shown(name: str, attribute: Attribute) -> Attribute:
+        tree: Any = attribute.taxonomy
+        if isinstance(tree, str):
+            tree = Path(tree).name
+        elif tree is not None:
+            tree = report.as_far_as_shown(taxonomies[name], release.recodings.get(name))
+        return attribute.model_copy(update={"taxonomy": tree})
+
+    attributes = {name: shown(name, attribute) for name, attribute in policy.attributes.items()}
+    return policy.model_copy(update={"attributes": attributes}).canonical()
+
+
+def _masked(release: Release, name: str, cut: Sequence[str]) -> dict[str, Any]:
+    """How one masked column is shown, in words, as a chart and as a table."""
+    records = release.sheet.tally(name)
+    labels = {label: records[label] for label in cut}
+    recoding, marker = release.recodings[name], release.prepared.policy.marker
+    title = f"What {name} shows"
+    rows = [
+        charts.Row(label, n, 0, _shown(recoding.mask, label, marker)) for label, n in labels.items()
+    ]
+    spans = [
+        charts.Span(i.label, float(i.low), float(i.high), labels.get(i.label, 0))
+        for i in recoding.intervals
+        if i.label != marker
+    ]
+    if recoding.mask == "generalize":
+        tree = report.as_far_as_shown(release.prepared.taxonomies[name], recoding)
+        chart = charts.cut_tree(title, tree, labels)
+    elif spans:
+        chart = charts.interval_bar(title, spans)
+    else:
+        chart = charts.shown_values(title, rows)
+    return {
+        "name": name,
+        "says": _shown_in_words(recoding.mask, labels, marker, release.sheet.rows),
+        "chart": chart,
+        "rows": rows[:MOST],
+        "more": max(len(rows) - MOST, 0),
+    }
+
+
+def _shown(mask: str, label: str, marker: str) -> Any:
+    return "hidden" if label == marker and mask != "generalize" else "shown"
+
+
+def _shown_in_words(mask: str, labels: Mapping[str, int], marker: str, rows: int) -> str:
+    hidden = labels.get(marker, 0) if mask != "generalize" else 0
+    missing = labels.get("", 0)
+    shown = len(labels) - (hidden > 0) - (missing > 0)
+    what = {"generalize": "term", "discretize": "interval", "suppress": "value"}[mask]
+    if hidden == rows:
+        return f"Hidden for every record: each shows “{marker}”."
+    if max(labels.values()) == rows:
+        return f"Every record shows the same {what}, so this column tells nobody from another."
+    said = f"Shown as {'one' if shown == 1 else f'{shown:,}'} {what}{'s' if shown != 1 else ''}"
+    said += f"; {hidden:,} of {rows:,} records show “{marker}” instead" if hidden else ""
+    return said + (f"; {missing:,} of {rows:,} records have none." if missing else ".")
+
+
+def _utility(release: Release) -> dict[str, Any]:
+    """How well a classifier learns from the release, or why that was not measured."""
+    target = release.prepared.policy.class_
+    reason = "the policy names no class to predict" if target is None else "nobody asked for it"
+    return usefulness(release.utility, target, reason)
+
+
+# --- what stays with the owner -------------------------------------------------------------------
+
+
+def _private(release: Release) -> dict[str, Any]:
+    searched = report.searched_promises(release)
+    return {
+        "incomplete": release.prepared.rows_in - release.sheet.rows - _rare(release),
+        "left_out": report.who_was_left_out(release),
+        "error": release.found.error,
+        "rounds": release.found.rounds,
+        "alternatives": report.alternatives(release),
+        "exposures": [
+            {"before": e.value, "breaking": e.breaking, "groups": e.groups} for e in release.before
+        ],
+        "riskiest": [
+            risk
+            | {
+                "values": [words.brief(value) for _, value in exposure.worst],
+                "known": ours(exposure.promise.over),
+            }
+            for risk, exposure in zip(report.riskiest(release), release.before, strict=True)
+        ],
+        "trace": [
+            {
+                "made": step,
+                "into": _first(step.into, _MOST_PARTS),
+                "values": [words.brief(value) for value in step.values[:_MOST_CHARTS]],
+            }
+            for step in release.steps[:MOST]
+        ],
+        "traced": [position + 1 for position in searched[:_MOST_CHARTS]],
+        "untraced": max(len(searched) - _MOST_CHARTS, 0),
+        "ways": _ways(release, searched),
+        "most": MOST,
+        "ends": _ends(release, searched),
+        "stopped": len(release.limits),
+        "stoppers": [
+            {"number": position + 1, "count": int(forecast.breaks.sum())}
+            for position, forecast in zip(searched, release.limits.forecasts, strict=True)
+        ],
+    }
+
+
+def _rare(release: Release) -> int:
+    return release.left_out.count if release.left_out else 0
+
+
+class _First(NamedTuple):
+    """The first labels of a list, and how many more there are."""
+
+    labels: Sequence[str]
+    more: int
+
+
+def _first(labels: Sequence[str], most: int) -> _First:
+    return _First(labels[:most], max(len(labels) - most, 0))
+
+
+def _ways(release: Release, searched: Sequence[int]) -> list[Markup]:
+    """The way of each promise through the steps, and of the information gained."""
+    steps = release.steps
+    if not steps:
+        return []
+    drawn = []
+    for measure, position in enumerate(searched[:_MOST_CHARTS]):
+        promise = release.prepared.policy.promises[position]
+        values = [float(step.values[measure]) for step in steps]
+        asked = float(Fraction(promise.asked))
+        count = isinstance(promise, Anonymity)
+        drawn.append(
+            charts.lines(
+                f"Promise {position + 1} over the steps",
+                "steps made",
+                "smallest group" if count else "largest confidence",
+                [
+                    charts.Series("kept", list(enumerate(values, 1))),
+                    charts.Series("asked", [(1, asked), (len(steps), asked)], dashed=True),
+                ],
+                y_log=count and min(values) > 0 and max(values) > 20 * min(values),
+            )
+        )
+    gained = list(enumerate(accumulate(step.info_gain for step in steps), 1))
+    unit = "bits" if release.prepared.policy.utility == "classification" else "utility"
+    drawn.append(
+        charts.lines(
+            "Information over the steps", "steps made",
+            f"{unit}, each step’s gain added up", [charts.Series("gained", gained)],
+        )
+    )  # fmt: skip
+    return drawn
+
+
+def _ends(release: Release, searched: Sequence[int]) -> list[dict[str, Any]]:
+    """For each column: what became of its values, and what ruled out the rest."""
+    promises, limits = release.prepared.policy.promises, release.limits
+    found = []
+    left = 10 * MOST  # rows that all columns together may take
+    for attribute, domain in enumerate(release.prepared.domains):
+        fates = limits.fates(attribute)
+        most = min(MOST, left)
+        stops = [
+            {
+                "value": stop.value,
+                "into": _first(stop.into, _MOST_PARTS),
+                "after": stop.after,
+                "why": [
+                    words.would_break(promises[searched[m]], searched[m] + 1, value)
+                    for m, value in stop.broken
+                ],
+            }
+            for stop in islice(limits.stops(attribute), most)
+        ]
+        left -= len(stops)
+        found.append(
+            {
+                "name": domain.name,
+                "mask": domain.mask,
+                "counts": {fate: len(slots) for fate, slots in fates.items()},
+                "stops": stops,
+                "more": len(fates["stopped"]) - len(stops),
+                "idle": _First(
+                    [limits.label(slot) for slot in fates["idle"][:_MOST_PARTS].tolist()],
+                    max(len(fates["idle"]) - _MOST_PARTS, 0),
+                ),
+            }
+        )
+    return found

@@ -1,0 +1,330 @@
+"""What a policy means for one table: roles settled, missing values decided, columns encoded.
+
+Everything that can be wrong between a policy and a table is found here, before any search, and all
+of it is reported at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.data import memory
+from reticent.data.collapse import Codes
+from reticent.data.columns import (
+    Column,
+    Table,
+    kind_of,
+    smallest,
+    trimmed,
+    without_missing,
+)
+from reticent.data.encode import Domain, discretized, generalized, suppressed
+from reticent.data.linking import Linked
+from reticent.data.taxonomy import Taxonomy
+from reticent.errors import InputError, Problem, quoted
+from reticent.files.tabular import Reading
+from reticent.privacy.promises import (
+    Anonymity,
+    Confidence,
+    Promise,
+    Theirs,
+    columns_of,
+    implied,
+    ours,
+)
+from reticent.privacy.rejoin import Meeting
+from reticent.privacy.verify import absent_values
+from reticent.tables.policy import Attribute, Policy, Roles
+
+_MANY_VALUES = 5_000  # a suppressed column from which on a search can take long
+_MOST_CLASS_COUNTS = 100_000_000  # counts of 8 bytes each
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A table and a policy that fit each other."""
+
+    policy: Policy
+    reading: Reading
+    roles: Roles
+    table: Table  # as it will be published where it is not masked: trimmed, but "?" stays "?"
+    cleaned: Table  # missing values are null
+    domains: tuple[Domain, ...]  # masked columns, in tie order
+    taxonomies: dict[str, Taxonomy]
+    rows_in: int  # before records with missing values were left out
+    warnings: tuple[str, ...]
+    asides: tuple[str, ...] = ()  # the same of what stands around; no page keeps it
+    earlier: Mapping[str, Linked] = field(default_factory=dict)  # releases it may be joined with,
+    meeting: Meeting | None = None  # and what the verifier is told of them
+
+    @property
+    def classes(self) -> tuple[Codes, int] | None:
+        """The class of every row; codes in order of their text, so that row order is no matter."""
+        if self.roles.class_ is None:
+            return None
+        column = self.cleaned.columns[self.roles.class_]
+        order = np.argsort(np.array(column.texts(), dtype=object), kind="stable")
+        rank = np.empty(len(order), dtype=column.codes.dtype)
+        rank[order] = np.arange(len(order))
+        return memory.look_up(rank, column.codes), len(order)
+
+    def attributes(self, promise: Promise) -> list[int]:
+        """The positions of the columns of a promise's `over`."""
+        names = [domain.name for domain in self.domains]
+        return sorted(names.index(name) for name in ours(promise.over))
+
+    def values(self) -> dict[str, list[str]]:
+        """The non-missing values of every sensitive column."""
+        columns = {name: self.cleaned.columns[name] for name in self.roles.sensitive}
+        for name in (n for p in self.policy.confidence for n in p.sensitive):
+            if isinstance(name, Theirs):
+                columns[name] = self.earlier[name.release].table.columns[name.column]
+        return {
+            name: [text for text in column.texts() if text is not None]
+            for name, column in columns.items()
+        }
+
+    def implied(self) -> dict[int, int]:
+        """Which promises another one already keeps."""
+        return implied(self.policy.promises, self.values())
+
+    def sensitive_marks(self, promise: Confidence) -> list[tuple[Codes, int]]:
+        """For each sensitive column, its sensitive values as 1, 2, … and 0 for all others."""
+        return [
+            value_marks(self.cleaned.columns[name], promise.sensitive[name])
+            for name in ours(promise.sensitive)
+        ]
+
+    def of_marks(self, promise: Anonymity) -> tuple[Codes, int] | None:
+        """Each combination of the `of` columns as 1, 2, …; 0 where a part of it is missing.
+
+        None: everybody has a record of their own, or records are what is counted.
+        """
+        marks = people_marks([self.cleaned.columns[name] for name in ours(promise.of)])
+        return None if marks and marks[1] == self.table.records else marks
+
+
+def value_marks(column: Column, listed: Literal["*"] | Sequence[str]) -> tuple[Codes, int]:
+    """Rows by which of some values they hold, as 1, 2, …, and 0 for any other; "*": every value."""
+    texts = column.texts()
+    wanted = {t for t in texts if t is not None} if listed == "*" else {*listed}
+    number = np.cumsum([text in wanted for text in texts])
+    mapping = np.where([text in wanted for text in texts], number, 0)
+    small = mapping.astype(smallest(int(number[-1]) + 1))
+    return memory.look_up(small, column.codes), int(number[-1])
+
+
+def people_marks(columns: Sequence[Column]) -> tuple[Codes, int] | None:
+    """Each combination of some columns as 1, 2, …; 0 where a part of it is missing."""
+    if not columns:
+        return None
+    if len(columns) == 1:
+        known = ~np.asarray(columns[0].values.is_null())
+        to = np.where(known, np.cumsum(known), 0)
+        marks = memory.look_up(to.astype(np.uint32), columns[0].codes)
+        return marks, int(to.max(initial=0))
+    number = columns[0].codes.astype(np.int64)
+    present = _present(columns[0])
+    for column in columns[1:]:
+        number = number * len(column.values) + column.codes
+        number = np.unique(number, return_inverse=True)[1].astype(np.int64)
+        present &= _present(column)
+    _, number = np.unique(np.where(present, number, -1), return_inverse=True)
+    marks = number + 1 if present.all() else number
+    return marks, int(marks.max(initial=0))
+
+
+def _present(column: Column) -> NDArray[np.bool_]:
+    missing = column.missing
+    if missing is None:
+        return np.ones(len(column.codes), dtype=bool)
+    return np.asarray(column.codes != missing)
+
+
+def prepare(table: Table, policy: Policy, reading: Reading | None = None) -> Prepared:
+    """Fit a policy to a table, or say everything that keeps them apart."""
+    reading = reading or Reading()
+    if table.rows == 0:
+        raise InputError(
+            "the table has no rows", where=table.name, do="there is nothing to release."
+        )
+    roles, taxonomies = _fit(policy, table.known)
+    shown = dict(table.columns)
+    if policy.trim:
+        shown = {name: trimmed(column) for name, column in shown.items()}
+    counted = {n: without_missing(c, policy.missing_values) for n, c in shown.items()}
+    shown_table, cleaned = _decide_missing(
+        replace(table, columns=shown), replace(table, columns=counted), policy, roles
+    )
+    problems = [*_absent(cleaned, policy)]
+    domains = []
+    for name in roles.masked:
+        try:
+            domains.append(_domain(cleaned.columns[name], policy, taxonomies, reading))
+        except InputError as error:
+            problems.extend(error.problems)
+    problems.extend(_too_many_classes(cleaned, roles, domains))
+    if problems:
+        raise InputError(problems)
+    prepared = Prepared(
+        policy, reading, roles, shown_table, cleaned, tuple(domains), taxonomies, table.records, ()
+    )
+    return replace(prepared, warnings=tuple(_warnings(prepared)))
+
+
+def part_of(prepared: Prepared, rows: NDArray[np.bool_]) -> Prepared:
+    """Some rows of a prepared table, masked as the whole is.
+
+    How a column is masked where the policy does not say is told from all of its values; without the
+    only text of a column, what is left may look like numbers.
+    """
+    masks = {d.name: Attribute(mask=d.mask) for d in prepared.domains if d.mask != "generalize"}
+    named = {n: prepared.policy.attributes.get(n) or masks[n] for n in prepared.roles.masked}
+    settled = prepared.policy.model_copy(
+        update={"attributes": {**named, **prepared.policy.attributes}}
+    )
+    part = prepare(prepared.table.take(rows), settled, prepared.reading)
+    return replace(part, policy=prepared.policy, rows_in=prepared.rows_in)
+
+
+def _fit(policy: Policy, columns: Sequence[str]) -> tuple[Roles, dict[str, Taxonomy]]:
+    """Roles and taxonomies, with the problems of both in one error."""
+    problems: list[Problem] = []
+    try:
+        roles = policy.roles(columns)
+    except InputError as error:
+        problems.extend(error.problems)
+    try:
+        taxonomies = policy.taxonomies()
+    except InputError as error:
+        problems.extend(error.problems)
+    if problems:
+        raise InputError(problems)
+    return roles, taxonomies
+
+
+def _decide_missing(
+    table: Table, cleaned: Table, policy: Policy, roles: Roles
+) -> tuple[Table, Table]:
+    """Refuse, leave out or accept records that miss a value that matters."""
+    _, sensitive, of = columns_of(policy.promises)
+    classes = {roles.class_} if roles.class_ else set()
+    matter = {*roles.masked, *sensitive, *of, *classes}
+    short = [column for name, column in cleaned.columns.items() if name in matter]
+    short = [column for column in short if column.missing is not None]
+    refused = [c for c in short if policy.missing == "error" or c.name == roles.class_]
+    if refused and policy.missing != "drop":
+        raise InputError(
+            Problem(
+                f"{table.count(~_present(column))} rows have no value"
+                f"{column.seen([column.missing or 0])}",
+                where=f'column "{column.name}"',
+                why='missing = "error" refuses them.'
+                if policy.missing == "error"
+                else "a record without a class cannot serve the classification goal.",
+                do='fill them, or leave such records out with  missing = "drop".',
+            )
+            for column in refused
+        )
+    if policy.missing != "drop" or not short:
+        return table, cleaned
+    kept = np.ones(table.rows, dtype=bool)
+    for column in short:
+        kept &= _present(column)
+    if not kept.any():
+        raise InputError(
+            'missing = "drop" leaves no record: each misses some value', where=table.name,
+            do='use  missing = "value",  or drop the columns that are mostly empty.',
+        )  # fmt: skip
+    return table.take(kept), cleaned.take(kept)
+
+
+def _too_many_classes(table: Table, roles: Roles, domains: Sequence[Domain]) -> Iterator[Problem]:
+    """Class counts are kept for every value of every masked column: refuse what cannot be kept."""
+    if roles.class_ is None:
+        return
+    count = len(table.columns[roles.class_].values)
+    if count * sum(domain.size for domain in domains) > _MOST_CLASS_COUNTS:
+        yield Problem(
+            f"{count} distinct values are too many for a class",
+            where=f'column "{roles.class_}"',
+            why="a class has a few values; this looks like a quantity or an identifier.",
+            do="group its values first, or keep the column and name no class.",
+        )
+
+
+def _absent(table: Table, policy: Policy) -> Iterator[Problem]:
+    for promise in policy.confidence:
+        for name in ours(promise.sensitive):
+            values = promise.sensitive[name]
+            found = set(table.columns[name].texts())
+            absent = [value for value in values if value not in found] if values != "*" else []
+            if absent and not promise.allow_absent:
+                yield absent_values(name, absent)
+
+
+def _domain(
+    column: Column, policy: Policy, taxonomies: dict[str, Taxonomy], reading: Reading
+) -> Domain:
+    where = f'{policy.name}, attribute "{column.name}"'
+    attribute = policy.attributes.get(column.name) or _default(column, reading)
+    if attribute.mask == "suppress":
+        return suppressed(column, policy.marker)
+    if attribute.mask == "generalize":
+        return generalized(column, taxonomies[column.name], policy.marker, where)
+    return discretized(
+        column, policy.marker, where, limits=attribute.range, bins=attribute.intervals,
+        decimal=reading.decimal, date_format=reading.date_format,
+    )  # fmt: skip
+
+
+def _default(column: Column, reading: Reading) -> Attribute:
+    kind = kind_of(column, decimal=reading.decimal, date_format=reading.date_format)
+    return Attribute(mask="suppress" if kind in ("text", "boolean") else "discretize")
+
+
+def _warnings(prepared: Prepared) -> Iterator[str]:
+    """What a steward should hear although it breaks no promise."""
+    yield from nearly_unique(prepared.table, prepared.roles)
+    for domain in prepared.domains:
+        if domain.root is None and domain.size > _MANY_VALUES:
+            yield (
+                f'column "{domain.name}" has thousands of values to disclose one by one, which '
+                "can take long; a taxonomy is faster, and stopping early is always safe."
+            )
+    if prepared.policy.suppress_records and not prepared.policy.anonymity:
+        yield "suppress_records changes nothing: records are left out for anonymity promises only."
+    goal = prepared.roles.class_
+    if goal is not None and len(prepared.cleaned.columns[goal].values) < 2:
+        yield (
+            f'column "{goal}", the class, has one value only: nothing helps to predict it, so '
+            "nothing is revealed for its sake. Name no class, or another."
+        )
+    open_ended = []
+    for domain in prepared.domains:
+        attribute = prepared.policy.attributes.get(domain.name)
+        bounded = attribute and (attribute.range or attribute.intervals)
+        if domain.scale is not None and not bounded:
+            open_ended.append(domain.name)
+    if open_ended:
+        yield (
+            f"no range in the policy for {quoted(open_ended)}: a release publishes the real "
+            "smallest and largest values as the ends of intervals."
+        )
+
+
+def nearly_unique(table: Table, roles: Roles) -> Iterator[str]:
+    """Columns released as they are that tell nearly every record from the others."""
+    for name in (*roles.kept, *roles.sensitive):
+        at_hand = name in table.columns
+        count = len(table.columns[name].values) if at_hand else table.about.get(name, 0)
+        if table.records > 1 and count >= 0.9 * table.records:
+            yield (
+                f'column "{name}" is released as it is, and nearly every row holds another value: '
+                "it may identify people. Consider dropping it."
+            )

@@ -1,0 +1,1 @@
+"""Earlier releases about the same people: read, checked, laid beside the table."""

@@ -1,0 +1,36 @@
+"""What the verifier is told of a policy."""
+
+from __future__ import annotations
+
+from reticent.data.taxonomy import Taxonomy
+from reticent.privacy.promises import columns_of
+from reticent.privacy.rejoin import Meeting
+from reticent.privacy.verify import Rules
+from reticent.tables.policy import Bound, Policy
+
+
+def rules(policy: Policy, taxonomies: dict[str, Taxonomy], meeting: Meeting | None = None) -> Rules:
+    """What the verifier needs to know of a policy, and of earlier releases."""
+    over, sensitive, _ = columns_of(policy.promises)
+    labels: dict[str, frozenset[str] | None] = dict.fromkeys(sorted(over))
+    intervals: dict[str, tuple[Bound, ...]] = {}
+    fixed = set()
+    for name in over & policy.attributes.keys():
+        attribute = policy.attributes[name]
+        if attribute.mask == "generalize":
+            labels[name] = frozenset(taxonomies[name].labels)
+        elif attribute.mask == "discretize":
+            intervals[name] = attribute.intervals or attribute.range or ()
+            fixed |= {name} if attribute.intervals else set()
+    return Rules(
+        promises=policy.promises,
+        labels=labels,
+        intervals=intervals,
+        fixed=frozenset(fixed),
+        marker=policy.marker,
+        dropped=frozenset(policy.drop),
+        expected=frozenset(over | sensitive),
+        missing_values=frozenset(policy.missing_values),
+        missing_allowed=policy.missing == "value",
+        meeting=meeting or Meeting(),
+    )

@@ -1,0 +1,203 @@
+"""The engine set up for one prepared table: its measures, its goal, and when to stop."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from copy import copy, deepcopy
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from reticent.errors import Problem, Unsatisfiable
+from reticent.privacy.promises import Anonymity
+from reticent.tables import report
+from reticent.tables.search.effort import UNBOUNDED, Effort
+
+if TYPE_CHECKING:
+    from reticent.data.recode import Recoding
+    from reticent.privacy.promises import Promise
+    from reticent.progress import Watch
+    from reticent.refine.engine import Choose, Step
+    from reticent.refine.limits import Limits
+    from reticent.refine.measures import Measure
+    from reticent.refine.scores import Score
+    from reticent.tables.prepare import Prepared
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What is left of a search when its groups are gone."""
+
+    steps: tuple[Step, ...]
+    recodings: dict[str, Recoding]
+    implied: Mapping[int, int]
+    stopped_early: bool
+    values: Mapping[int, int | Fraction]  # what the engine makes of each promise it kept
+    limits: Limits  # why it went no further
+    shown: tuple[Any, ...]  # what each leaf of each masked column is shown as: equal or not
+    worth: float  # of the cut; of two cuts of one table, the larger is better
+    error: float | None = None  # of a tree that learns from it, if that was looked at
+    rounds: int = 1  # how many searches it was chosen from
+    number: int = 0  # among the alternatives that a search offers; 0 is the one it takes
+    alternatives: tuple[Found, ...] = ()  # clearly different cuts that were found as well
+
+
+def _left_out_below(promise: Promise, prepared: Prepared) -> int:
+    """The size below which a group of a promise is left out for the sake of another promise.
+
+    Known where both are about the same columns; elsewhere groups are others.
+    """
+    same = [p.k for p in prepared.policy.anonymity if not p.of and set(p.over) == set(promise.over)]
+    return max(same, default=0)
+
+
+class Search:
+    """The engine, set up for one prepared table."""
+
+    def __init__(
+        self,
+        prepared: Prepared,
+        *,
+        score: Score | None = None,
+        measured: bool = False,
+        may_lose: int = 0,
+    ) -> None:
+        """`score`: another than the policy's; `measured`: say what the cut is worth in the end.
+
+        `may_lose`: so many records need not be in groups that are large enough.
+        """
+        from reticent.refine.cuts import Cuts
+        from reticent.refine.measures import LargestConfidence, LeavingOut, SmallestGroup
+        from reticent.refine.scores import Goal
+
+        self.prepared = prepared
+        self.implied = prepared.implied()
+        self.cuts = Cuts(prepared.domains, prepared.table.counts)
+        self.measures: list[Any] = []
+        for position, promise in enumerate(prepared.policy.promises):
+            if position in self.implied:
+                continue
+            attributes = prepared.attributes(promise)
+            if promise.releases and (joined := self._joined(promise, attributes)):
+                self.measures.append(joined)
+            elif isinstance(promise, Anonymity):
+                marks = prepared.of_marks(promise)
+                self.measures.append(SmallestGroup(promise, self.cuts, attributes, marks))
+            else:
+                sensitive = prepared.sensitive_marks(promise)
+                least = _left_out_below(promise, prepared) if may_lose else 0
+                self.measures.append(
+                    LargestConfidence(promise, self.cuts, attributes, sensitive, least=least)
+                )
+        self.may_lose = may_lose
+        if may_lose:
+            groups = [m for m in self.measures if isinstance(m, SmallestGroup)]
+            others = [m for m in self.measures if not isinstance(m, SmallestGroup)]
+            self.measures = [LeavingOut(groups, may_lose), *others]
+        self.goal = Goal(
+            self.cuts, prepared.policy.utility, *(prepared.classes or ()),
+            score=score or prepared.policy.goal.score, measured=measured,
+        )  # fmt: skip
+        self.steps: list[Step] = []
+
+    def _joined(self, promise: Promise, over: list[int]) -> Measure | None:
+        """The measure of a promise about a join; None if our table alone tells as much.
+
+        That is so where `over` holds every column that links the tables, on both sides: then in a
+        joined group there is one group of ours, and all of it.
+        """
+        from reticent.refine.previous.measure import Joined, Settled
+        from reticent.tables.previous.joining import JoinPlan
+
+        plan = JoinPlan(self.prepared, self.cuts, promise)
+        if plan.ours_alone:
+            return None
+        if plan.one_sided and plan.about_theirs:
+            return Settled(promise, plan.settled(), over)
+        return Joined(promise, self.cuts, over, plan.ways(over))
+
+    def begin(self, watch: Watch) -> None:
+        """Look at the most masked table, which must keep every promise."""
+        from reticent.refine.engine import begin
+
+        self.refuse_infeasible()
+        watch.started()
+        self.losses = begin(self.cuts, self.measures, self.goal)
+
+    def run(
+        self,
+        watch: Watch,
+        effort: Effort = UNBOUNDED,
+        choose: Choose | None = None,
+    ) -> bool:
+        """Refine until nothing is left to reveal, or it is time to stop; says which."""
+        from reticent.refine.engine import candidates, refine
+
+        steps = refine(self.cuts, self.measures, self.goal, self.losses, choose=choose)
+        while True:
+            late = effort.deadline is not None and time.monotonic() >= effort.deadline
+            if watch.stop() or late or len(self.steps) == effort.max_steps:
+                return bool(len(candidates(self.cuts, self.measures)))
+            step = next(steps, None)
+            if step is None:
+                return False
+            self.steps.append(step)
+            watch.step(step.number, step.values)
+
+    def copy(self) -> Search:
+        """The search as it stands, to go on from here twice."""
+        twin = copy(self)
+        parts = (self.cuts, self.measures, self.goal, self.losses)
+        asked = self.goal.utility  # may be anybody's own, and not ours to copy
+        twin.cuts, twin.measures, twin.goal, twin.losses = deepcopy(parts, {id(asked): asked})
+        twin.steps = list(self.steps)
+        return twin
+
+    def found(self, *, stopped_early: bool = False) -> Found:
+        """What a release needs of the search."""
+        from reticent.refine.limits import Limits
+
+        kept = [i for i in range(len(self.prepared.policy.promises)) if i not in self.implied]
+        values = {}
+        if not self.may_lose:  # else it is another table that keeps the promises
+            values = {i: measure.value for i, measure in zip(kept, self.measures, strict=True)}
+        limits = Limits(self.cuts, self.measures)
+        shown = tuple(self.cuts.labels(attribute)[0] for attribute in range(len(self.cuts.domains)))
+        return Found(
+            tuple(self.steps), self.recodings(), self.implied, stopped_early, values, limits,
+            shown, self.goal.worth,
+        )  # fmt: skip
+
+    def refuse_infeasible(self) -> None:
+        """Say which promises even the most masked table breaks."""
+        if broken := self.broken([measure.promise for measure in self.measures]):
+            raise Unsatisfiable(broken)
+
+    def broken(self, promises: Sequence[Promise]) -> list[Problem]:
+        """Which promises, one a measure, the table as shown now breaks."""
+        return [
+            report.infeasible(promise, measure.value)
+            for measure, promise in zip(self.measures, promises, strict=True)
+            if not measure.holds(promise)
+        ]
+
+    def recodings(self) -> dict[str, Recoding]:
+        """How every masked column is shown, as far as the search came."""
+        from reticent.refine.mask import recoding
+
+        refined: dict[str, set[str]] = {}
+        for step in self.steps:
+            refined.setdefault(step.attribute, set()).add(step.value)
+        reading = self.prepared.reading
+        return {
+            domain.name: recoding(
+                self.cuts,
+                attribute,
+                refined=refined.get(domain.name, ()),
+                taxonomy=self.prepared.taxonomies.get(domain.name),
+                decimal=reading.decimal,
+                date_format=reading.date_format,
+            )
+            for attribute, domain in enumerate(self.prepared.domains)
+        }

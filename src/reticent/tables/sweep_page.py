@@ -1,0 +1,162 @@
+"""The page of a sweep: what a range of thresholds costs, drawn and as a table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from reticent.pages import charts
+from reticent.pages.page import page
+
+if TYPE_CHECKING:
+    from reticent.tables.sweeps import Sweep
+
+_NAMES = {
+    "tree": "decision tree",
+    "bayes": "naive Bayes",
+    "boosting": "gradient boosting",
+    "regression": "logistic regression",
+}
+
+
+def page_of(swept: Sweep) -> str:
+    """The report of a sweep; it shows counts and errors, and no value of anybody."""
+    from reticent import __version__
+
+    by_k = swept.threshold == "k"
+    kept = [point for point in swept.points if "infeasible" not in point]
+    return page(
+        "tables/templates/sweep.html",
+        {
+            "version": __version__,
+            "by_k": by_k,
+            "threshold": "k" if by_k else "at most",
+            "points": [_row(swept, point) for point in swept.points],
+            "kept": len(kept),
+            "cost": plot(swept),
+            "risk": _risk(swept),
+            "promises": swept.promises,
+            "rows": swept.rows,
+            "seed": swept.seed,
+            "reason": swept.floor.get("reason"),
+            "tested": swept.floor.get("tested"),
+            "unsure": _unsure(swept),
+            "target": swept.floor.get("class"),
+            "classifiers": [_NAMES[name] for name in swept.floor.get("errors", {})],
+            "floor": _floor(swept.floor),
+            "majority": swept.floor.get("majority"),
+            "warnings": swept.warnings,
+        },
+    )
+
+
+def plot(swept: Sweep) -> Markup:
+    """Privacy against error; against distortion where no class is told."""
+    errors = swept.floor.get("errors", {})
+    if not errors:
+        lost = [charts.Series("distortion", _along(swept, "distortion"))]
+        return _drawn(swept, "Distortion by threshold", "per record", lost)
+    series = []
+    for name, plain in list(errors.items())[:4]:
+        points = [(x, 100 * _error(found[name])) for x, found in _along(swept, "errors")]
+        series.append(charts.Series("released" if len(errors) == 1 else _NAMES[name], points))
+        if len(errors) == 1:
+            ends = [point[0] for point in (points[0], points[-1])] if points else []
+            series += [
+                charts.Series(label, [(x, 100 * plain[view]) for x in ends], dashed=True)
+                for label, view in (("unmodified", "BE"), ("columns left out", "UE"))
+            ]
+            guess = 100 * swept.floor["majority"]
+            series.append(charts.Series("largest class", [(x, guess) for x in ends], dashed=True))
+    return _drawn(swept, "Error by threshold", "wrong, in %", series)
+
+
+def _risk(swept: Sweep) -> Markup:
+    points = [(x, 100 * share) for x, share in _along(swept, "reidentified")]
+    series = [charts.Series("found", points)]
+    return _drawn(swept, "Records found by threshold", "of all records, in %", series)
+
+
+def _drawn(swept: Sweep, title: str, y_label: str, series: Sequence[charts.Series]) -> Markup:
+    by_k = swept.threshold == "k"
+    label = "smallest group allowed, k" if by_k else "confidence allowed"
+    tried = sorted({x for one in series for x, _ in one.points})
+    return charts.lines(title, label, y_label, series, x_log=by_k, x_ticks=_apart(tried, by_k))
+
+
+def _apart(tried: Sequence[float], log: bool) -> list[float]:
+    """The thresholds that can stand below an axis without touching: first, last and some between.
+
+    >>> _apart([2, 3, 4, 50, 1000], True)
+    [2, 4, 50, 1000]
+    """
+    if not tried:
+        return []
+    scale = [math.log(x) if log else x for x in tried]
+    least = (scale[-1] - scale[0]) / 10
+    kept = [0]
+    for i in range(1, len(tried)):
+        if scale[i] - scale[kept[-1]] >= least:
+            kept.append(i)
+    if kept[-1] != len(tried) - 1:
+        kept[-1 if len(kept) > 1 else len(kept) :] = [len(tried) - 1]
+    return [tried[i] for i in kept]
+
+
+def _along(swept: Sweep, key: str) -> list[tuple[float, Any]]:
+    found = [
+        (float(Fraction(str(point["threshold"]))), point[key])
+        for point in swept.points
+        if key in point
+    ]
+    return sorted(found, key=lambda pair: pair[0])
+
+
+def _row(swept: Sweep, point: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "threshold": point["threshold"],
+        "infeasible": "infeasible" in point,
+        "link": f"{swept.folder_of(point)}/public/report.html",
+        "kept": ", ".join(_found(value) for value in point.get("kept", ())),
+        "steps": point.get("steps"),
+        "groups": point.get("groups"),
+        "reidentified": point.get("reidentified"),
+        "distortion": point.get("distortion"),
+        "errors": [_error(found) for found in point.get("errors", {}).values()],
+    }
+
+
+def _unsure(swept: Sweep) -> str:
+    """By how much the largest error of the sweep may be off."""
+    errors = [_error(e) for _, found in _along(swept, "errors") for e in found.values()]
+    return charts.uncertainty(max(errors), swept.floor.get("tested")) if errors else ""
+
+
+def _found(value: int | str | None) -> str:
+    """A measured value, confidences in percent."""
+    if value is None or isinstance(value, int):
+        return charts.number(value or 0)
+    return f"{float(100 * Fraction(value)):.1f} %"
+
+
+def _error(found: Mapping[str, float]) -> float:
+    return found["AE"] if "AE" in found else found["SE"]
+
+
+def _floor(floor: Mapping[str, Any]) -> Sequence[tuple[str, list[float | None]]]:
+    """What depends on no threshold, a line each."""
+    errors = floor.get("errors", {})
+    views = {
+        "BE": "the table as it was",
+        "UE": "masked columns left out",
+        "RE": "sensitive columns left out",
+    }
+    return [
+        (name, [found.get(view) for found in errors.values()])
+        for view, name in views.items()
+        if any(view in found for found in errors.values())
+    ]

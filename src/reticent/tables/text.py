@@ -1,0 +1,271 @@
+"""Reports as text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from reticent.errors import many
+from reticent.privacy.promises import Anonymity, Promise
+from reticent.tables import report
+from reticent.terminal.text import cell, table
+
+if TYPE_CHECKING:
+    from reticent.privacy.verify import Proof
+    from reticent.tables.evaluation import Evaluation
+    from reticent.tables.flow import Risk
+    from reticent.tables.result import Release
+    from reticent.tables.sweeps import Sweep
+
+
+def _name(promise: Promise) -> str:
+    over = ", ".join(promise.over)
+    if isinstance(promise, Anonymity):
+        pairs = "pairs of records" if promise.releases else "records"
+        return f"{over}: at least {promise.k} " + (", ".join(promise.of) or pairs)
+    return f"{over} → {', '.join(promise.sensitive)}: at most {promise.at_most}"
+
+
+def release(found: Release) -> str:
+    """What a release did, on one screen."""
+    rare = found.left_out.count if found.left_out else 0
+    missing = found.prepared.rows_in - found.sheet.rows - rare
+    lines = [
+        f"{many(found.sheet.rows, 'row')} released after {many(len(found.steps), 'refinement')}"
+        + (f"; {many(missing, 'record')} with missing values left out" if missing else "")
+        + (f"; {many(rare, 'rare record')} left out, so that others can show more" if rare else "")
+        + ("; stopped early, more could be revealed" if found.stopped_early else "")
+        + ".",
+        "",
+        table(
+            ["promise", "before", "after", "verified"],
+            [
+                [_name(f.promise), b.value, f.value, "yes" if f.holds else "NO"]
+                for f, b in zip(found.proof.findings, found.before, strict=True)
+            ],
+        ),
+        "",
+        table(
+            ["column", "mask", "values", "shown as"],
+            [
+                [name, found.recodings[name].mask, len(labels), _few(labels)]
+                for name, labels in found.cuts.items()
+            ],
+        ),
+    ]
+    if found.found.alternatives:
+        lines += ["", _alternatives(found)]
+    if found.output:
+        lines += ["", f"Written to {found.output}, after recounting every promise on it."]
+    return "\n".join(lines)
+
+
+def _alternatives(found: Release) -> str:
+    """Other cuts that keep the same promises, beside the one released."""
+    errors = found.found.error is not None
+    rows = [["released", _percent(found.found.error), "-", "-"]]
+    for other in report.alternatives(found):
+        changed = [*other["finer"], *(f"{name} (otherwise)" for name in other["otherwise"])]
+        rows.append(
+            [
+                f"--alternative {other['alternative']}",
+                _percent(other["error"]),
+                ", ".join(changed) or "-",
+                ", ".join(other["coarser"]) or "-",
+            ]
+        )
+    heads = ["other cuts that keep the same promises", "error", "finer", "coarser"]
+    if not errors:
+        heads, rows = [heads[0], *heads[2:]], [[row[0], *row[2:]] for row in rows]
+    return table(heads, rows) + (
+        "\nErrors are a tree's, estimated; a small difference says nothing." if errors else ""
+    )
+
+
+def _few(labels: Sequence[str], width: int = 60) -> str:
+    shown: list[str] = []
+    for label in labels:
+        text = label or "(missing)"
+        if shown and len("  ".join([*shown, text])) > width:
+            return "  ".join(shown) + "  …"
+        shown.append(text)
+    return "  ".join(shown)
+
+
+def risk(found: Risk) -> str:
+    """How far an unmasked table is from its promises."""
+    lines = [f"{found.prepared.table.records:,} rows, before masking.", ""]
+    for exposure in found.exposures:
+        promise = exposure.promise
+        lines.append(_name(promise))
+        if isinstance(promise, Anonymity):
+            lines.append(
+                f"  {exposure.groups:,} groups, the smallest of {exposure.value:,}; "
+                f"{exposure.breaking:,} records stand in groups below {promise.k}."
+            )
+        else:
+            above = ", ".join(f"{n:,} above {level}" for level, n in exposure.above.items())
+            lines.append(
+                f"  the surest inference has confidence {cell(exposure.value)}; "
+                f"{exposure.breaking:,} inferences are above {promise.at_most} ({above})."
+            )
+    return "\n".join(lines)
+
+
+def evaluation(found: Evaluation) -> str:
+    """What a release costs and what it stops, on one screen."""
+    lines = [f"{found.rows:,} records, compared with their release.", ""]
+    lines += [*_errors(found.classification), *_losses(found.loss), *_attacks(found.attack)]
+    return "\n".join(lines).rstrip()
+
+
+_VIEWS = {
+    "BE": "unmodified",
+    "AE": "released",
+    "SE": "released",
+    "learnt_on_training": "mask learnt on training only",
+    "UE": "masked columns left out",
+    "RE": "sensitive columns left out",
+}
+
+
+def _errors(found: Mapping[str, Any] | None) -> Iterator[str]:
+    if found is None:
+        return
+    if "reason" in found:
+        yield f"Classification of {found['class']}: not measured, {found['reason']}.\n"
+        return
+    how = f"on {found['tested']:,} records that training did not see"
+    if found["rounds"] > 1:
+        how += f", in {found['rounds']} folds"
+    errors = found["classifiers"]
+    first = next(iter(errors.values()))
+    views = [view for view in _VIEWS if view in first and not (view == "SE" and "AE" in first)]
+    rows = [
+        [f"{_VIEWS[view]} ({view})" if view.isupper() else _VIEWS[view]]
+        + [_percent(each.get(view)) for each in errors.values()]
+        for view in views
+    ]
+    rows.append(["always the largest class", *[_percent(found["majority"])] * len(errors)])
+    yield f"How often {found['class']} is told wrong, {how}:"
+    yield table(["", *errors], rows) + "\n"
+
+
+def _losses(found: Mapping[str, Any]) -> Iterator[str]:
+    apart = found["discernibility"]
+    yield (
+        f"Distortion per record: {found['distortion']:.3f}; {found['hidden']:,} of "
+        f"{found['entries']:,} masked entries show nothing at all."
+    )
+    yield f"Discernibility: {apart['before']:,} before, {apart['after']:,} after.\n"
+
+
+def _attacks(found: Mapping[str, Any]) -> Iterator[str]:
+    for record in found["linkage"]:
+        yield f"Who knows {', '.join(record['over'])}:"
+        rows = [
+            [name, *(_one_in(name, record[side][key]) for side in ("before", "after"))]
+            for name, key in _LINKAGE.items()
+        ]
+        yield table(["", "before", "after"], rows) + "\n"
+    for record in found["inference"]:
+        yield f"How sure of {', '.join(record['sensitive'])} from {', '.join(record['over'])}:"
+        rows = [
+            ["largest confidence", *(cell(Fraction(record[s]["largest"])) for s in _SIDES)],
+            ["mean confidence", *(_percent(record[s]["mean"]) for s in _SIDES)],
+        ]
+        yield table(["", "before", "after"], rows) + "\n"
+    for record in found["prediction"]:
+        yield (
+            f"A tree that guesses {record['sensitive']} from {', '.join(record['over'])} is right "
+            f"for {_percent(record['before'])} before and {_percent(record['after'])} after; "
+            f"always guessing the commonest value, for {_percent(record['base'])}."
+        )
+
+
+def sweep(found: Sweep) -> str:
+    """Every threshold of a sweep, a line each."""
+    errors = list(found.floor.get("errors", {}))
+    rows = []
+    for point in found.points:
+        line = [str(point["threshold"])]
+        if "infeasible" in point:
+            rows.append([*line, "no release", *["-"] * (4 + len(errors))])
+            continue
+        wrong = [point["errors"][name] for name in errors]
+        rows.append(
+            [
+                *line,
+                ", ".join(_kept(value) for value in point["kept"]),
+                point["steps"],
+                point["groups"],
+                f"{point['reidentified']:.2%}",
+                f"{point['distortion']:.3f}",
+                *(_percent(error.get("AE", error.get("SE"))) for error in wrong),
+            ]
+        )
+    head = [found.threshold, "kept", "steps", "groups", "re-identified", "distortion", *errors]
+    lines = [table(head, rows)]
+    for name, plain in found.floor.get("errors", {}).items():
+        told = ", ".join(f"{_percent(rate)} {_VIEWS[view]}" for view, rate in plain.items())
+        lines.append(f"\n{name}, to compare with: {told}.")
+    out = [f"{p['left_out']:,} at {p['threshold']}" for p in found.points if "left_out" in p]
+    if out:
+        lines.append(
+            f"\nRare records left out: {', '.join(out)}. The lines of the table are about the "
+            "others, the errors to compare with about everybody."
+        )
+    if found.resumed:
+        lines.append(f"\n{found.resumed} of these had been done before.")
+    if "reason" in found.floor:
+        lines.append(f"\nNo classifier was trained: {found.floor['reason']}.")
+    lines.append(
+        f"\nWritten to {found.output}; open report.html there. Publish one of these releases at "
+        "most: two of them can be joined."
+    )
+    return "\n".join(lines)
+
+
+def _kept(value: int | str | None) -> str:
+    if value is None or isinstance(value, int):
+        return "-" if value is None else f"{value:,}"
+    return f"{float(Fraction(value)):.1%}"
+
+
+_SIDES = ("before", "after")
+_LINKAGE = {
+    "groups": "groups",
+    "smallest group": "smallest",
+    "mean group": "mean_group",
+    "alone in their group": "unique",
+    "prosecutor, at worst": "prosecutor",
+    "prosecutor, re-identified": "prosecutor_mean",
+    "journalist, at worst": "journalist",
+    "journalist, re-identified": "journalist_mean",
+}
+
+
+def _one_in(name: str, value: float) -> str:
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:,.1f}" if name == "mean group" else _percent(value)
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{share:.1%}" if share >= 0.001 or not share else "<0.1%"
+
+
+def proof(found: Proof) -> str:
+    """The verifier's word."""
+    words = {True: "holds", False: "BROKEN", None: "not checkable: its `of` column is not here"}
+    lines = [
+        f"{many(found.rows, 'row')} recounted.",
+        "",
+        table(
+            ["promise", "found", "verdict"],
+            [[_name(f.promise), f.value, words[f.holds]] for f in found.findings],
+        ),
+    ]
+    lines += [problem.text() for problem in found.leftovers]
+    return "\n".join(lines)

@@ -1,0 +1,373 @@
+"""What all commands share: how they talk, fail, show how far they are, and hear Ctrl-C."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import json
+import signal
+import sys
+import time
+import traceback
+import typing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from reticent import __version__
+from reticent.errors import InputError, ReticentError, Stopped
+from reticent.terminal import signals
+
+if TYPE_CHECKING:
+    from reticent.files.tabular import Reading
+    from reticent.progress import Watch
+
+
+@dataclass(frozen=True, slots=True)
+class Say:
+    """How a command talks: results on stdout, everything else on stderr."""
+
+    json: bool = False
+    quiet: bool = False
+    show_values: bool = False
+    force: bool = False
+    debug: bool = False
+
+    def result(self, text: str, data: Any, *, good: bool = True) -> None:
+        """Print the answer, in words or for machines; one that is not good is never kept quiet."""
+        if self.json:
+            _print(json.dumps(data, ensure_ascii=False))
+        elif not self.quiet:
+            _print(text)
+        elif not good:
+            _print(text, sys.stderr)
+
+    def text(self, text: str) -> None:
+        """Print a text that is asked for as it is."""
+        print(text, end="")
+
+    def verdict(
+        self, text: str, data: Any, holds: bool | None, *, accept_undecided: bool = False
+    ) -> None:
+        """Print what a verifier says, and end as it says."""
+        from reticent.releases.publish import exit_code
+
+        code = exit_code(holds, accept_undecided=accept_undecided)
+        self.result(text, data, good=not code)
+        if code:
+            raise typer.Exit(code)
+
+    def note(self, *texts: str) -> None:
+        """Tell something besides the answer."""
+        if not self.quiet:
+            for text in texts:
+                _print(text, sys.stderr)
+
+    def failure(self, error: ReticentError) -> None:
+        """Say what went wrong; to machines as well."""
+        if self.json:
+            problems = [problem.text(show_values=self.show_values) for problem in error.problems]
+            _print(json.dumps({"error": type(error).__name__, "problems": problems}))
+        _print(error.text(show_values=self.show_values), sys.stderr)
+
+
+def _print(text: str, stream: Any = None) -> None:
+    """Print; a reader who has gone, or a full disk behind a pipe, changes no result."""
+    with contextlib.suppress(OSError, ValueError):
+        print(text, file=stream)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"reticent {__version__}")
+        raise typer.Exit
+
+
+Version = Annotated[
+    bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+]
+_COMMON: dict[str, Any] = {
+    "json": Annotated[bool, typer.Option("--json", help="Print a machine-readable answer.")],
+    "quiet": Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")],
+    "show_values": Annotated[
+        bool, typer.Option("--show-values", help="Let messages show cell values.")
+    ],
+    "force": Annotated[bool, typer.Option("--force", help="Replace an output that exists.")],
+    "debug": Annotated[bool, typer.Option("--debug", help="Show where an error came from.")],
+    "version": Version,
+}
+_READING: dict[str, Any] = {
+    "delimiter": Annotated[str | None, typer.Option(help="CSV: what parts cells.")],
+    "encoding": Annotated[str | None, typer.Option(help="CSV: utf-8, latin-1, utf-16, …")],
+    "decimal": Annotated[str, typer.Option(help="CSV: the decimal sign, . or ,")],
+    "date_format": Annotated[str | None, typer.Option(help="CSV: dates, such as %d.%m.%Y")],
+}
+
+
+_MEANS: dict[str, Any] = {
+    "engine": Annotated[
+        str | None,
+        typer.Option(metavar="memory|duckdb|spark", help="What counts the rows; else by size."),
+    ],
+    "engine_option": Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="A setting of the engine.")
+    ],
+    "memory_limit": Annotated[
+        str | None, typer.Option(metavar="2GB", help="How much memory to take at most.")
+    ],
+    "table": Annotated[str | None, typer.Option(help="The table, where DATA is a database.")],
+}
+
+
+def command(group: typer.Typer, name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Register a command: its own options, those common to all, and its failures' exit codes.
+
+    A parameter `say` receives the common options, `reading` those about reading files, `means`
+    those about what reads them.
+    """
+
+    def register(function: Callable[..., None]) -> Callable[..., None]:
+        hints = typing.get_type_hints(function, include_extras=True)
+        own = list(inspect.signature(function).parameters.values())
+        reads = any(p.name == "reading" for p in own)
+        chooses = any(p.name == "means" for p in own)
+        extra = {**(_MEANS if chooses else {}), **(_READING if reads else {}), **_COMMON}
+        defaults = {**dict.fromkeys([*_MEANS, *_READING]), "decimal": "."}
+
+        def run(**given: Any) -> None:
+            say = Say(**{key: given.pop(key) for key in _COMMON if key != "version"})
+            given.pop("version")
+            with _failing_well(say):
+                if reads:
+                    given["reading"] = _reading(**{key: given.pop(key) for key in _READING})
+                if chooses:
+                    given["means"] = _means(**{key: given.pop(key) for key in _MEANS})
+                function(say=say, **given)
+
+        only = inspect.Parameter.KEYWORD_ONLY
+        kept = [p for p in own if p.name not in ("say", "reading", "means")]
+        shown = [p.replace(kind=only, annotation=hints[p.name]) for p in kept]
+        shown += [
+            inspect.Parameter(key, only, default=defaults.get(key, False), annotation=kind)
+            for key, kind in extra.items()
+        ]
+        run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
+        run.__annotations__ = {p.name: p.annotation for p in shown}
+        run.__doc__ = function.__doc__
+        group.command(name)(run)
+        return function
+
+    return register
+
+
+def _reading(
+    delimiter: str | None, encoding: str | None, decimal: str, date_format: str | None
+) -> Reading:
+    from reticent.files.tabular import Reading
+
+    if decimal not in (".", ","):
+        raise InputError(f"a decimal sign is . or , and not {decimal!r}", where="--decimal")
+    named = {"tab": "\t", "\\t": "\t"}.get(delimiter or "", delimiter)
+    if named is not None and len(named) != 1:
+        raise InputError("a delimiter is one character", where="--delimiter", do="tab works too.")
+    return Reading(named, None, encoding, decimal, date_format)
+
+
+def _means(engine_option: Sequence[str] | None, **others: Any) -> dict[str, Any]:
+    """What a flow takes to choose what reads its rows."""
+    options = dict(option.partition("=")[::2] for option in engine_option or ())
+    if "" in options or any("=" not in option for option in engine_option or ()):
+        raise InputError("a setting is KEY=VALUE", where="--engine-option")
+    return {**others, "engine_options": options}
+
+
+@contextmanager
+def _failing_well(say: Say) -> Iterator[None]:
+    """Turn every failure into a message and an exit code; no traceback, no cell, reaches a user."""
+    try:
+        if output := sys.modules.get("reticent.files.output"):
+            output.appeared.clear()
+        with signals.hearing():
+            yield
+    except Stopped as stopped:
+        say.failure(stopped)
+        raise typer.Exit(signals.exit_code()) from None
+    except (typer.Exit, BrokenPipeError):
+        raise
+    except (KeyboardInterrupt, Exception) as error:
+        raise typer.Exit(_failed(say, error)) from None
+
+
+def _failed(say: Say, error: BaseException) -> int:
+    """Say what went wrong; the exit code."""
+    if signals.heard or isinstance(error, KeyboardInterrupt):  # libraries have own words for it
+        say.failure(Stopped(f"Stopped; {_written()} written."))
+        return signals.exit_code()
+    _trace(say, error)
+    if isinstance(error, ReticentError):
+        say.failure(error)
+        return error.exit_code
+    if isinstance(error, MemoryError):
+        say.failure(InputError("there is not enough memory for this table"))
+        return 2
+    say.failure(
+        ReticentError(
+            f"this should not happen ({type(error).__name__})",
+            do="please report it, with the output of --debug; nothing was written.",
+        )
+    )
+    return 70
+
+
+def _written() -> str:
+    """What a command that was stopped has written all the same: it was too late to stop."""
+    output = sys.modules.get("reticent.files.output")
+    paths = [str(path) for path in output.appeared] if output else []
+    return (
+        f"{' and '.join(paths)} {'was' if len(paths) == 1 else 'were'}" if paths else "nothing was"
+    )
+
+
+def _trace(say: Say, error: BaseException) -> None:
+    """Where an error came from: lines of code only, as its words may quote a cell."""
+    if say.debug:
+        print("".join(traceback.format_tb(error.__traceback__)), file=sys.stderr)
+        words = f": {error}" if say.show_values else ""
+        print(f"{type(error).__name__}{words}", file=sys.stderr)
+
+
+_STOPPING = "writing the release so far. Press Ctrl-C again to write nothing."
+
+
+@contextmanager
+def watching(say: Say, *, stoppable: bool = True, stopping: str = _STOPPING) -> Iterator[Watch]:
+    """Progress on a terminal, and Ctrl-C: once to stop and write, twice to stop at once."""
+    from reticent.progress import Watch
+
+    state: dict[str, Any] = {"started": False, "stop": False, "stage": "", "since": 0.0}
+
+    def interrupted(number: int, frame: Any) -> None:
+        if state["stop"] or not state["started"]:
+            signals.end(number)
+        state["stop"] = True
+        say.note(f"Stopping: {stopping}")
+
+    before = signal.signal(signal.SIGINT, interrupted)
+    shown: Any = None
+    if sys.stderr and sys.stderr.isatty() and not say.quiet:
+        from rich.console import Console
+
+        shown = Console(stderr=True).status("reading")
+        shown.start()
+
+    def stage(name: str) -> None:
+        signals.insist()
+        state.update(stage=name, since=time.monotonic())
+        if shown:
+            from reticent.refine.loading import patience
+
+            shown.update(_STAGES.get(name, name) + (patience() if name == "refine" else ""))
+
+    def step(number: int, values: Sequence[Any]) -> None:
+        if shown:
+            shown.update(
+                f"revealing: {number} refinements, promises at {', '.join(map(str, values))}"
+            )
+
+    def rows(done: int, of: int) -> None:
+        signals.insist()
+        spent = time.monotonic() - state["since"]
+        if shown and done and spent > 0:
+            said = _STAGES.get(state["stage"], state["stage"])
+            left = (of - done) * spent / done
+            shown.update(
+                f"{said}: {done / of:.0%}, {done / spent:,.0f} rows a second, "
+                f"about {left:.0f} s left"
+            )
+
+    try:
+        yield Watch(
+            stage,
+            step,
+            rows=rows,
+            stop=lambda: bool(state["stop"]),
+            started=lambda: state.update(started=stoppable),
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if shown:
+            shown.stop()
+
+
+_STAGES = {
+    "read": "reading the table",
+    "collapse": "counting equal rows",
+    "encode": "fitting the policy to the table",
+    "refine": "looking for what can be revealed",
+    "compare cuts": "looking for better cuts",
+    "mask": "masking",
+    "search": "looking for what must go",
+    "hide": "looking for what else to hide",
+    "count": "counting",
+    "judge": "measuring how useful it is",
+    "write": "writing",
+    "verify": "recounting every promise on what was written",
+    "learn": "masking as learnt on the training records alone",
+    "tree": "growing decision trees",
+    "bayes": "training naive Bayes",
+    "boosting": "training gradient boosting",
+    "regression": "training logistic regression",
+}
+
+
+class NotNeeded:
+    """An import hook that finds nothing: has imports of some modules fail in this process.
+
+    Where they are installed, Arrow loads pandas to ask whether a list is a data frame (0.12 s and
+    50 MB), and Numba loads SciPy to look for a linear algebra that our loops never call (0.17 s).
+    """
+
+    modules = ("pandas", "scipy.linalg")
+
+    @classmethod
+    def let_in(cls) -> None:
+        """Make them importable again, for what does need them: scikit-learn."""
+        if cls in sys.meta_path:
+            sys.meta_path.remove(cls)
+
+    @classmethod
+    def find_spec(cls, name: str, path: Any = None, target: Any = None) -> None:
+        """Refuse some modules, and leave all others to the next finder."""
+        if name in cls.modules:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+# --- arguments of several commands ---------------------------------------------------------------
+
+Data = Annotated[str, typer.Argument(metavar="DATA", help="A file, a folder or a glob of files.")]
+Earlier = Annotated[
+    list[str] | None,
+    typer.Option("--previous", metavar="NAME=PATH", help="Where an earlier release stands."),
+]
+Released = Annotated[str, typer.Argument(metavar="RELEASE", help="A released file or folder.")]
+PolicyPath = Annotated[Path, typer.Option("--policy", "-p", metavar="P", help="A policy file.")]
+Output = Annotated[str, typer.Option("--output", "-o", metavar="OUT", help="Where to write.")]
+
+
+def named_paths(given: Sequence[str] | None) -> dict[str, str]:
+    """Earlier releases by name."""
+    named = dict(one.partition("=")[::2] for one in given or ())
+    if "" in {*named, *named.values()} or any("=" not in one for one in given or ()):
+        raise InputError("an earlier release is NAME=PATH", where="--previous")
+    if len(named) < len(given or ()):
+        raise InputError("one release has two paths", where="--previous")
+    return named
+
+
+def print_schema(schema: Mapping[str, Any]) -> None:
+    """Print the JSON schema of a policy, which is the same with ``--json`` and without."""
+    print(json.dumps(schema, indent=1))

@@ -1,0 +1,128 @@
+"""The commands for baskets: ``reticent transactions …``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from reticent.errors import InputError
+from reticent.terminal.command import (
+    Data,
+    Output,
+    PolicyPath,
+    Released,
+    Say,
+    command,
+    print_schema,
+    watching,
+)
+
+if TYPE_CHECKING:
+    from reticent.transactions.policy import Roles
+
+app = typer.Typer(
+    help="Baskets and click streams: nobody is singled out by a few known items.",
+    no_args_is_help=True,
+)
+
+
+Known = Annotated[int, typer.Option(min=1, help="Items that somebody may know, at most.")]
+
+
+@command(app, "release")
+def release(say: Say, reading: Any, data: Data, policy: PolicyPath, output: Output) -> None:
+    """Suppress items so that baskets keep the promise of a policy."""
+    from reticent import transactions
+    from reticent.transactions import text
+
+    with watching(say, stoppable=False) as watch:
+        found = transactions.release(
+            data, policy, output=output, reading=reading, force=say.force, watch=watch
+        )
+    _warn(say, found.roles, *found.original.notes)
+    say.note(*(f"Warning: {w}" for w in found.warnings))
+    say.result(text.release(found), found.summary())
+
+
+@command(app, "verify")
+def verify(
+    say: Say,
+    reading: Any,
+    data: Released,
+    policy: PolicyPath,
+) -> None:
+    """Look for a set of items that breaks the promise, without the original."""
+    from reticent import transactions
+    from reticent.transactions import report, text
+
+    with watching(say, stoppable=False) as watch:
+        found = transactions.verify(data, policy, reading=reading, watch=watch)
+    _warn(say, found.roles, only="private")  # public ones may all be suppressed
+    said = report.verify_summary(found, names=say.show_values)
+    say.verdict(text.verdict(found, names=say.show_values), said, found.holds)
+
+
+@command(app, "risk")
+def risk(
+    say: Say,
+    reading: Any,
+    data: Data,
+    policy: PolicyPath,
+    known: Known = 3,
+    chart: Annotated[
+        Path | None, typer.Option(metavar="FILE.svg", help="Draw it into this file.")
+    ] = None,
+) -> None:
+    """Show how many people a few known items single out, as the baskets are."""
+    from reticent import transactions
+    from reticent.files.output import check_free, whole_file
+    from reticent.transactions import text
+
+    if chart is not None:
+        if chart.suffix != ".svg":
+            raise InputError("the chart is an .svg file", where=str(chart))
+        check_free(chart, force=say.force)
+    with watching(say, stoppable=False) as watch:
+        found = transactions.risk(data, policy, most=known, reading=reading, watch=watch)
+    if chart is not None:
+        with whole_file(chart, force=say.force) as path:
+            path.write_text(found.chart(), encoding="utf-8")
+    _warn(say, found.roles)
+    say.result(text.risk(found), found.summary())
+
+
+@command(app, "evaluate")
+def evaluate(
+    say: Say,
+    reading: Any,
+    original: Annotated[str, typer.Argument(metavar="ORIGINAL", help="The baskets as they were.")],
+    released: Released,
+    policy: PolicyPath,
+    known: Known = 3,
+) -> None:
+    """Measure what a release of baskets costs and what it stops."""
+    from reticent import transactions
+    from reticent.transactions import text
+
+    with watching(say, stoppable=False) as watch:
+        found = transactions.evaluate(
+            original, released, policy, most=known, reading=reading, watch=watch
+        )
+    _warn(say, found.roles)
+    say.result(text.evaluation(found), found.summary())
+
+
+@command(app, "schema")
+def schema(say: Say) -> None:
+    """Print the JSON schema of these policies, for editors."""
+    from reticent.transactions.policy import schema
+
+    print_schema(schema())
+
+
+def _warn(say: Say, roles: Roles, *notes: str, only: str = "") -> None:
+    """Say what a policy names and no item is called; with items that may be meant, if asked."""
+    names = roles.hints if say.show_values else roles.warnings
+    say.note(*notes, *(f"Warning: {text}" for text in names if text.startswith(only)))

@@ -1,0 +1,142 @@
+"""Reports about baskets as text for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from reticent.errors import many
+from reticent.terminal.text import table
+
+if TYPE_CHECKING:
+    from reticent.privacy.coherence import Exposed
+    from reticent.transactions.evaluation import Evaluation
+    from reticent.transactions.flow import Release, Risk, Verdict
+    from reticent.transactions.policy import Policy, Roles
+
+
+def release(found: Release) -> str:
+    """What a release of baskets did, on one screen."""
+    gone, items = int(found.gone.sum()), len(found.original.names)
+    lines = [
+        f"{many(found.released.transactions, 'transaction')} released; {gone:,} of {items:,} "
+        f"items suppressed, {float(found.loss):.2%} of all occurrences.",
+        "",
+        f"Kept, and recounted: {found.policy.promise.text}.",
+        "",
+        table(
+            ["", "before", "after"],
+            [
+                ["items", items, len(found.released.names)],
+                ["occurrences", found.original.occurrences, found.released.occurrences],
+                *([["nuggets", *found.nuggets]] if found.nuggets else []),
+            ],
+        ),
+    ]
+    tried = found.summary()["tried"]
+    if len({*tried.values()}) > 1:
+        what = "nuggets" if found.policy.utility == "itemsets" else "occurrences"
+        rows = [
+            [f"{name} (released)" if name == found.search.method else name, f"{lost:.2%}"]
+            for name, lost in tried.items()
+        ]
+        lines += ["", table(["method", f"{what} lost"], rows)]
+    if found.output:
+        lines += ["", f"Written to {found.output}, after recounting the promise on it."]
+    return "\n".join(lines)
+
+
+def verdict(found: Verdict, *, names: bool) -> str:
+    """The verifier's word; with the names of items if they may be shown."""
+    finding = found.finding
+    lines = [
+        f"{many(found.transactions, 'transaction')}, "
+        f"{many(found.occurrences, 'occurrence')} of items."
+    ]
+    if finding.holds:
+        lines.append(f"The promise holds: {finding.promise.text}.")
+    elif finding.holds is None:
+        lines.append(
+            f"Not decided: {finding.promise.text}; there are too many sets of items to look at "
+            "them all."
+        )
+    else:
+        lines += [f"BROKEN: {finding.promise.text}.", *_breaking(found, names=names)]
+    return "\n".join([*(f"ALTERED: {problem.text()}" for problem in found.altered), *lines])
+
+
+def _breaking(found: Verdict, *, names: bool) -> Iterator[str]:
+    """What breaks a promise, and which part of it."""
+    finding = found.finding
+    assert finding.breaking is not None
+    assert finding.support is not None
+    size = len(finding.breaking)
+    who = f"Knowing {many(size, 'public item')}" if size else "Knowing nothing"
+    yield f"  {who} leaves {many(finding.support, 'transaction')}, k = {finding.promise.k:,}."
+    sure = finding.confidence
+    if sure is not None and sure > finding.promise.h:
+        yield f"  {float(sure):.1%} of them hold the same private item, h = {finding.promise.h}."
+    if not names:
+        yield "  Items are hidden because they may be personal; --show-values shows them."
+        return
+    if size:
+        yield "  Known: " + ", ".join(str(found.names[i]) for i in finding.breaking)
+    if sure is not None and sure > finding.promise.h and finding.inferred is not None:
+        yield f"  Told: {found.names[finding.inferred]}"
+
+
+def risk(found: Risk) -> str:
+    """What baskets as they are tell."""
+    return (
+        f"{many(found.transactions, 'transaction')}, {many(found.items, 'item')}: "
+        f"{int(found.roles.public.sum()):,} public, {int(found.roles.private.sum()):,} private.\n\n"
+        + _levels(found.levels, found.policy, found.roles, found.transactions)
+    )
+
+
+def _levels(levels: Sequence[Exposed], policy: Policy, roles: Roles, transactions: int) -> str:
+    def share(count: int | None) -> str:
+        return "not counted" if count is None else f"{count:,} ({count / max(transactions, 1):.1%})"
+
+    sure = policy.promise.h < 1 and bool(roles.private.any())
+    head = ["known items", "unique", f"among fewer than {policy.k}"]
+    head += [f"above {policy.promise.h} sure", "largest confidence"] if sure else []
+    rows = [
+        [level.known, share(level.unique), share(level.small)]
+        + ([share(level.sure), level.largest] if sure else [])
+        for level in levels
+    ]
+    return table(head, rows)
+
+
+def evaluation(found: Evaluation) -> str:
+    """What a release costs and what it stops."""
+
+    def lost(pair: tuple[int, int]) -> str:
+        return f"{(pair[0] - pair[1]) / max(pair[0], 1):.2%}"
+
+    kept = [
+        ["items", *found.items, lost(found.items)],
+        ["occurrences", *found.occurrences, lost(found.occurrences)],
+        [f"itemsets in {found.support:,} or more", *found.nuggets, lost(found.nuggets)],
+    ]
+    others = [
+        [name, f"{facts['occurrences']:.2%}", f"{facts['nuggets']:.2%}"]
+        for name, facts in found.baselines.items()
+    ]
+    ours = ["this release", lost(found.occurrences), lost(found.nuggets)]
+    return "\n".join(
+        [
+            f"{many(found.transactions, 'transaction')}.",
+            "",
+            table(["", "before", "after", "lost"], kept),
+            "",
+            "People at risk, before:",
+            _levels(found.before, found.policy, found.roles, found.transactions),
+            "",
+            "and after:",
+            _levels(found.after, found.policy, found.roles, found.transactions),
+            "",
+            table(["way", "occurrences lost", "itemsets lost"], [ours, *others]),
+        ]
+    )
