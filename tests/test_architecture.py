@@ -32,7 +32,7 @@ ENGINES = {"refine", "suppress", "trees"}
 SYSTEMS = {"tables", "transactions", "entries"}  # and, to come, joint, jointree and search
 
 MAY_IMPORT: dict[str, set[str]] = {
-    **{room: set() for room in GROUND},
+    **{room: set() for room in sorted(GROUND)},
     "data": {"errors"},
     "files": {"errors", "data"},
     "sources": {"errors", "progress", "data", "files"},
@@ -46,7 +46,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "pages": {"errors", "data", "files", "privacy"},
     "evidence": {"errors", "data", "trees"},
     "terminal": {"errors", "progress", "files", "refine", "releases"},
-    **dict.fromkeys(SYSTEMS, GROUND | DATA | SHARED | ENGINES),  # and no other system
+    **dict.fromkeys(sorted(SYSTEMS), GROUND | DATA | SHARED | ENGINES),  # and no other system
     "sample": {"errors", "data", "files"},
     "sklearn": {"errors", "data", "files", "tables", "trees"},
     "front": {"errors", "releases", "sample", "tables", "terminal"},

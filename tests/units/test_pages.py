@@ -19,7 +19,7 @@ import pytest
 
 import reticent
 from reticent import Policy, Release, __version__
-from reticent.pages import words
+from reticent.privacy import words
 from reticent.tables import pages
 
 ROOT = Path(__file__).parents[2]
@@ -382,12 +382,12 @@ def test_row_order_does_not_show(tmp_path: Path) -> None:
 )
 def test_promises_in_words(kind: str, parts: dict[str, Any], said: str) -> None:
     [promise] = Policy.from_data({kind: [parts]}).promises
-    assert words.promised(promise) == said
+    assert promise.plain_words == said
 
 
 def test_what_cannot_be_counted_is_said() -> None:
     [promise] = Policy.from_data({"anonymity": [{"over": ["A"], "k": 2}]}).promises
-    assert "could not be counted" in words.found(promise, None, 0)
+    assert "could not be counted" in promise.counted(None, 0)
     assert words.measured(None) == "not measured"
     assert words.measured(Fraction(1, 7)) == "14.29 % (1/7)"
 

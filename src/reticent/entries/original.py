@@ -18,7 +18,7 @@ from reticent.entries.policy import Policy, Roles
 from reticent.errors import SHOWN, InputError, many
 from reticent.files.tabular import Reading
 from reticent.privacy.entries import Published
-from reticent.privacy.promises import percent
+from reticent.privacy.words import percent
 from reticent.sources.arrival import parse
 
 if TYPE_CHECKING:
@@ -159,9 +159,9 @@ def _commonest(original: Original) -> Iterator[str]:
         )
     elif (share := Fraction(most, every)) > policy.min_confidence:
         yield (
-            f'the commonest value of "{name}" stands in {percent(share)} of its entries, more than '
-            f"min_confidence = {policy.min_confidence}: whoever guesses it needs no rule, and the "
-            "promise does not cover that."
+            f'the commonest value of "{name}" stands in {percent(share, "%")} of its entries, more '
+            f"than min_confidence = {policy.min_confidence}: whoever guesses it needs no rule, and "
+            "the promise does not cover that."
         )
 
 

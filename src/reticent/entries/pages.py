@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from reticent.entries import report
 from reticent.entries.original import commonest
 from reticent.errors import many
-from reticent.pages import charts, words
+from reticent.pages import charts
 from reticent.pages.page import MOST, command, page, usefulness
+from reticent.privacy import words
 
 if TYPE_CHECKING:
     from reticent.entries.flow import Release

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from reticent.pages.notebook import small_table
-from reticent.privacy.promises import percent
+from reticent.privacy.words import percent
 
 if TYPE_CHECKING:
     from reticent.entries.checking import Verdict
@@ -152,6 +152,6 @@ def html(release: Release) -> str:
         "promise": release.policy.promise.text,
         "verified": "kept",
         "requests": f"{release.requests:,}",
-        "further entries hidden": f"{len(release.search.records):,} ({percent(release.loss)})",
+        "further entries hidden": f"{len(release.search.records):,} ({percent(release.loss, '%')})",
     }
     return small_table(f"{release.rows:,} rows released", rows)

@@ -17,12 +17,12 @@ _TOO_MANY = "there are too many rules to look at them all."
 
 def release(found: Release) -> str:
     """What a release did, on one screen."""
-    from reticent.privacy.promises import percent
+    from reticent.privacy.words import percent
 
     entries = len(found.search.records)
     lines = [
         f"{many(found.rows, 'row')} released; {many(found.requests, 'request')} granted, "
-        f"{many(entries, 'further entry', 'further entries')} hidden, {percent(found.loss)} "
+        f"{many(entries, 'further entry', 'further entries')} hidden, {percent(found.loss, '%')} "
         "of all.",
         "",
         f"Kept, and recounted: {found.policy.promise.text}.",

@@ -15,7 +15,8 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from reticent.files.tabular import Reading
-from reticent.pages import charts, words
+from reticent.pages import charts
+from reticent.privacy import words
 
 MOST = 200  # rows of a table on a page; files beside it hold all
 

@@ -53,7 +53,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from reticent.data.collapse import distinct
-from reticent.privacy.promises import Record, Share, no_more_than, percent
+from reticent.privacy.promises import Record, Share, no_more_than
+from reticent.privacy.words import percent
 
 BUDGET = 200_000_000_000  # cells and patterns looked at: about a minute
 _SUMMED = 22  # columns of a profile; of more, a list of all patterns takes too long
@@ -109,7 +110,7 @@ class SafeEntries(Record):
         parts = [f"in at most {few:,} of them"] if few else []
         if share:
             exact = "" if 10_000 % share.denominator == 0 else f" ({share})"
-            parts.append(f"in at most {percent(share)}{exact} of them")
+            parts.append(f"in at most {percent(share, '%')}{exact} of them")
         return f"finds its hidden value {', or '.join(parts) or 'in none of them'}"
 
 

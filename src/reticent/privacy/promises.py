@@ -29,6 +29,9 @@ from pydantic import (
     field_validator,
 )
 
+from reticent.errors import Problem
+from reticent.privacy.words import brief, joined, measured, percent
+
 
 def as_fraction(value: Any) -> Fraction:
     """Read a threshold exactly as it is written.
@@ -77,16 +80,6 @@ def as_text(value: Any) -> Any:
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() else repr(value)
     return str(value) if isinstance(value, int) else value
-
-
-def percent(share: Fraction, sign: str = "%") -> str:
-    """A share in percent, to two places at most; what is not nothing does not look like it.
-
-    >>> percent(Fraction(3, 4)), percent(Fraction(1, 3)), percent(Fraction(1, 10**6))
-    ('75%', '33.33%', '<0.01%')
-    """
-    told = f"{float(100 * share):.2f}".rstrip("0").rstrip(".")
-    return f"<0.01{sign}" if share and told == "0" else told + sign
 
 
 _THRESHOLD = r"^\s*\+?(\d+\s*/\s*\d+|(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?)\s*$"
@@ -162,6 +155,24 @@ def _beside(releases: Sequence[str]) -> str:
     return f"joined with {', '.join(releases)}, " if releases else ""
 
 
+def _even_joined(said: str, releases: Sequence[str]) -> str:
+    return f"Even joined with {joined(releases)}: {said[0].lower()}{said[1:]}" if releases else said
+
+
+def _counted(groups: int, worst: str, releases: Sequence[str]) -> str:
+    where = f"the join with {joined(releases)}" if releases else "the released rows"
+    return f"In {where}, {groups:,} groups can be told apart; {worst}."
+
+
+_NOT_COUNTED = "This could not be counted on the released rows alone."
+_CANNOT_JOIN = (
+    "earlier releases are out and cannot be masked any more; the search begins with everything "
+    "masked, and does not look whether revealing something would help.",
+    "release fewer columns, ask for less, or do not publish the columns that join.",
+)
+_NAMED = 3  # sensitive values that a sentence lists
+
+
 def _releases(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(n.release for n in names if isinstance(n, Theirs)))
 
@@ -207,12 +218,85 @@ class Anonymity(Record):
     @property
     def text(self) -> str:
         """The promise in words."""
-        who = "pairs of records" if self.releases else "records"
-        who = f"distinct values of {', '.join(self.of)}" if self.of else who
+        who = f"distinct values of {', '.join(self.of)}" if self.of else self._who
         return (
             f"{_beside(self.releases)}every combination of {', '.join(self.over)} is shared by at "
             f"least {self.k} {who}"
         )
+
+    @property
+    def short(self) -> str:
+        """The promise where room is short.
+
+        >>> Anonymity(over=["Job", "Sex"], k=4).short
+        'Job, Sex: at least 4 records'
+        """
+        return f"{', '.join(self.over)}: at least {self.k} {', '.join(self.of) or self._who}"
+
+    @property
+    def plain_words(self) -> str:
+        """The promise for people who decide about a release, without statistics.
+
+        >>> Anonymity(over=["Age", "Job"], k=50).plain_words
+        'Everybody shares Age and Job with at least 49 others.'
+        """
+        over, others = joined(self.over), "1 other" if self.k == 2 else f"{self.k - 1:,} others"
+        said = f"Everybody shares {over} with at least {others}."
+        if self.of or self.releases:
+            what = f"different {joined(self.of)}" if self.of else self._who
+            said = f"Knowing {over} leaves at least {self.k:,} {what}."
+        elif self.k == 1:
+            said = f"Groups of equal {over} may be of any size."
+        return _even_joined(said, self.releases)
+
+    @property
+    def bound(self) -> str:
+        """What is asked, for a table."""
+        return f"at least {self.k:,}"
+
+    def counted(self, value: int | Fraction | None, groups: int) -> str:
+        """What the verifier counted, in a sentence."""
+        if value is None:
+            return _NOT_COUNTED
+        what = f"different {joined(self.of)}" if self.of else self._who
+        return _counted(groups, f"the smallest holds {value:,} {what}", self.releases)
+
+    def would_break(self, value: int | Fraction) -> str:
+        """Why it rules out a refinement.
+
+        >>> Anonymity(over=["Age"], k=50).would_break(12)
+        'a group of 12 would be left, and 50 are asked for'
+        """
+        return f"a group of {brief(value)} would be left, and {self.k:,} are asked for"
+
+    def infeasible(self, value: int | Fraction) -> Problem:
+        """Why no release can keep it, and what could be kept instead."""
+        asked = f"⟨{{{', '.join(self.over)}}}, k = {self.k}⟩"
+        if self.releases:
+            why, do = _CANNOT_JOIN
+            return Problem(
+                f"The fully masked table breaks {asked} once it is joined with "
+                f"{', '.join(self.releases)}: there is a joined group of {value}.", why=why, do=do,
+            )  # fmt: skip
+        counted = f"distinct values of {', '.join(self.of)}" if self.of else "rows"
+        lower = f"lower k to {value} or less, or add rows."
+        return Problem(
+            f"No release keeps {asked}: even the fully masked table is one group of {value} "
+            f"{counted}.",
+            do=lower if value else f"every {', '.join(self.of)} is missing: count by another.",
+        )
+
+    def facts(self) -> dict[str, Any]:
+        """What it is about, as reports for programs have it."""
+        said: dict[str, Any] = {"kind": self.kind, "over": list(self.over)}
+        said |= {"joined_with": list(self.releases)} if self.releases else {}
+        said |= {"of": list(self.of)} if self.of else {}
+        return said | {"asked": self.asked}
+
+    @property
+    def _who(self) -> str:
+        """What is counted, if no column is named."""
+        return "pairs of records" if self.releases else "records"
 
     @property
     def releases(self) -> tuple[str, ...]:
@@ -285,6 +369,62 @@ class Confidence(Record):
         )
 
     @property
+    def short(self) -> str:
+        """The promise where room is short."""
+        return f"{', '.join(self.over)} → {', '.join(self.sensitive)}: at most {self.at_most}"
+
+    @property
+    def plain_words(self) -> str:
+        """The promise for people who decide about a release, without statistics.
+
+        >>> Confidence(over=["Job"], sensitive={"Test": ["HIV"]}, at_most=0.2).plain_words
+        'Nobody who knows Job can be more than 20 % sure that Test is “HIV”.'
+        """
+        what = joined((_inferred(c, v) for c, v in self.sensitive.items()), "or")
+        sure = f"more than {measured(self.at_most)} sure {what}."
+        return _even_joined(f"Nobody who knows {joined(self.over)} can be {sure}", self.releases)
+
+    @property
+    def bound(self) -> str:
+        """What is asked, for a table."""
+        return f"at most {measured(self.at_most)}"
+
+    def counted(self, value: int | Fraction | None, groups: int) -> str:
+        """What the verifier counted, in a sentence."""
+        if value is None:
+            return _NOT_COUNTED
+        sure = f"nowhere is anybody more than {measured(value)} sure"
+        return _counted(groups, sure, self.releases)
+
+    def would_break(self, value: int | Fraction) -> str:
+        """Why it rules out a refinement."""
+        return f"somebody would be {brief(value)} sure, and {percent(self.at_most)} is the limit"
+
+    def infeasible(self, value: int | Fraction) -> Problem:
+        """Why no release can keep it, and what could be kept instead."""
+        about = f"{{{', '.join(self.over)}}} → {', '.join(self.sensitive)}"
+        asked = f"⟨{about}, at most {self.at_most}⟩"
+        if self.releases:
+            why, do = _CANNOT_JOIN
+            return Problem(
+                f"The fully masked table breaks {asked} once it is joined with "
+                f"{', '.join(self.releases)}: one sensitive value has confidence {value}.",
+                why=why, do=do,
+            )  # fmt: skip
+        return Problem(
+            f"No release keeps {asked}: even in the fully masked table one sensitive value has "
+            f"confidence {value}.",
+            do=f'raise at_most to "{value}" or more, or leave that value out of the template.',
+        )
+
+    def facts(self) -> dict[str, Any]:
+        """What it is about, as reports for programs have it."""
+        said: dict[str, Any] = {"kind": self.kind, "over": list(self.over)}
+        said |= {"joined_with": list(self.releases)} if self.releases else {}
+        listed = {c: v if v == "*" else list(v) for c, v in self.sensitive.items()}
+        return said | {"sensitive": listed, "asked": self.asked}
+
+    @property
     def releases(self) -> tuple[str, ...]:
         """The earlier releases it names."""
         return _releases((*self.over, *self.sensitive))
@@ -317,6 +457,14 @@ class Confidence(Record):
 
 
 Promise = Anonymity | Confidence
+
+
+def _inferred(column: str, values: str | Sequence[str]) -> str:
+    if isinstance(values, str):
+        return f"of anybody’s {column}"
+    named = [f"“{value}”" for value in values[:_NAMED]]
+    more = len(values) - _NAMED
+    return f"that {column} is {joined([*named, *([f'one of {more} more'] * (more > 0))], 'or')}"
 
 
 def implied(promises: Sequence[Promise], values: Mapping[str, Sequence[str]]) -> dict[int, int]:

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
 
-from reticent.pages import charts, words
+from reticent.pages import charts
 from reticent.pages.page import MOST, command, page, usefulness
+from reticent.privacy import words
 from reticent.privacy.promises import Anonymity, ours
 from reticent.tables import report
 
@@ -69,9 +70,9 @@ def _shared(release: Release) -> dict[str, Any]:
         "promises": [
             {
                 "number": i,
-                "says": words.promised(finding.promise),
-                "found": words.found(finding.promise, finding.value, finding.groups),
-                "asked": words.bound(finding.promise),
+                "says": finding.promise.plain_words,
+                "found": finding.promise.counted(finding.value, finding.groups),
+                "asked": finding.promise.bound,
                 "value": finding.value,
                 "groups": finding.groups,
                 "holds": finding.holds,
@@ -316,7 +317,7 @@ def _ends(release: Release, searched: Sequence[int]) -> list[dict[str, Any]]:
                 "into": _first(stop.into, _MOST_PARTS),
                 "after": stop.after,
                 "why": [
-                    words.would_break(promises[searched[m]], searched[m] + 1, value)
+                    f"promise {searched[m] + 1}: {promises[searched[m]].would_break(value)}"
                     for m, value in stop.broken
                 ],
             }

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from reticent.errors import Problem
-from reticent.privacy.promises import Anonymity, Promise, ours
+from reticent.privacy.promises import Anonymity, ours
 
 if TYPE_CHECKING:
     from reticent.data.recode import Recoding
@@ -27,55 +26,6 @@ def plain(value: int | Fraction | None) -> int | str | None:
     (4, '1/3', '1')
     """
     return str(value) if isinstance(value, Fraction) else value
-
-
-def about(promise: Promise) -> dict[str, Any]:
-    """What a promise is about: the part that every report of it shares."""
-    said: dict[str, Any] = {"kind": promise.kind, "over": list(promise.over)}
-    if promise.releases:
-        said["joined_with"] = list(promise.releases)
-    if isinstance(promise, Anonymity):
-        if promise.of:
-            said["of"] = list(promise.of)
-    else:
-        said["sensitive"] = {c: v if v == "*" else list(v) for c, v in promise.sensitive.items()}
-    return said | {"asked": promise.asked}
-
-
-def infeasible(promise: Promise, value: int | Fraction) -> Problem:
-    """Why no release can keep a promise, and what could be kept instead."""
-    over = ", ".join(promise.over)
-    if promise.releases:
-        return Problem(
-            f"The fully masked table breaks ⟨{{{over}}}, {_asked(promise)}⟩ once it is joined with "
-            f"{', '.join(promise.releases)}: there is a joined group of {value}."
-            if isinstance(promise, Anonymity)
-            else f"The fully masked table breaks ⟨{{{over}}} → {', '.join(promise.sensitive)}, "
-            f"{_asked(promise)}⟩ once it is joined with {', '.join(promise.releases)}: one "
-            f"sensitive value has confidence {value}.",
-            why="earlier releases are out and cannot be masked any more; the search begins with "
-            "everything masked, and does not look whether revealing something would help.",
-            do="release fewer columns, ask for less, or do not publish the columns that join.",
-        )
-    if isinstance(promise, Anonymity):
-        counted = f"distinct values of {', '.join(promise.of)}" if promise.of else "rows"
-        found = f"one group of {value} {counted}"
-        lower = f"lower k to {value} or less, or add rows."
-        return Problem(
-            f"No release keeps ⟨{{{over}}}, k = {promise.k}⟩: "
-            f"even the fully masked table is {found}.",
-            do=lower if value else f"every {', '.join(promise.of)} is missing: count by another.",
-        )
-    return Problem(
-        f"No release keeps ⟨{{{over}}} → {', '.join(promise.sensitive)}, at most "
-        f"{promise.at_most}⟩: even in the fully masked table one sensitive value has "
-        f"confidence {value}.",
-        do=f'raise at_most to "{value}" or more, or leave that value out of the template.',
-    )
-
-
-def _asked(promise: Promise) -> str:
-    return f"k = {promise.k}" if isinstance(promise, Anonymity) else f"at most {promise.at_most}"
 
 
 def shown_labels(sheet: Sheet, recodings: Mapping[str, Recoding]) -> dict[str, list[str]]:
@@ -176,7 +126,7 @@ def kept_promises(release: Release) -> list[dict[str, Any]]:
     """Each promise with what the verifier measured on the released rows."""
     records = []
     for position, finding in enumerate(release.proof.findings):
-        record = about(finding.promise)
+        record = finding.promise.facts()
         record |= {"after": plain(finding.value), "verified": bool(finding.holds)}
         if position in release.implied:
             record["implied_by"] = release.implied[position] + 1
@@ -303,7 +253,7 @@ def risk_summary(risk: Risk) -> dict[str, Any]:
     """What ``risk --json`` prints."""
     templates = []
     for exposure in risk.exposures:
-        record = about(exposure.promise)
+        record = exposure.promise.facts()
         if isinstance(exposure.promise, Anonymity):
             record |= {
                 "smallest": exposure.value,
@@ -333,7 +283,7 @@ def riskiest(release: Release) -> list[dict[str, Any]]:
         columns = [everybody.cleaned.columns[name] for name in ours(exposure.promise.over)]
         texts = [column.texts() for column in columns]
         found.append(
-            about(exposure.promise)
+            exposure.promise.facts()
             | {
                 "before": plain(exposure.value),
                 "breaking": exposure.breaking,
@@ -359,7 +309,7 @@ def verify_summary(proof: Proof) -> dict[str, Any]:
         "rows": proof.rows,
         "holds": None if proof.holds and proof.unchecked else proof.holds,
         "templates": [
-            about(finding.promise)
+            finding.promise.facts()
             | {"after": plain(finding.value), "groups": finding.groups, "holds": finding.holds}
             for finding in proof.findings
         ],

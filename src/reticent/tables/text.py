@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from reticent.errors import many
-from reticent.privacy.promises import Anonymity, Promise
+from reticent.privacy.promises import Anonymity
 from reticent.tables import report
 from reticent.terminal.text import cell, table
 
@@ -17,14 +17,6 @@ if TYPE_CHECKING:
     from reticent.tables.flow import Risk
     from reticent.tables.result import Release
     from reticent.tables.sweeps import Sweep
-
-
-def _name(promise: Promise) -> str:
-    over = ", ".join(promise.over)
-    if isinstance(promise, Anonymity):
-        pairs = "pairs of records" if promise.releases else "records"
-        return f"{over}: at least {promise.k} " + (", ".join(promise.of) or pairs)
-    return f"{over} → {', '.join(promise.sensitive)}: at most {promise.at_most}"
 
 
 def release(found: Release) -> str:
@@ -41,7 +33,7 @@ def release(found: Release) -> str:
         table(
             ["promise", "before", "after", "verified"],
             [
-                [_name(f.promise), b.value, f.value, "yes" if f.holds else "NO"]
+                [f.promise.short, b.value, f.value, "yes" if f.holds else "NO"]
                 for f, b in zip(found.proof.findings, found.before, strict=True)
             ],
         ),
@@ -98,7 +90,7 @@ def risk(found: Risk) -> str:
     lines = [f"{found.prepared.table.records:,} rows, before masking.", ""]
     for exposure in found.exposures:
         promise = exposure.promise
-        lines.append(_name(promise))
+        lines.append(promise.short)
         if isinstance(promise, Anonymity):
             lines.append(
                 f"  {exposure.groups:,} groups, the smallest of {exposure.value:,}; "
@@ -264,7 +256,7 @@ def proof(found: Proof) -> str:
         "",
         table(
             ["promise", "found", "verdict"],
-            [[_name(f.promise), f.value, words[f.holds]] for f in found.findings],
+            [[f.promise.short, f.value, words[f.holds]] for f in found.findings],
         ),
     ]
     lines += [problem.text() for problem in found.leftovers]

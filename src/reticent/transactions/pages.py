@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from markupsafe import Markup
 
-from reticent.pages import charts, words
+from reticent.pages import charts
 from reticent.pages.page import MOST, command, page
+from reticent.privacy import words
 from reticent.transactions import report
 
 if TYPE_CHECKING:

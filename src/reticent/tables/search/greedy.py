@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from reticent.errors import Problem, Unsatisfiable
 from reticent.privacy.promises import Anonymity
-from reticent.tables import report
 from reticent.tables.search.effort import UNBOUNDED, Effort
 
 if TYPE_CHECKING:
@@ -177,7 +176,7 @@ class Search:
     def broken(self, promises: Sequence[Promise]) -> list[Problem]:
         """Which promises, one a measure, the table as shown now breaks."""
         return [
-            report.infeasible(promise, measure.value)
+            promise.infeasible(measure.value)
             for measure, promise in zip(self.measures, promises, strict=True)
             if not measure.holds(promise)
         ]

@@ -1,0 +1,43 @@
+"""Numbers and names as sentences have them; promises speak for themselves with these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+
+
+def joined(names: Iterable[str], last: str = "and") -> str:
+    """Names as a sentence lists them.
+
+    >>> joined(["Age", "Job", "Sex"]), joined(["Age"])
+    ('Age, Job and Sex', 'Age')
+    """
+    *most, end = names
+    return f"{', '.join(most)} {last} {end}" if most else end
+
+
+def percent(share: Fraction, sign: str = " %") -> str:
+    """A share in percent, to two places at most; what is not nothing does not look like it.
+
+    >>> percent(Fraction(3, 4)), percent(Fraction(1, 3)), percent(Fraction(1, 10**6), "%")
+    ('75 %', '33.33 %', '<0.01%')
+    """
+    told = f"{float(100 * share):.2f}".rstrip("0").rstrip(".")
+    return f"<0.01{sign}" if share and told == "0" else told + sign
+
+
+def brief(value: int | Fraction) -> str:
+    """A promise's value where room is short: a count, or a percentage."""
+    return f"{value:,}" if isinstance(value, int) else percent(value)
+
+
+def measured(value: int | Fraction | None) -> str:
+    """A promise's value: a count, or a percentage, with the fraction where that is not exact.
+
+    >>> measured(1200), measured(Fraction(1, 3)), measured(Fraction(3, 4))
+    ('1,200', '33.33 % (1/3)', '75 %')
+    """
+    if value is None:
+        return "not measured"
+    rounded = 10_000 % Fraction(value).denominator > 0
+    return f"{brief(value)} ({value})" if rounded else brief(value)
