@@ -75,11 +75,12 @@ def release(
             search_rounds=search_rounds, alternative=alternative, previous=named_paths(previous),
             rows_per_file=rows_per_file, watch=watch, **means,
         )  # fmt: skip
-    from reticent.tables import text
+    from reticent.tables import report, text  # only now: reading starts sooner without them
 
     warnings = (*found.prepared.warnings, *found.prepared.asides)
     say.note(*found.prepared.table.notes, *(f"Warning: {w}" for w in warnings))
-    say.result(text.release(found), found.summary())
+    told = found.facts()
+    say.result(text.release(told), report.release_summary(told))
 
 
 def verify(
@@ -100,8 +101,9 @@ def verify(
             data, policy, previous=named_paths(previous), reading=reading, watch=watch, **means
         )
     say.note(*(f"Warning: {w}" for w in found.warnings))
-    said = report.verify_summary(found)
-    say.verdict(text.proof(found), said, said["holds"], accept_undecided=skip_uncheckable)
+    told = report.proof_facts(found)
+    holds, said = told.public["holds"], report.verify_summary(told)
+    say.verdict(text.verdict(told), said, holds, accept_undecided=skip_uncheckable)
 
 
 @command(app, "risk")
@@ -114,7 +116,7 @@ def risk(
     previous: Earlier = None,
 ) -> None:
     """Show what an attacker could do with a table as it is."""
-    from reticent.tables import flow, text
+    from reticent.tables import flow, report, text
 
     _let_in(data, means)
     with watching(say, stoppable=False) as watch:
@@ -122,7 +124,8 @@ def risk(
             data, policy, previous=named_paths(previous), reading=reading, watch=watch, **means
         )
     say.note(*found.prepared.table.notes, *(f"Warning: {w}" for w in found.prepared.warnings))
-    say.result(text.risk(found), found.summary())
+    told = report.risk_facts(found)
+    say.result(text.risk(told), report.risk_summary(told))
 
 
 @command(app, "apply")

@@ -297,7 +297,7 @@ class Risk:
         """What ``risk --json`` prints."""
         from reticent.tables import report
 
-        return report.risk_summary(self)
+        return report.risk_summary(report.risk_facts(self))
 
 
 def risk(

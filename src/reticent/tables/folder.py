@@ -38,12 +38,12 @@ def contents(release: Release, data: Any, private: Path, table: str | None = Non
 
     `private`: where the policy will stand, for the paths that it names.
     """
-    policy = release.prepared.policy
-    left_out = report.who_was_left_out(release)
+    policy, told = release.prepared.policy, release.facts()
+    left_out = told.private["who_was_left_out"]
     return Contents(
         public={
             "report.html": pages.public(release),
-            "report.json": as_json(report.public(release)),
+            "report.json": as_json(report.public(told)),
         },
         private={
             "policy.toml": policy.as_in(private),
@@ -53,7 +53,7 @@ def contents(release: Release, data: Any, private: Path, table: str | None = Non
             "stopped.jsonl": as_json_lines(report.stopped(release)),
             "trace.jsonl": as_json_lines(release.trace()),
             "risk.json": as_json(report.riskiest(release)),
-            "alternatives.json": as_json(report.alternatives(release)),
+            "alternatives.json": as_json(told.private["alternatives"]),
             **({} if left_out is None else {"left_out.json": as_json(left_out)}),
             "input.json": as_json(_input(release, data, table)),
         },

@@ -45,43 +45,25 @@ def public(release: Release) -> str:
     guessing the largest class (``majority``), and ``classifier``, ``train``, ``test`` and ``how``;
     or a ``reason``.
     """
-    return page("tables/templates/public.html", _shared(release) | _public(release))
+    facts = release.facts().public
+    return page("tables/templates/public.html", {**facts, **_shared(release), **_public(release)})
 
 
 def private(release: Release) -> str:
     """The report for the owner: the riskiest groups, every step, and why it went no further."""
-    return page("tables/templates/private.html", _shared(release) | _private(release))
+    facts = release.facts().all
+    return page("tables/templates/private.html", facts | _shared(release) | _private(release))
 
 
 def _shared(release: Release) -> dict[str, Any]:
     from reticent import __version__
 
     return {
-        "rows": release.sheet.rows,
-        "rare": _rare(release),
-        "steps_made": len(release.steps),
-        "stopped_early": release.stopped_early,
         "version": __version__,
         "command": _command(release),
         "check": _check(release),
         "all_columns": not _uncheckable(release),
         "meets": release.meets,
-        "warnings": release.warnings,
-        "promises": [
-            {
-                "number": i,
-                "says": finding.promise.plain_words,
-                "found": finding.promise.counted(finding.value, finding.groups),
-                "asked": finding.promise.bound,
-                "value": finding.value,
-                "groups": finding.groups,
-                "holds": finding.holds,
-                "implied_by": release.implied.get(i - 1, -1) + 1,
-                "is_count": isinstance(finding.promise, Anonymity),
-                "joined": bool(finding.promise.releases),
-            }
-            for i, finding in enumerate(release.proof.findings, 1)
-        ],
     }
 
 
@@ -217,11 +199,6 @@ def _utility(release: Release) -> dict[str, Any]:
 def _private(release: Release) -> dict[str, Any]:
     searched = report.searched_promises(release)
     return {
-        "incomplete": release.prepared.rows_in - release.sheet.rows - _rare(release),
-        "left_out": report.who_was_left_out(release),
-        "error": release.found.error,
-        "rounds": release.found.rounds,
-        "alternatives": report.alternatives(release),
         "exposures": [
             {"before": e.value, "breaking": e.breaking, "groups": e.groups} for e in release.before
         ],
@@ -252,10 +229,6 @@ def _private(release: Release) -> dict[str, Any]:
             for position, forecast in zip(searched, release.limits.forecasts, strict=True)
         ],
     }
-
-
-def _rare(release: Release) -> int:
-    return release.left_out.count if release.left_out else 0
 
 
 class _First(NamedTuple):

@@ -8,12 +8,13 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from reticent.privacy.promises import Anonymity, ours
+from reticent.releases.facts import Facts, rounded
 
 if TYPE_CHECKING:
     from reticent.data.recode import Recoding
     from reticent.data.taxonomy import Taxonomy
     from reticent.files.sheets import Sheet
-    from reticent.privacy.verify import Proof
+    from reticent.privacy.verify import Finding, Proof
     from reticent.tables.flow import Risk
     from reticent.tables.result import Release
     from reticent.tables.search.greedy import Found
@@ -39,55 +40,124 @@ def shown_labels(sheet: Sheet, recodings: Mapping[str, Recoding]) -> dict[str, l
     return shown
 
 
-def release_summary(release: Release) -> dict[str, Any]:
-    """What ``release --json`` prints."""
-    kept = kept_promises(release)
-    for record, before in zip(kept, release.before, strict=True):
-        record["before"] = plain(before.value)
-    return {
-        "rows_in": release.prepared.rows_in,
-        "rows_out": release.sheet.rows,
+def facts(release: Release) -> Facts:
+    """All there is to say of a release.
+
+    Nothing in the public part tells more than the released rows do, but for the errors of a
+    classifier: one of them was counted on the original, over hundreds of records.
+    """
+    prepared, found, left = release.prepared, release.found, release.left_out
+    labels = release.cuts
+    public = {
+        "rows": release.sheet.rows,
+        "left_out": left.count if left else 0,
         "steps": len(release.steps),
         "stopped_early": release.stopped_early,
-        "templates": kept,
-        "attributes": attributes(release),
-        "left_out": left_out(release),
-        "rounds": release.found.rounds,
-        "error": release.found.error,
+        "promises": [
+            _promise(finding, number, release.implied.get(number - 1, -1) + 1)
+            for number, finding in enumerate(release.proof.findings, 1)
+        ],
+        "attributes": {
+            domain.name: {"mask": domain.mask, "values": labels[domain.name]}
+            for domain in prepared.domains
+        },
+        "utility": release.utility,
+        "warnings": list(release.warnings),
+        "joined_with": [
+            {"release": one.release, "records": one.records, "by": list(one.columns)}
+            for one in release.meets
+        ],
+    }
+    private = {
+        "rows_in": prepared.rows_in,
+        "incomplete": prepared.rows_in - release.sheet.rows - (left.count if left else 0),
+        "before": [exposure.value for exposure in release.before],
+        "who_was_left_out": None
+        if left is None
+        else {
+            "records": left.count,
+            "of": left.before.table.records,
+            "at_most": plain(prepared.policy.suppress_records),
+            "differences": list(left.differences()),
+        },
+        "rounds": found.rounds,
+        "error": found.error,
         "alternatives": alternatives(release),
-        "joined_with": meets(release),
-        "warnings": [*release.prepared.warnings, *release.prepared.asides],
+        "candidates": [
+            {"candidates_before": round(one.before, 2), "candidates_after": round(one.now, 2)}
+            for one in release.meets
+        ],
+        "asides": list(prepared.asides),
         "output": release.output,
-        "seconds": {stage: round(spent, 4) for stage, spent in release.seconds.items()},
+        "seconds": rounded(release.seconds),
+    }
+    return Facts(public, private)
+
+
+def _promise(finding: Finding, number: int, implied_by: int) -> dict[str, Any]:
+    """A promise, and what the verifier measured on the released rows."""
+    promise = finding.promise
+    return {
+        "number": number,
+        "about": promise.facts(),
+        "text": promise.text,
+        "short": promise.short,
+        "says": promise.plain_words,
+        "found": promise.counted(finding.value, finding.groups),
+        "asked": promise.bound,
+        "value": finding.value,
+        "groups": finding.groups,
+        "holds": finding.holds,
+        "implied_by": implied_by,
+        "is_count": isinstance(promise, Anonymity),
+        "joined": bool(promise.releases),
     }
 
 
-def meets(release: Release) -> list[dict[str, Any]]:
-    """The earlier releases it may be joined with, and how many records there a record may be."""
-    return [
-        {
-            "release": one.release, "records": one.records, "by": list(one.columns),
-            "candidates_before": round(one.before, 2), "candidates_after": round(one.now, 2),
-        }
-        for one in release.meets
-    ]  # fmt: skip
+def _template(promise: Mapping[str, Any]) -> dict[str, Any]:
+    said = {"after": plain(promise["value"]), "verified": bool(promise["holds"])}
+    implied = {"implied_by": promise["implied_by"]} if promise["implied_by"] else {}
+    return {**promise["about"], **said, **implied}
 
 
-def left_out(release: Release) -> dict[str, Any] | None:
-    """How many records were left out for others' sake."""
-    left = release.left_out
-    if left is None:
-        return None
-    most = plain(release.prepared.policy.suppress_records)
-    return {"records": left.count, "of": left.before.table.records, "at_most": most}
+def release_summary(told: Facts) -> dict[str, Any]:
+    """What ``release --json`` prints."""
+    public, private = told.public, told.private
+    who = private["who_was_left_out"]
+    return {
+        "rows_in": private["rows_in"],
+        "rows_out": public["rows"],
+        "steps": public["steps"],
+        "stopped_early": public["stopped_early"],
+        "templates": [
+            _template(promise) | {"before": plain(before)}
+            for promise, before in zip(public["promises"], private["before"], strict=True)
+        ],
+        "attributes": public["attributes"],
+        "left_out": who and {key: who[key] for key in ("records", "of", "at_most")},
+        "rounds": private["rounds"],
+        "error": private["error"],
+        "alternatives": private["alternatives"],
+        "joined_with": [
+            one | more
+            for one, more in zip(public["joined_with"], private["candidates"], strict=True)
+        ],
+        "warnings": [*public["warnings"], *private["asides"]],
+        "output": private["output"],
+        "seconds": private["seconds"],
+    }
 
 
-def who_was_left_out(release: Release) -> dict[str, Any] | None:
-    """The same, and how they differ from the others: it names rare values, so for their owner."""
-    said = left_out(release)
-    if said is None or release.left_out is None:
-        return None
-    return {**said, "differences": list(release.left_out.differences())}
+def public(told: Facts) -> dict[str, Any]:
+    """The report that may be published."""
+    facts = told.public
+    there = ", joined with the releases named." if facts["joined_with"] else " alone."
+    return {
+        **{key: facts[key] for key in ("rows", "left_out", "steps", "stopped_early")},
+        "templates": [_template(p) | {"groups": p["groups"]} for p in facts["promises"]],
+        **{key: facts[key] for key in ("attributes", "utility", "warnings", "joined_with")},
+        "note": f"The templates were recounted on the released rows{there}",
+    }
 
 
 def alternatives(release: Release) -> list[dict[str, Any]]:
@@ -122,27 +192,6 @@ def _values_shown(found: Found) -> list[int]:
     return [int(shown.max(initial=0)) + 1 for shown in found.shown]
 
 
-def kept_promises(release: Release) -> list[dict[str, Any]]:
-    """Each promise with what the verifier measured on the released rows."""
-    records = []
-    for position, finding in enumerate(release.proof.findings):
-        record = finding.promise.facts()
-        record |= {"after": plain(finding.value), "verified": bool(finding.holds)}
-        if position in release.implied:
-            record["implied_by"] = release.implied[position] + 1
-        records.append(record)
-    return records
-
-
-def attributes(release: Release) -> dict[str, Any]:
-    """How each masked column is shown."""
-    labels = release.cuts
-    return {
-        domain.name: {"mask": domain.mask, "values": labels[domain.name]}
-        for domain in release.prepared.domains
-    }
-
-
 def role(release: Release, name: str) -> str:
     """What a released column is for."""
     roles = release.prepared.roles
@@ -167,34 +216,6 @@ def as_far_as_shown(taxonomy: Taxonomy, recoding: Recoding | None) -> dict[str, 
         if taxonomy.parents[node] >= 0:
             trees[taxonomy.parents[node]][taxonomy.labels[node]] = trees[node]
     return {taxonomy.labels[0]: trees[0]}
-
-
-def public(release: Release) -> dict[str, Any]:
-    """The report that may be published.
-
-    Nothing in it tells more than the released rows do, but for the errors of a classifier: one of
-    them was counted on the original, over hundreds of records.
-    """
-    return {
-        "rows": release.sheet.rows,
-        "left_out": release.left_out.count if release.left_out else 0,
-        "steps": len(release.steps),
-        "stopped_early": release.stopped_early,
-        "templates": [
-            record | {"groups": finding.groups}
-            for record, finding in zip(kept_promises(release), release.proof.findings, strict=True)
-        ],
-        "attributes": attributes(release),
-        "utility": release.utility,
-        "warnings": list(release.warnings),
-        "joined_with": [
-            {"release": one.release, "records": one.records, "by": list(one.columns)}
-            for one in release.meets
-        ],
-        "note": "The templates were recounted on the released rows alone."
-        if not release.meets
-        else "The templates were recounted on the released rows, joined with the releases named.",
-    }
 
 
 def trace(release: Release) -> Iterator[dict[str, Any]]:
@@ -249,30 +270,36 @@ def searched_promises(release: Release) -> list[int]:
     return [position for position in range(count) if position not in release.implied]
 
 
-def risk_summary(risk: Risk) -> dict[str, Any]:
+def risk_facts(risk: Risk) -> Facts:
+    """What an attacker could do with a table as it is; all of it for its owner."""
+    promises = [
+        {
+            "about": exposure.promise.facts(),
+            "short": exposure.promise.short,
+            "is_count": isinstance(exposure.promise, Anonymity),
+            "value": exposure.value,
+            "breaking": exposure.breaking,
+            "groups": exposure.groups,
+            "above": exposure.above,
+        }
+        for exposure in risk.exposures
+    ]
+    rows, warnings = risk.prepared.table.records, list(risk.prepared.warnings)
+    return Facts({}, {"rows": rows, "promises": promises, "warnings": warnings})
+
+
+def risk_summary(told: Facts) -> dict[str, Any]:
     """What ``risk --json`` prints."""
     templates = []
-    for exposure in risk.exposures:
-        record = exposure.promise.facts()
-        if isinstance(exposure.promise, Anonymity):
-            record |= {
-                "smallest": exposure.value,
-                "records_below": exposure.breaking,
-                "groups": exposure.groups,
-            }
-        else:
-            record |= {
-                "largest": plain(exposure.value),
-                "inferences_above": exposure.breaking,
-                "groups": exposure.groups,
-                "above": exposure.above,
-            }
-        templates.append(record)
-    return {
-        "rows": risk.prepared.table.records,
-        "templates": templates,
-        "warnings": list(risk.prepared.warnings),
-    }
+    for promise in told.private["promises"]:
+        at_worst, beyond = "largest", "inferences_above"
+        if promise["is_count"]:
+            at_worst, beyond = "smallest", "records_below"
+        measured = {at_worst: plain(promise["value"]), beyond: promise["breaking"]}
+        above = {} if promise["is_count"] else {"above": promise["above"]}
+        templates.append(promise["about"] | measured | {"groups": promise["groups"]} | above)
+    rows, warnings = told.private["rows"], told.private["warnings"]
+    return {"rows": rows, "templates": templates, "warnings": warnings}
 
 
 def riskiest(release: Release) -> list[dict[str, Any]]:
@@ -303,31 +330,45 @@ def riskiest(release: Release) -> list[dict[str, Any]]:
     return found
 
 
-def verify_summary(proof: Proof) -> dict[str, Any]:
-    """What ``verify --json`` prints."""
-    return {
+def proof_facts(proof: Proof) -> Facts:
+    """What the verifier says of a table that somebody hands over."""
+    public = {
         "rows": proof.rows,
         "holds": None if proof.holds and proof.unchecked else proof.holds,
-        "templates": [
-            finding.promise.facts()
-            | {"after": plain(finding.value), "groups": finding.groups, "holds": finding.holds}
-            for finding in proof.findings
-        ],
+        "promises": [_promise(finding, i, 0) for i, finding in enumerate(proof.findings, 1)],
         "leftovers": [problem.text() for problem in proof.leftovers],
+    }
+    return Facts(public, {})
+
+
+def verify_summary(told: Facts) -> dict[str, Any]:
+    """What ``verify --json`` prints."""
+    facts = told.public
+    return {
+        "rows": facts["rows"],
+        "holds": facts["holds"],
+        "templates": [
+            one["about"]
+            | {"after": plain(one["value"]), "groups": one["groups"], "holds": one["holds"]}
+            for one in facts["promises"]
+        ],
+        "leftovers": facts["leftovers"],
     }
 
 
-def html(release: Release) -> str:
+def html(told: Facts) -> str:
     """A small table for notebooks: each promise, asked and kept."""
+    public = told.public
     rows = "".join(
-        f"<tr><td>{markup.escape(finding.promise.text)}</td>"
-        f"<td>{finding.promise.asked}</td><td>{plain(before.value)}</td>"
-        f"<td>{plain(finding.value)}</td><td>{'kept' if finding.holds else 'broken'}</td></tr>"
-        for finding, before in zip(release.proof.findings, release.before, strict=True)
+        f"<tr><td>{markup.escape(promise['text'])}</td>"
+        f"<td>{promise['about']['asked']}</td><td>{plain(before)}</td>"
+        f"<td>{plain(promise['value'])}</td>"
+        f"<td>{'kept' if promise['holds'] else 'broken'}</td></tr>"
+        for promise, before in zip(public["promises"], told.private["before"], strict=True)
     )
-    early = " Stopped early: more could have been revealed." if release.stopped_early else ""
+    early = " Stopped early: more could have been revealed." if public["stopped_early"] else ""
     return (
-        f"<p><b>{release.sheet.rows:,} rows released</b> after {len(release.steps)} "
+        f"<p><b>{public['rows']:,} rows released</b> after {public['steps']} "
         f"refinements.{early}</p><table><thead><tr><th>promise</th><th>asked</th>"
         f"<th>before</th><th>after</th><th>verified</th></tr></thead><tbody>{rows}</tbody></table>"
     )

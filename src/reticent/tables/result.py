@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from reticent.privacy.verify import Proof
     from reticent.refine.engine import Step
     from reticent.refine.limits import Limits
+    from reticent.releases.facts import Facts
     from reticent.tables.prepare import Prepared
     from reticent.tables.previous.joining import Meets
     from reticent.tables.search.greedy import Found
@@ -77,11 +78,17 @@ class Release:
 
         return report.shown_labels(self.sheet, self.recodings)
 
+    def facts(self) -> Facts:
+        """All there is to say of it, as plain data."""
+        from reticent.tables import report
+
+        return report.facts(self)
+
     def summary(self) -> dict[str, Any]:
         """What ``release --json`` prints."""
         from reticent.tables import report
 
-        return report.release_summary(self)
+        return report.release_summary(self.facts())
 
     def trace(self) -> Iterator[dict[str, Any]]:
         """One record a step, as ``--trace`` writes them."""
@@ -92,4 +99,4 @@ class Release:
     def _repr_html_(self) -> str:
         from reticent.tables import report
 
-        return report.html(self)
+        return report.html(self.facts())

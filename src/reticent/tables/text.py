@@ -7,57 +7,53 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from reticent.errors import many
-from reticent.privacy.promises import Anonymity
-from reticent.tables import report
 from reticent.terminal.text import cell, table
 
 if TYPE_CHECKING:
-    from reticent.privacy.verify import Proof
+    from reticent.releases.facts import Facts
     from reticent.tables.evaluation import Evaluation
-    from reticent.tables.flow import Risk
-    from reticent.tables.result import Release
     from reticent.tables.sweeps import Sweep
 
 
-def release(found: Release) -> str:
+def release(told: Facts) -> str:
     """What a release did, on one screen."""
-    rare = found.left_out.count if found.left_out else 0
-    missing = found.prepared.rows_in - found.sheet.rows - rare
+    public, private = told.public, told.private
+    rare, missing = public["left_out"], private["incomplete"]
     lines = [
-        f"{many(found.sheet.rows, 'row')} released after {many(len(found.steps), 'refinement')}"
+        f"{many(public['rows'], 'row')} released after {many(public['steps'], 'refinement')}"
         + (f"; {many(missing, 'record')} with missing values left out" if missing else "")
         + (f"; {many(rare, 'rare record')} left out, so that others can show more" if rare else "")
-        + ("; stopped early, more could be revealed" if found.stopped_early else "")
+        + ("; stopped early, more could be revealed" if public["stopped_early"] else "")
         + ".",
         "",
         table(
             ["promise", "before", "after", "verified"],
             [
-                [f.promise.short, b.value, f.value, "yes" if f.holds else "NO"]
-                for f, b in zip(found.proof.findings, found.before, strict=True)
+                [promise["short"], before, promise["value"], "yes" if promise["holds"] else "NO"]
+                for promise, before in zip(public["promises"], private["before"], strict=True)
             ],
         ),
         "",
         table(
             ["column", "mask", "values", "shown as"],
             [
-                [name, found.recodings[name].mask, len(labels), _few(labels)]
-                for name, labels in found.cuts.items()
+                [name, shown["mask"], len(shown["values"]), _few(shown["values"])]
+                for name, shown in public["attributes"].items()
             ],
         ),
     ]
-    if found.found.alternatives:
-        lines += ["", _alternatives(found)]
-    if found.output:
-        lines += ["", f"Written to {found.output}, after recounting every promise on it."]
+    if private["alternatives"]:
+        lines += ["", _alternatives(private)]
+    if private["output"]:
+        lines += ["", f"Written to {private['output']}, after recounting every promise on it."]
     return "\n".join(lines)
 
 
-def _alternatives(found: Release) -> str:
+def _alternatives(private: Mapping[str, Any]) -> str:
     """Other cuts that keep the same promises, beside the one released."""
-    errors = found.found.error is not None
-    rows = [["released", _percent(found.found.error), "-", "-"]]
-    for other in report.alternatives(found):
+    errors = private["error"] is not None
+    rows = [["released", _percent(private["error"]), "-", "-"]]
+    for other in private["alternatives"]:
         changed = [*other["finer"], *(f"{name} (otherwise)" for name in other["otherwise"])]
         rows.append(
             [
@@ -85,22 +81,22 @@ def _few(labels: Sequence[str], width: int = 60) -> str:
     return "  ".join(shown)
 
 
-def risk(found: Risk) -> str:
+def risk(told: Facts) -> str:
     """How far an unmasked table is from its promises."""
-    lines = [f"{found.prepared.table.records:,} rows, before masking.", ""]
-    for exposure in found.exposures:
-        promise = exposure.promise
-        lines.append(promise.short)
-        if isinstance(promise, Anonymity):
+    lines = [f"{told.private['rows']:,} rows, before masking.", ""]
+    for promise in told.private["promises"]:
+        lines.append(promise["short"])
+        asked = promise["about"]["asked"]
+        if promise["is_count"]:
             lines.append(
-                f"  {exposure.groups:,} groups, the smallest of {exposure.value:,}; "
-                f"{exposure.breaking:,} records stand in groups below {promise.k}."
+                f"  {promise['groups']:,} groups, the smallest of {promise['value']:,}; "
+                f"{promise['breaking']:,} records stand in groups below {asked}."
             )
         else:
-            above = ", ".join(f"{n:,} above {level}" for level, n in exposure.above.items())
+            above = ", ".join(f"{n:,} above {level}" for level, n in promise["above"].items())
             lines.append(
-                f"  the surest inference has confidence {cell(exposure.value)}; "
-                f"{exposure.breaking:,} inferences are above {promise.at_most} ({above})."
+                f"  the surest inference has confidence {cell(promise['value'])}; "
+                f"{promise['breaking']:,} inferences are above {asked} ({above})."
             )
     return "\n".join(lines)
 
@@ -248,16 +244,16 @@ def _percent(share: float | None) -> str:
     return "-" if share is None else f"{share:.1%}" if share >= 0.001 or not share else "<0.1%"
 
 
-def proof(found: Proof) -> str:
+def verdict(told: Facts) -> str:
     """The verifier's word."""
     words = {True: "holds", False: "BROKEN", None: "not checkable: its `of` column is not here"}
-    lines = [
-        f"{many(found.rows, 'row')} recounted.",
-        "",
-        table(
-            ["promise", "found", "verdict"],
-            [[f.promise.short, f.value, words[f.holds]] for f in found.findings],
-        ),
-    ]
-    lines += [problem.text() for problem in found.leftovers]
-    return "\n".join(lines)
+    public = told.public
+    rows = [[one["short"], one["value"], words[one["holds"]]] for one in public["promises"]]
+    return "\n".join(
+        [
+            f"{many(public['rows'], 'row')} recounted.",
+            "",
+            table(["promise", "found", "verdict"], rows),
+            *public["leftovers"],
+        ]
+    )

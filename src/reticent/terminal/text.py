@@ -15,7 +15,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     a         4
     bc       12
     """
-    cells = [list(head), *[[cell(cell) for cell in row] for row in rows]]
+    cells = [list(head), *[[cell(value) for value in row] for row in rows]]
     widths = [max(len(row[j]) for row in cells) for j in range(len(head))]
     right = [
         all(isinstance(row[j], int | Fraction) or row[j] is None for row in rows)
