@@ -62,13 +62,14 @@ from datasets import HERE, NoData
 from experiment import Claim, Kept, run, span
 from reticent.pages.charts import Series
 from reticent.privacy.coherence import Baskets, Coherence, recount
-from reticent.suppress import lists
 from reticent.suppress.baskets.diagrams import Family
 from reticent.suppress.baskets.methods import Search
-from reticent.suppress.baskets.moles import Budget, Known, Moles, minimal_moles
+from reticent.suppress.baskets.moles import Known, minimal_moles
 from reticent.suppress.baskets.nuggets import find_nuggets
 from reticent.suppress.baskets.worth import Itemsets, Occurrences, Worth
-from reticent.suppress.engine import Mask, mask
+from reticent.suppress.engine import mask
+from reticent.suppress.sets import Budget, Mask, Sets
+from reticent.suppress.sets import without as rows_without
 from reticent.transactions import baselines as others
 
 sys.path.append(str(HERE.parent))
@@ -121,7 +122,7 @@ def known_of(name: str, share: Fraction, seed: int) -> Known:
 
 
 def without(known: Known, gone: Mask) -> Known:
-    starts, items = lists.without(known.starts, known.items, gone)
+    starts, items = rows_without(known.starts, known.items, gone)
     own = known.private_starts, known.private, known.private_count
     return Known(starts, items, known.count, *own)
 
@@ -452,10 +453,10 @@ class Optimum:
 
 
 MOST_SECONDS = 45.0
-Finder = Callable[[Mask], Moles]
+Finder = Callable[[Mask], Sets]
 
 
-def cheapest(costs: Ints, start: Moles, left: Finder, until: float) -> tuple[float, bool, int]:
+def cheapest(costs: Ints, start: Sets, left: Finder, until: float) -> tuple[float, bool, int]:
     """The least cost of things that break every threat, if it is found in time; or a bound.
 
     The program begins with a few threats; whatever its answer leaves joins them, until nothing is
@@ -481,7 +482,7 @@ def cheapest(costs: Ints, start: Moles, left: Finder, until: float) -> tuple[flo
         fresh = left(found.x > 0.5)
         if not len(fresh):
             return float(found.fun), True, rounds
-        sets = Moles(
+        sets = Sets(
             np.concatenate([sets.begins, sets.begins[-1] + fresh.begins[1:]]),
             np.concatenate([sets.items, fresh.items]),
         )
@@ -504,13 +505,13 @@ def optimum(setting: Setting) -> Optimum:
         assert removed is not None
         lost["greedy"] = int(search.supports[mask(removed.gone, known.count)].sum())
 
-    def left(gone: Mask) -> Moles:
+    def left(gone: Mask) -> Sets:
         if listed:
             pool = search.pool.sets
             which = np.flatnonzero(search.pool.missing(gone) == 0)
             return pool.some(which[:: max(1, len(which) // FRESH)])
         return minimal_moles(
-            without(known, gone), setting.k, setting.h, setting.p, budget=Budget(moles=FRESH)
+            without(known, gone), setting.k, setting.h, setting.p, budget=Budget(sets=FRESH)
         )
 
     pool = search.pool.sets

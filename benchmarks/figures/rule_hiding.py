@@ -22,8 +22,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from reticent.suppress.entries.rules import Codes, Ints, Mask, Rules, Table, find
+from reticent.suppress.entries.rules import Codes, Rules, Table, find
 from reticent.suppress.entries.search import CONDITIONS, SENSITIVE, Limits, Partial
+from reticent.suppress.sets import Ints, Mask
 
 __all__ = ["hide_rules"]
 

@@ -522,9 +522,10 @@ def test_a_support_that_nothing_reaches(here: Path) -> None:
 
 def test_too_many_patterns(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from reticent.suppress.entries import search
+    from reticent.suppress.sets import GaveUp
 
     def hide(*given: Any) -> Any:
-        raise search.TooMany
+        raise GaveUp
 
     monkeypatch.setattr(search, "hide", hide)
     said = run("entries", "release", "in.csv", "-p", "p.toml", "-o", "out", code=2)

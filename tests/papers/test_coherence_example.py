@@ -7,12 +7,13 @@ from fractions import Fraction
 import numpy as np
 
 from naive import transactions as naive
-from reticent.suppress.baskets.diagrams import Budget, Family
+from reticent.suppress.baskets.diagrams import Family
 from reticent.suppress.baskets.itemsets import Present, remove_for_itemsets
 from reticent.suppress.baskets.methods import Search
 from reticent.suppress.baskets.moles import Known, minimal_moles
 from reticent.suppress.baskets.nuggets import distinct_rows, find_nuggets, frequent_sets
 from reticent.suppress.baskets.worth import Itemsets, Occurrences
+from reticent.suppress.sets import Budget
 
 ROWS = ["abef", "cefg", "abg", "abfg", "abdg", "efg", "befg"]
 PRIVATE = ["1", "2", "3", "2", "2", "1", "3"]

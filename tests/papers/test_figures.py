@@ -16,8 +16,8 @@ import every
 import experiment
 from datasets import ADULT, NoData, crx
 from reticent.pages.charts import Series
-from reticent.suppress.baskets.moles import Known, Moles
-from reticent.suppress.engine import Mask
+from reticent.suppress.baskets.moles import Known
+from reticent.suppress.sets import Mask, Sets
 from several_templates import requirements
 
 
@@ -68,9 +68,9 @@ def test_credit_screening_end_to_end(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_an_integer_program_that_meets_threats_one_by_one() -> None:
-    every = Moles(np.array([0, 2, 4, 6, 8]), np.array([0, 1, 1, 2, 2, 0, 2, 3], np.int32))
+    every = Sets(np.array([0, 2, 4, 6, 8]), np.array([0, 1, 1, 2, 2, 0, 2, 3], np.int32))
 
-    def left(gone: Mask) -> Moles:
+    def left(gone: Mask) -> Sets:
         there = [i for i, some in enumerate(every) if not gone[list(some)].any()]
         return every.some(np.array(there[:1], np.int64))
 

@@ -13,8 +13,8 @@ from naive import itemsets
 from naive import transactions as naive
 from reticent.suppress.baskets import methods
 from reticent.suppress.baskets.methods import Search
-from reticent.suppress.baskets.moles import Budget, Moles
 from reticent.suppress.baskets.worth import Itemsets, Occurrences
+from reticent.suppress.sets import Budget, GaveUp, Sets
 from transactions_at_hand import known, nuggets
 
 METHODS = ("greedy", "levels", "grow", "best")
@@ -84,8 +84,8 @@ def test_every_method_that_keeps_itemsets(method: str) -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_without_room_for_all_moles(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Moles are then looked for where they matter, and the result is as safe and as minimal."""
-    monkeypatch.setattr(methods, "_AT_ONCE", Budget(moles=3, work=200))
-    monkeypatch.setattr(methods, "_FRESH", Budget(moles=2, work=200))
+    monkeypatch.setattr(methods, "_AT_ONCE", Budget(sets=3, work=200))
+    monkeypatch.setattr(methods, "_FRESH", Budget(sets=2, work=200))
     monkeypatch.setattr(Search, "_mine_all", lambda self, budget: False)
     for case in cases(range(2300, 2450)):
         found = search(case).run(method)
@@ -141,7 +141,7 @@ def test_best_is_no_worse_than_any() -> None:
 
 
 def test_who_wants_all_moles_and_cannot_have_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(methods, "_PATIENT", Budget(moles=0, work=0))
+    monkeypatch.setattr(methods, "_PATIENT", Budget(sets=0, work=0))
     case = next(c for c in cases(range(2500, 2600)) if len(naive.moles(c)) > 20 and c.p != 1)
     found = search(case).run("greedy")
     assert found.method == "levels"
@@ -152,8 +152,8 @@ def test_who_cannot_know(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is called safe because nobody had the time to look."""
     case = next(c for c in cases(range(2500, 2600)) if len(naive.moles(c)) > 20 and c.p != 1)
     found = search(case)
-    nothing = Moles(np.zeros(1, np.int64), np.zeros(0, np.int32), complete=False)
+    nothing = Sets(np.zeros(1, np.int64), np.zeros(0, np.int32), complete=False)
     monkeypatch.setattr(methods, "minimal_moles", lambda *a, **k: nothing)
     for method in METHODS:
-        with pytest.raises(methods.Undecided):
+        with pytest.raises(GaveUp):
             found.run(method)

@@ -11,10 +11,11 @@ import pytest
 from naive import itemsets as slow
 from naive import transactions as naive
 from reticent.suppress.baskets import diagrams
-from reticent.suppress.baskets.diagrams import Budget, Family
+from reticent.suppress.baskets.diagrams import Family
 from reticent.suppress.baskets.itemsets import Present, Suppressed, _Scores, remove_for_itemsets
 from reticent.suppress.baskets.moles import Known, minimal_moles
 from reticent.suppress.baskets.nuggets import distinct_rows, frequent_sets
+from reticent.suppress.sets import Budget
 from transactions_at_hand import known, nuggets
 
 

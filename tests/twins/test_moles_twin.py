@@ -10,7 +10,8 @@ import pytest
 
 from naive import transactions as naive
 from reticent.suppress.baskets import moles as miner
-from reticent.suppress.baskets.moles import Budget, Known, minimal_moles
+from reticent.suppress.baskets.moles import Known, minimal_moles
+from reticent.suppress.sets import Budget
 from transactions_at_hand import known
 
 
@@ -86,7 +87,7 @@ def test_more_than_were_asked_for() -> None:
     table = many(random.Random(1))
     every = list(minimal_moles(table, 15, Fraction(1), 4))
     assert max(map(len, every)) > 3
-    for budget in (Budget(moles=100), Budget(work=100), Budget(moles=1500, work=5000)):
+    for budget in (Budget(sets=100), Budget(work=100), Budget(sets=1500, work=5000)):
         some = minimal_moles(table, 15, Fraction(1), 4, budget=budget)
         assert not some.complete
         assert 0 < len(some) < len(every)
@@ -98,7 +99,7 @@ def test_more_than_were_asked_for() -> None:
 def test_budget_that_is_enough() -> None:
     table = many(random.Random(1))
     every = minimal_moles(table, 15, Fraction(1), 4)
-    some = minimal_moles(table, 15, Fraction(1), 4, budget=Budget(moles=len(every)))
+    some = minimal_moles(table, 15, Fraction(1), 4, budget=Budget(sets=len(every)))
     assert some.complete
     assert list(some) == list(every)
 

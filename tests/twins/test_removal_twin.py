@@ -9,8 +9,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from reticent.suppress.baskets.moles import Moles
 from reticent.suppress.engine import Threats, give_back, improve, mask, remove
+from reticent.suppress.sets import Sets
 
 Threat = list[frozenset[int]]
 
@@ -36,9 +36,9 @@ def naive(threats: Threat, costs: list[int]) -> tuple[list[int], set[int]]:
     return order, back
 
 
-def packed(threats: Threat) -> Moles:
+def packed(threats: Threat) -> Sets:
     begins = np.cumsum([0, *map(len, threats)])
-    return Moles(begins, np.array([v for t in threats for v in sorted(t)], np.int32))
+    return Sets(begins, np.array([v for t in threats for v in sorted(t)], np.int32))
 
 
 def random_threats(rng: random.Random) -> tuple[Threat, list[int]]:

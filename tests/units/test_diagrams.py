@@ -7,8 +7,9 @@ from math import comb
 import numpy as np
 import pytest
 
-from reticent.suppress.baskets.diagrams import Budget, Diagrams, Family, Spent, most_parts
+from reticent.suppress.baskets.diagrams import Diagrams, Family, most_parts
 from reticent.suppress.baskets.nuggets import find_nuggets
+from reticent.suppress.sets import Budget, GaveUp
 
 
 def parts(rows: list[range], longest: int | None = None) -> Family:
@@ -66,5 +67,5 @@ def test_too_much() -> None:
     starts, items = np.cumsum([0, *map(len, rows)]), np.concatenate(rows).astype(np.int32)
     for least in (1, 2):
         assert find_nuggets(starts, items, 90, least, most_work=500) is None
-    with pytest.raises(Spent):
+    with pytest.raises(GaveUp):
         Diagrams(Budget(10**6), most_nodes=1 << 10).rows(starts, items)

@@ -241,7 +241,8 @@ def _arrow(result: Release, *, stored: bool = False) -> pa.Table:
 def find(original: Original) -> Hidden:
     """What to hide besides the requests."""
     from reticent.suppress.entries.rules import MOST_COLUMNS
-    from reticent.suppress.entries.search import Limits, Partial, TooMany, hide
+    from reticent.suppress.entries.search import Limits, Partial, hide
+    from reticent.suppress.sets import GaveUp
 
     policy, codes, asked = original.policy, original.codes, original.asked
     if len(policy.conditions) > MOST_COLUMNS:
@@ -254,7 +255,7 @@ def find(original: Original) -> Hidden:
     limits = Limits(policy.min_support, policy.min_confidence, policy.max_pattern)
     try:
         found = hide(partial, limits, policy.may_hide, policy.strategy, policy.seed)
-    except TooMany:
+    except GaveUp:
         raise InputError(
             "there are too many combinations of values to look at, so nobody knows which are safe",
             where=original.table.name,

@@ -16,10 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.suppress import lists, removal
-from reticent.suppress.baskets.moles import Ints, Moles, together
+from reticent.suppress import removal
+from reticent.suppress.sets import Ints, Mask, Sets, invert, together
 
-Mask = NDArray[np.bool_]
 _SEED = 88172645463325252  # of the order in which swaps are tried
 # How many threats swaps look at, for each thing of each. With a tenth of it, the optimum was found
 # on Mushroom, Groceries and msweb wherever an integer program knew it.
@@ -44,7 +43,7 @@ class Threats:
 
     def __init__(
         self,
-        sets: Moles,
+        sets: Sets,
         things: int,
         needs: Ints | None = None,
         room: Ints | None = None,
@@ -59,7 +58,7 @@ class Threats:
         self.room = np.ones(things, np.int64) if room is None else room
         self.holders: Ints
         self.of_holder: NDArray[np.int32]
-        self.holders, self.of_holder = holders or lists.invert(sets.begins, sets.items, things)
+        self.holders, self.of_holder = holders or invert(sets.begins, sets.items, things)
 
     @property
     def arrays(self) -> tuple[Ints, NDArray[np.int32], Ints, NDArray[np.int32]]:
@@ -75,7 +74,7 @@ class Threats:
         found: Ints = removal.missing(self.sets.begins, self.sets.items, gone.astype(np.int64))
         return found
 
-    def and_also(self, more: Iterable[Moles]) -> Threats:
+    def and_also(self, more: Iterable[Sets]) -> Threats:
         """These and others, all of which must lose one thing of single ones."""
         return Threats(together([self.sets, *more]), self.things)
 
@@ -88,7 +87,7 @@ def remove(
     `costs`: what each thing costs; or tells so, where it depends on what else is gone. Things that
     are threats alone go before all others; of equally good ones the one with the smaller number.
 
-    >>> sets = Moles(np.array([0, 1, 3, 5]), np.array([3, 0, 1, 0, 2], np.int32))
+    >>> sets = Sets(np.array([0, 1, 3, 5]), np.array([3, 0, 1, 0, 2], np.int32))
     >>> remove(Threats(sets, 4), np.array([3, 2, 2, 1]))
     (3, 0)
     >>> remove(Threats(sets, 4), np.array([9, 2, 2, 1]))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from reticent.suppress import lists
 from reticent.suppress.baskets.methods import Search
-from reticent.suppress.engine import Mask, mask
+from reticent.suppress.engine import mask
+from reticent.suppress.sets import Mask, beside
 
 
 def every_item_of_every_mole(search: Search) -> Mask:
@@ -24,9 +24,7 @@ def every_item_of_every_mole(search: Search) -> Mask:
     sizes = np.diff(moles.begins)
     # A shorter one can be known together with anything that stands beside it.
     small = moles.some(np.flatnonzero(sizes < (p or np.iinfo(np.int64).max)))
-    lists.beside(
-        small.begins, small.items, known.starts, known.items, search.begins, search.rows, found
-    )
+    beside(small.begins, small.items, known.starts, known.items, search.begins, search.rows, found)
     return found
 
 

@@ -118,14 +118,15 @@ def _alike(one: Baskets, other: Baskets) -> bool:
 
 def _others(whole: Baskets, roles: Roles, policy: Policy) -> dict[str, Mask]:
     """Which items other ways would suppress."""
-    from reticent.suppress.baskets.methods import Search, Undecided
+    from reticent.suppress.baskets.methods import Search
     from reticent.suppress.baskets.worth import Occurrences
+    from reticent.suppress.sets import GaveUp
     from reticent.transactions import baselines as others
 
     known, public = known_of(whole, roles)
     search = Search(known, policy.k, policy.promise.h, policy.p, Occurrences(known.supports()))
     found = {"k-anonymity of whole baskets": others.whole_baskets_alike(search)}
-    with suppress(Undecided):
+    with suppress(GaveUp):
         found = {"every item of every mole": others.every_item_of_every_mole(search)} | found
     masks = {}
     for name, gone in found.items():

@@ -156,8 +156,9 @@ def find(
     baskets: Baskets, roles: Roles, policy: Policy
 ) -> tuple[Suppressed, Mask, tuple[int, int] | None]:
     """Which items to suppress; and the nuggets before and after, if they matter."""
-    from reticent.suppress.baskets.methods import Search, Undecided
+    from reticent.suppress.baskets.methods import Search
     from reticent.suppress.baskets.worth import Itemsets, Occurrences
+    from reticent.suppress.sets import GaveUp
 
     known, public = known_of(baskets, roles)
     counted = None if policy.nuggets is None else nuggets_of(baskets, policy.nuggets)
@@ -167,7 +168,7 @@ def find(
     try:
         search = Search(known, policy.k, policy.promise.h, policy.p, worth)
         found = search.run(policy.method)
-    except Undecided:
+    except GaveUp:
         raise InputError(
             "there are too many sets of items to look at, so nobody knows which are safe",
             where=baskets.name,

@@ -23,26 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.suppress.baskets import nodes as loops
+from reticent.suppress.sets import Budget, GaveUp, Ints
 
-Ints = NDArray[np.int64]
 Nodes = NDArray[np.int32]
-
-
-class Spent(Exception):
-    """More work was needed than allowed."""
-
-
-@dataclass(slots=True)
-class Budget:
-    """Work that is still allowed; a unit is a look at one node, some 30 nanoseconds."""
-
-    left: int
-
-    def spend(self, work: int) -> None:
-        """Take this from it."""
-        self.left -= work
-        if self.left < 0:
-            raise Spent
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +44,10 @@ class Diagrams:
     """Families over items 0, 1, …, each a number; equal families have equal numbers."""
 
     def __init__(self, budget: Budget, room: int = 0, most_nodes: int = 1 << 24) -> None:
-        """`room`: for how many nodes there should be some to begin with."""
+        """`room`: for how many nodes there should be some to begin with.
+
+        A unit of the budget's work is a look at one node, some 30 nanoseconds.
+        """
         self._budget, self._most_nodes = budget, most_nodes
         self._nodes: Nodes = np.zeros((1 << max(10, room.bit_length()), 4), np.int32)
         self._nodes[:2, loops.ITEM] = loops.AFTER_ALL
@@ -109,7 +95,7 @@ class Diagrams:
             before = int(self._state[2])
             done = loops.run(
                 self._nodes, self._table, self._keys, self._values, self._stack, self._state,
-                before + self._budget.left + 1,
+                before + self._budget.work + 1,
             )  # fmt: skip
             self._budget.spend(int(self._state[2]) - before)
             if done:
@@ -124,7 +110,7 @@ class Diagrams:
         while size < self._state[0] + need:
             size *= 2
         if size > self._most_nodes:
-            raise Spent
+            raise GaveUp
         nodes = np.zeros((size, 4), np.int32)
         nodes[: len(self._nodes)] = self._nodes
         self._nodes = nodes

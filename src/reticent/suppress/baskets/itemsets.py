@@ -5,7 +5,7 @@ until no mole is left. Items that are moles alone go before all others; an item 
 costs nothing and goes before those that cost; of equals the one with the smaller number goes first.
 The paper counts both through borders (§4.4, *Border-Cohesion*), we by diagrams, exactly.
 
-Moles with an item are the sets that some transaction holds (`present`), less those that are no
+Sets with an item are the sets that some transaction holds (`present`), less those that are no
 moles (`fine`): the frequent sets, less those with a set inside whose confidence is too high.
 
 - When an item goes, only sets with it go. So `present` is never counted as a whole: a diagram of
@@ -27,20 +27,11 @@ from math import inf, log2
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.suppress import lists
-from reticent.suppress.baskets import moles
 from reticent.suppress.baskets import nodes as loops
-from reticent.suppress.baskets.diagrams import (
-    Budget,
-    Counts,
-    Diagrams,
-    Family,
-    Ints,
-    Spent,
-    most_parts,
-)
-from reticent.suppress.baskets.moles import Known, Moles, minimal_moles
+from reticent.suppress.baskets.diagrams import Counts, Diagrams, Family, most_parts
+from reticent.suppress.baskets.moles import Known, minimal_moles
 from reticent.suppress.baskets.nuggets import Rows, distinct_rows, frequent_sets
+from reticent.suppress.sets import Budget, GaveUp, Ints, Mask, Sets, invert
 
 _WORK_OF_A_MOLE = 16  # to find it
 
@@ -68,7 +59,7 @@ def remove_for_itemsets(
     removal = _Removal(known, k, h, p, nuggets, among_all, Budget(most_work))
     try:
         removal.run(most_work_alone)
-    except Spent:
+    except GaveUp:
         return Suppressed(tuple(removal.order), complete=False)
     return Suppressed(tuple(removal.order), complete=True)
 
@@ -78,9 +69,9 @@ class Present:
 
     def __init__(self, rows: Rows, p: int, budget: Budget) -> None:
         self.rows, self._largest, self._budget = rows, p - 1, budget
-        self._begins, self._holders = lists.invert(rows.starts, rows.items, len(rows.rank))
+        self._begins, self._holders = invert(rows.starts, rows.items, len(rows.rank))
 
-    def beside(self, item: int, there: NDArray[np.bool_]) -> tuple[Diagrams, int, int]:
+    def beside(self, item: int, there: Mask) -> tuple[Diagrams, int, int]:
         """What such sets have besides an item: a family, and a number that no count exceeds."""
         rows = self.rows
         starts, items = loops.beside(
@@ -91,7 +82,7 @@ class Present:
         longest = int(np.diff(starts).max(initial=0))
         return diagrams, family, most_parts(len(starts) - 1, longest, self._largest)
 
-    def counts(self, item: int, there: NDArray[np.bool_]) -> Counts:
+    def counts(self, item: int, there: Mask) -> Counts:
         """How many sets have an item, and how many each other item, too."""
         diagrams, family, most = self.beside(item, there)
         return diagrams.count(family, len(self.rows.rank), most)
@@ -149,7 +140,7 @@ class _Removal:
         self.known, self.k, self.h, self.budget = known, k, h, budget
         self.p = known.count + 1 if p is None else p
         self.supports = known.supports()
-        self.begins, self.holders = lists.invert(known.starts, known.items, known.count)
+        self.begins, self.holders = invert(known.starts, known.items, known.count)
         self.there = self.supports > 0
         self.nuggets, self.among_all = nuggets, among_all.tolist()
         self.order: list[int] = []
@@ -196,17 +187,17 @@ class _Removal:
         there = np.flatnonzero(self.there)
         return distinct_rows(self.known.starts, self.known.items, self.supports, there)
 
-    def _minimal_moles(self) -> Moles:
+    def _minimal_moles(self) -> Sets:
         """Those of the items that are there."""
         kept = self.there[self.known.items]
         starts = np.concatenate([[0], np.cumsum(kept)])[self.known.starts]
         private = self.known.private_starts, self.known.private, self.known.private_count
         left = Known(starts, self.known.items[kept], self.known.count, *private)
-        most = self.budget.left // _WORK_OF_A_MOLE
-        found = minimal_moles(left, self.k, self.h, self.p, budget=moles.Budget(moles=most))
+        most = self.budget.work // _WORK_OF_A_MOLE
+        found = minimal_moles(left, self.k, self.h, self.p, budget=Budget(sets=most))
         self.budget.spend(len(found) * _WORK_OF_A_MOLE)
         if not found.complete:
-            raise Spent
+            raise GaveUp
         return found
 
     def _go_alone(self, items: Ints, most_work: int) -> None:
@@ -214,7 +205,7 @@ class _Removal:
         if len(items) > 1:
             rows, budget = self._rows(), Budget(most_work)
             wanted = np.flatnonzero(np.isin(rows.rank, items))
-            with suppress(Spent):
+            with suppress(GaveUp):
                 self._go_by_score(Present(rows, self.p, budget), None, wanted)
         for item in items[self.there[items]].tolist():
             self._go(item)
@@ -258,7 +249,7 @@ class _Removal:
             return True
         private = _taken(known.private_starts, known.private, own)
         beside = Known(starts, items, known.count, *private, known.private_count)
-        if len(minimal_moles(beside, self.k, self.h, self.p - 1, budget=moles.Budget(moles=0))):
+        if len(minimal_moles(beside, self.k, self.h, self.p - 1, budget=Budget(sets=0))):
             return True
         return self.h < 1 and self._beside_a_mole(item)
 

@@ -23,7 +23,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from reticent.compiling import compiled, inner
-from reticent.suppress.lists import rising
+from reticent.suppress.sets import rising
 
 OUT, ARENA, INTS, SPENT = 1, 2, 3, 4  # what was too small; or as much work was done as allowed
 DEEPEST = 512  # items of a mole

@@ -29,7 +29,7 @@ import numpy as np
 
 from reticent.compiling import compiled, inner
 from reticent.suppress.baskets.kernels import ones
-from reticent.suppress.lists import rising
+from reticent.suppress.sets import rising
 
 ONE = np.uint64(1)
 # Of each level: where its places begin, how many words each has, where its planes begin, how many

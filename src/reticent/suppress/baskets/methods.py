@@ -23,27 +23,23 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.suppress import lists
-from reticent.suppress.baskets.moles import Budget, Known, Moles, minimal_moles
-from reticent.suppress.baskets.thin import thin_set
+from reticent.suppress.baskets.moles import Known, minimal_moles, thin_set
 from reticent.suppress.baskets.worth import Asked, Worth
-from reticent.suppress.engine import Mask, Removed, Threats, give_back, improve, mask, remove
+from reticent.suppress.engine import Removed, Threats, give_back, improve, mask, remove
+from reticent.suppress.sets import Budget, GaveUp, Mask, Sets, invert, project, without
 
-# Searches that go further are given up: seconds of work, and half a gigabyte of moles.
-_AT_ONCE = Budget(moles=20_000_000, work=300_000_000)
-_HOPELESS = Budget(moles=20_000_000, work=40_000_000)  # all moles of any size, of dense data
-_PATIENT = Budget(moles=100_000_000, work=50_000_000_000)  # minutes, where nothing else will do
+# Searches that go further are given up: seconds of work, words of bitsets looked at at a nanosecond
+# or two each, and half a gigabyte of moles.
+_AT_ONCE = Budget(sets=20_000_000, work=300_000_000)
+_HOPELESS = Budget(sets=20_000_000, work=40_000_000)  # all moles of any size, of dense data
+_PATIENT = Budget(sets=100_000_000, work=50_000_000_000)  # minutes, where nothing else will do
 _A_METHOD, _A_VALUE = 1_500_000_000, 50  # work that a method may do, where others do as well
-_FRESH = Budget(moles=5_000, work=100_000_000)  # moles that join the pool in one round of swaps
-_FEW = Budget(moles=50_000, work=200_000_000)  # moles of all sizes, after those of a few items
+_FRESH = Budget(sets=5_000, work=100_000_000)  # moles that join the pool in one round of swaps
+_FEW = Budget(sets=50_000, work=200_000_000)  # moles of all sizes, after those of a few items
 _LOOK_AHEAD = 6  # how many
 _SWAPPING, _SOME_SWAPS = 100_000_000, 30_000_000  # threats that swaps look at, a second's worth
 _LOOKED_AT, _TOLD = 500, 20  # moles that are named to the owner of the data
 _ROUNDS = 1  # of those, one after the other, that bring nothing
-
-
-class Undecided(Exception):
-    """As much work as is allowed was done, and nobody knows yet whether a mole is left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +61,7 @@ class Search:
     def __init__(self, known: Known, k: int, h: Fraction, p: int | None, worth: Worth) -> None:
         """`worth`: what it costs to suppress items."""
         self.known, self.k, self.h, self.p, self.worth = known, k, h, p, worth
-        self.begins, self.rows = lists.invert(known.starts, known.items, known.count)
+        self.begins, self.rows = invert(known.starts, known.items, known.count)
         self.supports = np.diff(self.begins)
         single = minimal_moles(known, k, h, 1)
         self.pool = Threats(single, known.count)
@@ -96,7 +92,7 @@ class Search:
         found = {} if greedy is None else {"greedy": greedy}
         for name, method in (("levels", self.levels), ("grow", self.grow)):
             self.allowed = max(_A_METHOD, _A_VALUE * len(self.known.items))
-            with suppress(Undecided):
+            with suppress(GaveUp):
                 found[name] = method()
         self.allowed = _PATIENT.work
         if not found:
@@ -116,7 +112,7 @@ class Search:
         return None if order is None else self._give_back(order)
 
     def levels(self) -> Removed:
-        """Moles of one item, of two, of three, and so on."""
+        """Sets of one item, of two, of three, and so on."""
         single = self.pool.sets.some(np.flatnonzero(np.diff(self.pool.sets.begins) == 1))
         order = remove(Threats(single, self.known.count), self.costs)
         rest, size = self.pool if self.complete else None, 2
@@ -203,29 +199,29 @@ class Search:
                 self.pool, self.complete = Threats(moles, self.known.count), True
         return self.complete
 
-    def _among(self, gone: tuple[int, ...], p: int | None, budget: Budget = _AT_ONCE) -> Moles:
-        """Moles among the items that are left: all, or some; they join the pool."""
+    def _among(self, gone: tuple[int, ...], p: int | None, budget: Budget = _AT_ONCE) -> Sets:
+        """Sets among the items that are left: all, or some; they join the pool."""
         moles = self._mined(gone, p, budget)
         if not len(moles) and not moles.complete:
             moles = self._mined(gone, p, replace(_PATIENT, work=max(self.allowed, 0)))
         self.pool = self.pool.and_also([moles])
         return _decided(moles)
 
-    def _mined(self, gone: tuple[int, ...], p: int | None, budget: Budget) -> Moles:
+    def _mined(self, gone: tuple[int, ...], p: int | None, budget: Budget) -> Sets:
         away = mask(gone, self.known.count)
-        starts, items = lists.without(self.known.starts, self.known.items, away)
+        starts, items = without(self.known.starts, self.known.items, away)
         known = replace(self.known, starts=starts, items=items)
         return self._found(known, p, budget)
 
-    def _found(self, known: Known, p: int | None, budget: Budget) -> Moles:
-        """Moles of some transactions; for sets of any size, one if there are any."""
+    def _found(self, known: Known, p: int | None, budget: Budget) -> Sets:
+        """Sets of some transactions; for sets of any size, one if there are any."""
         if self.allowed < 0:
-            raise Undecided
+            raise GaveUp
         thin = thin_set(known, self.k) if p is None else None
-        one = Moles(np.array([0, len(thin or ())]), np.array(thin or (), np.int32), complete=False)
+        one = Sets(np.array([0, len(thin or ())]), np.array(thin or (), np.int32), complete=False)
         if p is None and thin is None and self.h == 1:
             return replace(one, begins=one.begins[:1], complete=True)
-        if thin is not None and budget.moles == 0:
+        if thin is not None and budget.sets == 0:
             return one
         moles = minimal_moles(known, self.k, self.h, p, budget=budget)
         self.allowed -= moles.work
@@ -235,28 +231,28 @@ class Search:
         """Let items come back, the last gone first, each that brings no mole."""
         if self.complete:
             return give_back(self.pool, order)
-        fresh: list[Moles] = []
+        fresh: list[Sets] = []
         removed = give_back(self.pool, order, lambda item, gone: self._barred(item, gone, fresh))
         self.pool = self.pool.and_also(fresh)
         return removed
 
-    def _barred(self, item: int, gone: Mask, fresh: list[Moles]) -> bool:
+    def _barred(self, item: int, gone: Mask, fresh: list[Sets]) -> bool:
         """Whether an item would be part of a mole: one is looked for where the item is held."""
         known, p = self.known, None if self.p is None else self.p - 1
         rows = self.rows[self.begins[item] : self.begins[item + 1]]
-        starts, items, own, private = lists.project(
+        starts, items, own, private = project(
             rows, item, gone, known.starts, known.items, known.private_starts, known.private
         )
         held = Known(starts, items, known.count, own, private, known.private_count)
-        one = Budget(moles=0, work=max(self.allowed, 0))
+        one = Budget(sets=0, work=max(self.allowed, 0))
         moles = _decided(self._found(held, p, one))
         if len(moles):
             whole = np.array([*moles.items[: moles.begins[1]], item], np.int32)
-            fresh.append(Moles(np.array([0, len(whole)]), whole))
+            fresh.append(Sets(np.array([0, len(whole)]), whole))
         return bool(len(moles))
 
 
-def _decided(moles: Moles) -> Moles:
+def _decided(moles: Sets) -> Sets:
     if not len(moles) and not moles.complete:
-        raise Undecided
+        raise GaveUp
     return moles

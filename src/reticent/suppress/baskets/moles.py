@@ -13,7 +13,7 @@ and the frequent sets, millions of them, are not.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -25,10 +25,11 @@ from threading import Lock
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.suppress import lists
+from reticent.suppress import sets
 from reticent.suppress.baskets import kernels
+from reticent.suppress.baskets.nuggets import distinct_rows
+from reticent.suppress.sets import Budget, Ints, Sets, plain_share, together
 
-Ints = NDArray[np.int64]
 _ROOM_FOR_BITS = 1 << 27  # bytes, for every item's bits over all transactions
 _THREADS = 2
 
@@ -54,44 +55,9 @@ class Known:
         return np.bincount(self.items, minlength=self.count)
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """How far a search may go before it gives up."""
-
-    moles: int = 1 << 62
-    work: int = 1 << 62  # words of bitsets looked at, a nanosecond or two each
-
-
-@dataclass(frozen=True, slots=True)
-class Moles:
-    """Sets of items."""
-
-    begins: Ints  # set s is items[begins[s] : begins[s + 1]]
-    items: NDArray[np.int32]
-    complete: bool = True  # False: there may be more
-    work: int = 0  # what it took to find them
-
-    def __len__(self) -> int:
-        """How many there are."""
-        return len(self.begins) - 1
-
-    def __iter__(self) -> Iterator[tuple[int, ...]]:
-        """The sets, items ascending."""
-        for begin, end in zip(self.begins, self.begins[1:], strict=False):
-            yield tuple(sorted(self.items[begin:end].tolist()))
-
-    def some(self, which: Ints) -> Moles:
-        """A few of them."""
-        sizes = np.diff(self.begins)[which]
-        ends = np.cumsum(sizes)
-        shifts = np.repeat(self.begins[which] - (ends - sizes), sizes)
-        items = self.items[np.arange(len(shifts)) + shifts]
-        return Moles(np.concatenate([[0], ends]), items, self.complete)
-
-
 def minimal_moles(
     known: Known, k: int, h: Fraction, p: int | None = None, *, budget: Budget | None = None
-) -> Moles:
+) -> Sets:
     """All minimal moles, or those found before a budget was spent: the same ones each time.
 
     >>> rows = [[0, 1], [0, 1], [0, 2], [0, 2], [1], [2]]
@@ -106,7 +72,7 @@ def minimal_moles(
     if known.transactions and p < 1:
         raise ValueError("an attacker who knows nothing has no mole")
     supports = known.supports()
-    begins, rows = lists.invert(known.starts, known.items, known.count)
+    begins, rows = sets.invert(known.starts, known.items, known.count)
     maxima = np.zeros(known.count, np.int64)
     if under > over:
         maxima = kernels.private_maxima(
@@ -119,36 +85,15 @@ def minimal_moles(
         rank = there[np.argsort(supports[there], kind="stable")]
         search = _Search(known, rank, maxima[rank], k, p, over, under, budget or Budget())
         found += [
-            Moles(m.begins, rank[m.items].astype(np.int32), m.complete, m.work)
-            for m in search.all()
+            Sets(m.begins, rank[m.items].astype(np.int32), m.complete, m.work) for m in search.all()
         ]
     whole = together(found)
     whole = _only_minimal(whole, known.count) if under > over and p > 2 else whole
     return replace(whole, work=sum(part.work for part in found))
 
 
-def plain_share(h: Fraction, count: int) -> tuple[int, int]:
-    """h, or the largest fraction below it whose denominator is at most `count`.
-
-    Shares of that many transactions exceed both or neither, and products of its numbers with theirs
-    stay below 2^63.
-
-    >>> plain_share(Fraction(1, 2), 9), plain_share(Fraction("0.66666666666666667"), 9)
-    ((1, 2), (2, 3))
-    >>> plain_share(Fraction("0.6666666666666666"), 9)
-    (5, 8)
-    """
-    near = h.limit_denominator(max(count, 1))
-    over, under = near.numerator, near.denominator
-    if near > h:  # its neighbour below, among fractions like these: the products differ by one
-        beside = pow(over, -1, under) if under > 1 else 0
-        below = count - (count - beside) % under
-        over, under = (over * below - 1) // under, below
-    return over, under
-
-
-def _singles(items: Ints) -> Moles:
-    return Moles(np.arange(len(items) + 1), items.astype(np.int32))
+def _singles(items: Ints) -> Sets:
+    return Sets(np.arange(len(items) + 1), items.astype(np.int32))
 
 
 @dataclass(slots=True)
@@ -190,18 +135,18 @@ class _Search:
         self.k, self.p, self.over, self.under = k, p, over, under
         number = np.full(known.count, -1, np.int32)
         number[rank] = np.arange(len(rank))
-        starts, items, self.begins, self.rows, self.stands = lists.renumber(
+        starts, items, self.begins, self.rows, self.stands = sets.renumber(
             known.starts, known.items, number, len(rank)
         )
         private = known.private_starts, known.private, known.private_count
         self.known = Known(starts, items, len(rank), *private)
 
-    def all(self) -> list[Moles]:
+    def all(self) -> list[Sets]:
         """Pairs, then everything that is longer."""
         words = (self.known.transactions + 63) // 64
         bits = np.zeros((0, 1), np.uint64)
         if 8 * self.known.count * words <= _ROOM_FOR_BITS:
-            bits = lists.all_bits(self.known.starts, self.known.items, self.known.count)
+            bits = sets.all_bits(self.known.starts, self.known.items, self.known.count)
         # On dense data, bits of two items are compared sooner than pairs are counted: ten times.
         dense = self.known.count**2 * words < (np.diff(self.known.starts) ** 2).sum()
         pairs, near = self._pairs(bits if dense else bits[:0])
@@ -212,8 +157,8 @@ class _Search:
         neighbours = np.arange(0, len(near), 4)
         # Long searches first, so that two threads end together; but who wants one mole asks the
         # rarest items, which have most of them and the fewest transactions.
-        wanted = np.unique(first)[:: 1 if self.budget.moles == 0 else -1].tolist()
-        left = self.budget.moles - len(pairs)
+        wanted = np.unique(first)[:: 1 if self.budget.sets == 0 else -1].tolist()
+        left = self.budget.sets - len(pairs)
         numbers, lock = counting(), Lock()
         spent = np.zeros((_THREADS, 6), np.int64)
 
@@ -240,7 +185,7 @@ class _Search:
             pool.shutdown(wait=False, cancel_futures=True)
         return [pairs, _up_to(left, self.budget.work, parts, len(wanted))]
 
-    def _pairs(self, bits: NDArray[np.uint64]) -> tuple[Moles, Ints]:
+    def _pairs(self, bits: NDArray[np.uint64]) -> tuple[Sets, Ints]:
         known = self.known
         out, near = np.zeros(1 << 16, np.int32), np.zeros(1 << 16, np.int64)
         state, first = np.zeros(6, np.int64), 0
@@ -248,12 +193,12 @@ class _Search:
             first = kernels.pairs(
                 known.starts, known.items, self.begins, self.rows, self.stands,
                 known.private_starts, known.private, known.private_count, self.maxima,
-                self.k, self.over, self.under, first, bits, out, near, state, self.budget.moles,
+                self.k, self.over, self.under, first, bits, out, near, state, self.budget.sets,
             )  # fmt: skip
-            if first >= known.count or state[1] > self.budget.moles:
-                complete = first >= known.count and state[1] <= self.budget.moles
+            if first >= known.count or state[1] > self.budget.sets:
+                complete = first >= known.count and state[1] <= self.budget.sets
                 moles = _unpacked(out[: state[0]], int(state[1]))
-                return Moles(moles.begins, moles.items, complete), near[: state[5]]
+                return Sets(moles.begins, moles.items, complete), near[: state[5]]
             out = np.concatenate([out, np.zeros(max(len(out), 3 * known.count), np.int32)])
             near = np.concatenate([near, np.zeros(max(len(near), 4 * known.count), np.int64)])
 
@@ -285,7 +230,7 @@ def _over(spent: Ints, moles: int, work: int) -> bool:
     return bool(spent[1] > moles or spent[3] > work)
 
 
-def _up_to(moles: int, work: int, parts: Sequence[_Part], wanted: int) -> Moles:
+def _up_to(moles: int, work: int, parts: Sequence[_Part], wanted: int) -> Sets:
     """What was found until the budget was spent, whichever thread found it when."""
     spent, cells = np.zeros(6, np.int64), []
     for _, found, took in parts:
@@ -298,26 +243,44 @@ def _up_to(moles: int, work: int, parts: Sequence[_Part], wanted: int) -> Moles:
     return replace(_unpacked(whole, int(spent[1])), complete=complete, work=int(spent[3]))
 
 
-def _unpacked(cells: NDArray[np.int32], count: int) -> Moles:
+def _unpacked(cells: NDArray[np.int32], count: int) -> Sets:
     """Sets that were written one after the other, each after its length."""
     begins = np.zeros(count + 1, np.int64)
     items = np.zeros(max(len(cells) - count, 0), np.int32)
     kernels.unpack(cells, begins, items)
-    return Moles(begins, items)
+    return Sets(begins, items)
 
 
-def together(parts: Sequence[Moles]) -> Moles:
-    """All sets of some."""
-    shifts = np.cumsum([0, *(len(part.items) for part in parts)])
-    begins = [part.begins[:-1] + shift for part, shift in zip(parts, shifts, strict=False)]
-    return Moles(
-        np.concatenate([*begins, shifts[-1:]]),
-        np.concatenate([part.items for part in parts]),
-        all(part.complete for part in parts),
-    )
-
-
-def _only_minimal(moles: Moles, count: int) -> Moles:
+def _only_minimal(moles: Sets, count: int) -> Sets:
     """Those that hold no other: a confidence can be broken inside a set that keeps it."""
     ordered = moles.some(np.argsort(np.diff(moles.begins), kind="stable"))
     return ordered.some(np.flatnonzero(kernels.hold_no_other(ordered.begins, ordered.items, count)))
+
+
+def thin_set(known: Known, k: int) -> tuple[int, ...] | None:
+    """A set that fewer than k transactions hold, and of which every part is held by more.
+
+    A set is held by at least as many transactions as any whole transaction that holds it. So if
+    nobody has a *thin* transaction, one that fewer than k hold, there is no such set; and if
+    somebody has, a part of it that cannot be made smaller is a minimal mole. That takes polynomial
+    time, where the search through all sets may never end: 31 baskets, each of 194 of 200 items,
+    have more minimal moles than anybody can list.
+
+    >>> starts, items = np.array([0, 2, 4, 7]), np.array([0, 1, 0, 1, 0, 1, 2], np.int32)
+    >>> known = Known(starts, items, 3, np.zeros(4, np.int64), np.zeros(0, np.int32), 0)
+    >>> thin_set(known, 2), thin_set(known, 1)
+    ((2,), None)
+    """
+    supports = known.supports()
+    rows = distinct_rows(known.starts, known.items, supports, np.flatnonzero(supports))
+    begins, holders = sets.invert(rows.starts, rows.items, len(rows.rank))
+    table = rows.starts, rows.items, rows.weights, begins, holders
+    row = sets.thin_row(*table, k)
+    if row < 0:
+        return None
+    kept = rows.items[rows.starts[row] : rows.starts[row + 1]]
+    for item in kept[::-1]:  # frequent items first: rare ones are why
+        fewer = kept[kept != item]
+        if len(fewer) and sets.held_by(*table, fewer, k) < k:
+            kept = fewer
+    return tuple(sorted(rows.rank[kept].tolist()))

@@ -15,11 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.suppress import lists
 from reticent.suppress.baskets import maximal
 from reticent.suppress.baskets import nodes as loops
-from reticent.suppress.baskets.diagrams import Budget, Diagrams, Family, Ints, Spent, most_parts
-from reticent.suppress.baskets.moles import Moles
+from reticent.suppress.baskets.diagrams import Diagrams, Family, most_parts
+from reticent.suppress.sets import Budget, GaveUp, Ints, Sets, renumber
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,7 @@ class Rows:
         """Items of the longest row."""
         return int(np.diff(self.starts).max(initial=0))
 
-    def only(self, moles: Moles) -> tuple[Ints, NDArray[np.int32]]:
+    def only(self, moles: Sets) -> tuple[Ints, NDArray[np.int32]]:
         """The sets that have no other items, as rows."""
         number = np.full(1 + max(moles.items.max(initial=0), self.rank.max(initial=0)), -1)
         number[self.rank] = np.arange(len(self.rank))
@@ -57,7 +56,7 @@ def distinct_rows(starts: Ints, items: NDArray[np.int32], supports: Ints, wanted
     rank = wanted[np.argsort(supports[wanted], kind="stable")]
     number = np.full(len(supports), -1, np.int32)
     number[rank] = np.arange(len(rank))
-    cut, renumbered, *_ = lists.renumber(starts, items, number, len(rank))
+    cut, renumbered, *_ = renumber(starts, items, number, len(rank))
     begins, cells, weights = maximal.merged(cut, renumbered, loops.in_order(cut, renumbered))
     return Rows(begins, cells, weights, rank)
 
@@ -83,13 +82,13 @@ def find_nuggets(
     rows = distinct_rows(starts, items, supports, wanted)
     try:
         return frequent_sets(rows, count, least_support, longest, Budget(most_work))
-    except Spent:
+    except GaveUp:
         return None
 
 
 def frequent_sets(
     rows: Rows, count: int, least: int, longest: int | None, budget: Budget,
-    apart_from: Moles | None = None,
+    apart_from: Sets | None = None,
 ) -> Family:  # fmt: skip
     """The sets that at least so many transactions hold, as every item of these rows is held.
 
@@ -114,9 +113,9 @@ def _large_ones(
         return rows.starts, rows.items
     count = len(rows.rank)
     same = np.arange(count, dtype=np.int32)
-    *_, begins, holders, stands = lists.renumber(rows.starts, rows.items, same, count)
+    *_, begins, holders, stands = renumber(rows.starts, rows.items, same, count)
     ends, cells, work = maximal.maximal(
-        rows.starts, rows.items, rows.weights, begins, holders, stands, least, longest, budget.left
+        rows.starts, rows.items, rows.weights, begins, holders, stands, least, longest, budget.work
     )
     budget.spend(int(work))
     return _ascending(ends, cells, count)
@@ -126,5 +125,5 @@ def _ascending(
     starts: Ints, items: NDArray[np.int32], count: int
 ) -> tuple[Ints, NDArray[np.int32]]:
     """The same rows, items ascending in each."""
-    cut, items, *_ = lists.renumber(starts, items, np.arange(count, dtype=np.int32), count)
+    cut, items, *_ = renumber(starts, items, np.arange(count, dtype=np.int32), count)
     return cut, items

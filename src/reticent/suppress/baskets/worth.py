@@ -11,8 +11,9 @@ import numpy as np
 
 from reticent.suppress.baskets.diagrams import Family
 from reticent.suppress.baskets.itemsets import remove_for_itemsets
-from reticent.suppress.baskets.moles import Ints, Known
-from reticent.suppress.engine import Mask, Threats, mask, remove
+from reticent.suppress.baskets.moles import Known
+from reticent.suppress.engine import Threats, mask, remove
+from reticent.suppress.sets import Ints, Mask
 
 _BITS = 40  # of a cost that loops compare; beyond, counts of itemsets lose their last digits
 

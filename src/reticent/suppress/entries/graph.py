@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reticent.suppress.entries import placing
-from reticent.suppress.entries.rules import Codes, Ints, concerned
+from reticent.suppress.entries.rules import Codes, concerned
 from reticent.suppress.entries.steps import Step
+from reticent.suppress.sets import Ints
 
 if TYPE_CHECKING:
     from reticent.suppress.entries.search import Search

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from reticent.compiling import compiled
-from reticent.suppress.lists import rising
+from reticent.suppress.sets import rising
 
 FULL, SPENT = -1, -2  # no room for what is found, no budget left
 _BLOCK = 2048  # rows

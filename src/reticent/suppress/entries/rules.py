@@ -19,12 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.data.collapse import ascending, distinct
-from reticent.suppress.baskets.moles import plain_share
 from reticent.suppress.entries import fitting, matching
+from reticent.suppress.sets import GaveUp, Ints, Mask, plain_share
 
 Codes = NDArray[np.int32]
-Ints = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 MOST_COLUMNS = 62  # sets of them are bits of a word
 _BUDGET = 20_000_000_000  # entries of lists looked at: about half a minute on two cores
 _A_PERSON = 2_000_000_000  # of these: 3^15 are 14 million
@@ -35,10 +33,6 @@ _THREADS = 2
 _TABLE = 15  # columns whose sets all have a place in a table
 _AT_ONCE = 16  # people whom a thread compares with all rows
 _ROWS = 1 << 17  # compared with all rules at a time: Ctrl-C is heard only in between
-
-
-class TooMany(Exception):
-    """There are more patterns of the people asked for than can be looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +137,7 @@ class Rules:
             rules.append(some)
             ends += len(some)
             if ends > _MOST_PAIRS:
-                raise TooMany
+                raise GaveUp
         return np.concatenate(begins), np.concatenate(rules)
 
     def change(
@@ -265,10 +259,10 @@ def _search(table: Table, people: Codes, limits: Limits, over: int, under: int) 
                 if count != matching.FULL:
                     break
                 if room >= _MOST_RULES:
-                    raise TooMany
+                    raise GaveUp
                 room *= 8
             if count == matching.SPENT:
-                raise TooMany
+                raise GaveUp
             found.append((_Found.spell(person, out[:count]), work))
         return found
 
@@ -285,13 +279,13 @@ def _search(table: Table, people: Codes, limits: Limits, over: int, under: int) 
                     if sum(map(len, waiting)) > max(_WAITING, len(found)):
                         found, waiting = found.joined(waiting), []
                     if left < 0 or len(found) > _MOST_RULES:
-                        raise TooMany
+                        raise GaveUp
         finally:
             for one in asked:
                 one.cancel()
     found = found.joined(waiting)
     if len(found) > _MOST_RULES:
-        raise TooMany
+        raise GaveUp
     return found
 
 

@@ -24,8 +24,6 @@ from random import Random
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.suppress import lists
-from reticent.suppress.baskets.moles import Moles
 from reticent.suppress.engine import Threats, remove
 from reticent.suppress.entries import fitting
 from reticent.suppress.entries.graph import Graph
@@ -33,18 +31,16 @@ from reticent.suppress.entries.matching import smallest
 from reticent.suppress.entries.rules import (
     MOST_COLUMNS,
     Codes,
-    Ints,
     Limits,
-    Mask,
     Rules,
     Table,
-    TooMany,
     find,
     recounted,
 )
 from reticent.suppress.entries.steps import Kinds, Own, Source, Values
+from reticent.suppress.sets import GaveUp, Ints, Mask, Sets, invert
 
-__all__ = ["REGIONS", "STRATEGIES", "Hidden", "Limits", "Partial", "TooMany", "hide"]
+__all__ = ["REGIONS", "STRATEGIES", "Hidden", "Limits", "Partial", "hide"]
 
 SENSITIVE, CONDITIONS, OWN = REGIONS = (
     "sensitive-of-others", "conditions-of-others", "conditions-of-sensitive",
@@ -101,7 +97,7 @@ def hide(
     ([1], [1], ((0, (0,)),))
     """
     if partial.conditions.shape[1] > MOST_COLUMNS:
-        raise TooMany
+        raise GaveUp
     first = Search(partial, limits, strategy, seed)
     plans = [*_plans(regions)]
 
@@ -237,7 +233,7 @@ class Search:
         kinds, every = Kinds(self), np.arange(len(self.rules))
         needs = np.where(self.rules.unsafe, self.rules.too_many(every), 0)
         held = kinds.begins, kinds.rules
-        sets = Moles(*lists.invert(*held, len(self.rules)))
+        sets = Sets(*invert(*held, len(self.rules)))
         threats = Threats(sets, len(kinds), needs, kinds.room, held)
         order = np.array(remove(threats, np.ones(len(kinds), np.int64)), np.int64)
         self._take(kinds.lowest(order), self.table.columns)
@@ -259,7 +255,7 @@ class Search:
                 entries = [i * width + j for j in range(width) if mask >> j & 1 and open_[j]]
                 if entries:
                     sets.append(entries)
-        packed = Moles(
+        packed = Sets(
             np.cumsum([0, *map(len, sets)]), np.array([e for s in sets for e in s], np.int32)
         )
         things = len(people) * width

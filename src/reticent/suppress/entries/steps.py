@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from reticent.suppress import lists
-from reticent.suppress.entries.rules import Ints, concerned, grouped
+from reticent.suppress.entries.rules import concerned, grouped
+from reticent.suppress.sets import Ints, invert
 
 if TYPE_CHECKING:
     from reticent.suppress.entries.search import Search
@@ -77,7 +77,7 @@ class Values:
         self.kinds = Kinds(search)
         self.taken = np.zeros(len(self.kinds), np.int64)
         begins, rules = self.kinds.begins, self.kinds.rules
-        self.holders, self.of_holder = lists.invert(begins, rules, len(search.rules))
+        self.holders, self.of_holder = invert(begins, rules, len(search.rules))
         unsafe = np.append(0, np.cumsum(search.rules.unsafe[rules]))
         # Small numbers, as all of them are looked at in each step.
         self.gains = (unsafe[begins[1:]] - unsafe[begins[:-1]]).astype(np.int32)

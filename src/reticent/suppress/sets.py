@@ -1,17 +1,104 @@
-"""Loops over rows of items: turned round, renumbered, cut down, and asked who holds what.
+"""Sets of things as rows of numbers, the loops over such rows, and how far a search of them may go.
 
-Row r is ``items[starts[r] : starts[r + 1]]``, of whatever there are rows: transactions, or threats.
+Row r is ``items[starts[r] : starts[r + 1]]``, whatever it is a row of: the items of a transaction,
+the items of a mole, the records that fit a rule.
 """
 
 # mypy: disable-error-code="no-untyped-def, untyped-decorator, no-untyped-call"
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
 import numpy as np
+from numpy.typing import NDArray
 
 from reticent.compiling import compiled, inner
 
+Ints = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 ONE = np.uint64(1)
+
+
+class GaveUp(Exception):
+    """As much work as is allowed was done, and nobody knows the answer yet."""
+
+
+@dataclass(slots=True)
+class Budget:
+    """How far a search may go before it gives up; what a unit of work is, each search says."""
+
+    work: int = 1 << 62
+    sets: int = 1 << 62  # that are listed
+
+    def spend(self, work: int) -> None:
+        """Take this from it."""
+        self.work -= work
+        if self.work < 0:
+            raise GaveUp
+
+
+@dataclass(frozen=True, slots=True)
+class Sets:
+    """Sets of things by number."""
+
+    begins: Ints  # set s is items[begins[s] : begins[s + 1]]
+    items: NDArray[np.int32]
+    complete: bool = True  # False: there may be more
+    work: int = 0  # what it took to find them
+
+    def __len__(self) -> int:
+        """How many there are."""
+        return len(self.begins) - 1
+
+    def __iter__(self) -> Iterator[tuple[int, ...]]:
+        """The sets, items ascending."""
+        for begin, end in zip(self.begins, self.begins[1:], strict=False):
+            yield tuple(sorted(self.items[begin:end].tolist()))
+
+    def some(self, which: Ints) -> Sets:
+        """A few of them."""
+        sizes = np.diff(self.begins)[which]
+        ends = np.cumsum(sizes)
+        shifts = np.repeat(self.begins[which] - (ends - sizes), sizes)
+        items = self.items[np.arange(len(shifts)) + shifts]
+        return Sets(np.concatenate([[0], ends]), items, self.complete)
+
+
+def together(parts: Sequence[Sets]) -> Sets:
+    """All sets of some."""
+    shifts = np.cumsum([0, *(len(part.items) for part in parts)])
+    begins = [part.begins[:-1] + shift for part, shift in zip(parts, shifts, strict=False)]
+    return Sets(
+        np.concatenate([*begins, shifts[-1:]]),
+        np.concatenate([part.items for part in parts]),
+        all(part.complete for part in parts),
+    )
+
+
+def plain_share(h: Fraction, count: int) -> tuple[int, int]:
+    """h, or the largest fraction below it whose denominator is at most `count`.
+
+    Shares of that many transactions exceed both or neither, and products of its numbers with theirs
+    stay below 2^63.
+
+    >>> plain_share(Fraction(1, 2), 9), plain_share(Fraction("0.66666666666666667"), 9)
+    ((1, 2), (2, 3))
+    >>> plain_share(Fraction("0.6666666666666666"), 9)
+    (5, 8)
+    """
+    near = h.limit_denominator(max(count, 1))
+    over, under = near.numerator, near.denominator
+    if near > h:  # its neighbour below, among fractions like these: the products differ by one
+        beside = pow(over, -1, under) if under > 1 else 0
+        below = count - (count - beside) % under
+        over, under = (over * below - 1) // under, below
+    return over, under
+
+
+# --- loops over rows ------------------------------------------------------------------------------
 
 
 @inner
