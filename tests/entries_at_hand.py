@@ -9,15 +9,15 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.privacy.entries import Published, SafeEntries, recount
+from reticent.privacy.entries import PublishedEntries, SafeEntries, recount
 from reticent.suppress.entries.search import (
     CONDITIONS,
     OWN,
     REGIONS,
     SENSITIVE,
     Hidden,
-    Limits,
     Partial,
+    RuleLimits,
 )
 
 Entries: TypeAlias = Iterable[tuple[int, int]]  # a record and a column
@@ -55,7 +55,7 @@ def allowed(table: Partial, regions: Collection[str]) -> NDArray[np.bool_]:
     return found
 
 
-def published(table: Partial, entries: Entries = ()) -> Published:
+def published(table: Partial, entries: Entries = ()) -> PublishedEntries:
     """The table without these entries, and without those that people asked for."""
     conditions = table.conditions.copy()
     values = np.where(table.asked, -1, table.truth).astype(np.int32)
@@ -64,10 +64,10 @@ def published(table: Partial, entries: Entries = ()) -> Published:
             values[record] = -1
         else:
             conditions[record, column] = -1
-    return Published(conditions, values)
+    return PublishedEntries(conditions, values)
 
 
-def holds(table: Partial, limits: Limits, entries: Entries) -> bool:
+def holds(table: Partial, limits: RuleLimits, entries: Entries) -> bool:
     """The verifier's word."""
     promise = SafeEntries(
         min_support=limits.min_support, min_confidence=limits.min_confidence,

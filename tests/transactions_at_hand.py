@@ -13,17 +13,17 @@ import pytest
 from naive import itemsets
 from naive import transactions as naive
 from reticent.suppress.baskets.diagrams import Family
-from reticent.suppress.baskets.moles import Known
+from reticent.suppress.baskets.moles import KnownBaskets
 from reticent.suppress.baskets.nuggets import find_nuggets
 
 DATA = Path(os.environ.get("RETICENT_DATA") or Path(__file__).parents[1].parent / "shared" / "data")
 
 
-def known(case: naive.Case, count: int = 8) -> Known:
+def known(case: naive.Case, count: int = 8) -> KnownBaskets:
     """A random case; it has `count` public items, and four private ones."""
     starts, items = naive.flat(case.rows)
     private_starts, private = naive.flat(case.private)
-    return Known(
+    return KnownBaskets(
         np.array(starts), np.array(items, np.int32), count,
         np.array(private_starts), np.array(private, np.int32), 4,
     )  # fmt: skip
@@ -40,7 +40,7 @@ def nuggets(problem: itemsets.Problem) -> Family:
 
 
 @cache
-def real(name: str) -> Known:
+def real(name: str) -> KnownBaskets:
     """A public data set; all of its items are public."""
     path = DATA / name / f"{name}.dat.gz"
     if not path.exists():
@@ -48,4 +48,4 @@ def real(name: str) -> Known:
     with gzip.open(path, "rt") as file:
         starts, items = naive.flat([frozenset(map(int, line.split())) for line in file])
     none = np.zeros(len(starts), np.int64), np.zeros(0, np.int32), 0
-    return Known(np.array(starts), np.array(items, np.int32), max(items) + 1, *none)
+    return KnownBaskets(np.array(starts), np.array(items, np.int32), max(items) + 1, *none)

@@ -12,7 +12,7 @@ from pathlib import Path
 from datasets import CLASS, DATA_SETS, DataSet
 from experiment import Claim, Kept, each, run, unmasked, weka, write_arff
 from reticent.evidence import classify
-from reticent.trees.learner import Rules, train
+from reticent.trees.learner import TreeOptions, train
 
 
 def root(data: DataSet, columns: list[str], classifier: str) -> str | None:
@@ -28,7 +28,9 @@ def root(data: DataSet, columns: list[str], classifier: str) -> str | None:
         names = "|".join(sorted(map(re.escape, columns), key=len, reverse=True))
         found = re.search(rf"^({names}) (?:=|<|>)", said, re.MULTILINE)
         return found[1] if found else None
-    tree = train(coded.features, coded.classes, coded.labels, Rules(max_depth=1, confidence=None))
+    tree = train(
+        coded.features, coded.classes, coded.labels, TreeOptions(max_depth=1, confidence=None)
+    )
     return None if tree.root.split is None else columns[tree.root.split.column]
 
 

@@ -61,10 +61,10 @@ from scipy.sparse import csr_matrix
 from datasets import HERE, NoData
 from experiment import Claim, Kept, run, span
 from reticent.pages.charts import Series
-from reticent.privacy.coherence import Baskets, Coherence, recount
+from reticent.privacy.coherence import Coherence, RoledBaskets, recount
 from reticent.suppress.baskets.diagrams import Family
-from reticent.suppress.baskets.methods import Search
-from reticent.suppress.baskets.moles import Known, minimal_moles
+from reticent.suppress.baskets.methods import ItemSearch
+from reticent.suppress.baskets.moles import KnownBaskets, minimal_moles
 from reticent.suppress.baskets.nuggets import find_nuggets
 from reticent.suppress.baskets.worth import Itemsets, Occurrences, Worth
 from reticent.suppress.engine import mask
@@ -94,14 +94,14 @@ class Shop:
     privates: int
     occurrences: int
 
-    def known(self, share: Fraction, seed: int) -> Known:
+    def known(self, share: Fraction, seed: int) -> KnownBaskets:
         """What an attacker may know, if a share of the items is public."""
         public = basket_shapes.public_items(self.rows, float(share), seed)
         number = {name: place for place, name in enumerate(public)}
         cut = [[number[item] for item in row if item in number] for row in self.rows]
         items = np.array([item for row in cut for item in sorted(row)], np.int32)
         own = np.arange(len(cut) + 1), self.private, self.privates
-        return Known(np.cumsum([0, *map(len, cut)]), items, len(public), *own)
+        return KnownBaskets(np.cumsum([0, *map(len, cut)]), items, len(public), *own)
 
 
 @cache
@@ -117,23 +117,23 @@ def shop(name: str) -> Shop:
 
 
 @cache
-def known_of(name: str, share: Fraction, seed: int) -> Known:
+def known_of(name: str, share: Fraction, seed: int) -> KnownBaskets:
     return shop(name).known(share, seed)
 
 
-def without(known: Known, gone: Mask) -> Known:
+def without(known: KnownBaskets, gone: Mask) -> KnownBaskets:
     starts, items = rows_without(known.starts, known.items, gone)
     own = known.private_starts, known.private, known.private_count
-    return Known(starts, items, known.count, *own)
+    return KnownBaskets(starts, items, known.count, *own)
 
 
-def prove(known: Known, gone: Mask, promise: Coherence) -> None:
+def prove(known: KnownBaskets, gone: Mask, promise: Coherence) -> None:
     """The verifier's word on what is left; it shares nothing with the search."""
     left = without(known, gone)
     # Private copies are numbered after all others, so each stands last in its transaction.
     items = np.insert(left.items, left.starts[1:], left.private + left.count).astype(np.int32)
     public = np.arange(left.count + left.private_count) < left.count
-    released = Baskets(left.starts + np.arange(len(left.starts)), items, public, ~public)
+    released = RoledBaskets(left.starts + np.arange(len(left.starts)), items, public, ~public)
     if not recount(released, promise).holds:
         raise AssertionError(f"the verifier does not say that this is kept: {promise.text}")
 
@@ -160,9 +160,9 @@ class Setting:
     def promise(self) -> Coherence:
         return Coherence(h=self.h, k=self.k, p=self.p)
 
-    def search(self, seed: int, worth: Worth | None = None) -> Search:
+    def search(self, seed: int, worth: Worth | None = None) -> ItemSearch:
         known = known_of(self.data, self.share, seed)
-        return Search(known, self.k, self.h, self.p, worth or Occurrences(known.supports()))
+        return ItemSearch(known, self.k, self.h, self.p, worth or Occurrences(known.supports()))
 
     @property
     def cells(self) -> list[Any]:
@@ -379,7 +379,7 @@ def lost_with_copies(setting: Setting, percent: int) -> tuple[float, int]:
     return 100 * found.lost[0] / whole.total, whole.total
 
 
-def in_rare_baskets(known: Known, k: int) -> Mask:
+def in_rare_baskets(known: KnownBaskets, k: int) -> Mask:
     """Every item of every mole, whatever their size: all that stands in a basket that is rare."""
     rows = [tuple(row) for row in np.split(known.items, known.starts[1:-1])]
     held = Counter(rows)

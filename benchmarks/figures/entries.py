@@ -60,15 +60,15 @@ from datasets import ADULT, CLASS, adult, lines
 from entry_optimum import fewest
 from experiment import Claim, Kept, run
 from reticent.pages.charts import Series
-from reticent.privacy.entries import Published, SafeEntries, altered, recount
+from reticent.privacy.entries import PublishedEntries, SafeEntries, altered, recount
 from reticent.suppress.entries.search import (
     CONDITIONS,
     OWN,
     REGIONS,
     SENSITIVE,
     STRATEGIES,
-    Limits,
     Partial,
+    RuleLimits,
     hide,
 )
 from rule_hiding import hide_rules
@@ -111,15 +111,15 @@ def table_of(cells: Codes, asked: Iterable[int]) -> Partial:
 
 
 def prove(
-    table: Partial, limits: Limits, regions: Collection[str], records: Ints, columns: Ints
+    table: Partial, limits: RuleLimits, regions: Collection[str], records: Ints, columns: Ints
 ) -> None:
     """The verifier's word on what is left; it shares nothing with the search."""
     width = table.conditions.shape[1]
     cells = np.column_stack([table.conditions, np.where(table.asked, -1, table.truth)])
-    before = Published(cells[:, :width], cells[:, width])
+    before = PublishedEntries(cells[:, :width], cells[:, width])
     cells = cells.copy()
     cells[records, columns] = -1
-    after = Published(cells[:, :width], cells[:, width])
+    after = PublishedEntries(cells[:, :width], cells[:, width])
     asked = table.asked[:, None]
     conditions = np.where(asked, OWN in regions, CONDITIONS in regions)
     may = np.column_stack(
@@ -161,8 +161,8 @@ class Setting:
     min_confidence: Fraction = Fraction(3, 5)
 
     @property
-    def limits(self) -> Limits:
-        return Limits(self.min_support, self.min_confidence)
+    def limits(self) -> RuleLimits:
+        return RuleLimits(self.min_support, self.min_confidence)
 
     def table(self, seed: int) -> Partial:
         """A draw: smaller ones are a part of larger ones."""
@@ -348,7 +348,7 @@ def with_marks() -> Marks:
 # --- the optimum ------------------------------------------------------------------------------
 
 
-def random_table(rng: random.Random) -> tuple[Partial, Limits]:
+def random_table(rng: random.Random) -> tuple[Partial, RuleLimits]:
     """8 to 30 records, 2 to 4 conditions, of which the first has more or less to do with values."""
     records, width = rng.randint(8, 30), rng.randint(2, 4)
     codes, values, loyal = rng.randint(2, 4), rng.randint(2, 4), rng.choice([0, 0.5, 0.8])
@@ -357,20 +357,20 @@ def random_table(rng: random.Random) -> tuple[Partial, Limits]:
         [*row, row[0] % values if rng.random() < loyal else rng.randrange(values)] for row in rows
     ]
     asked = rng.sample(range(records), rng.randint(2, max(2, records // 4)))
-    limits = Limits(rng.choice([0, 0, 1, 2]), Fraction(rng.randint(3, 7), 10))
+    limits = RuleLimits(rng.choice([0, 0, 1, 2]), Fraction(rng.randint(3, 7), 10))
     return table_of(np.array(cells, np.int32), asked), limits
 
 
-def few_of_adult(rng: random.Random) -> tuple[Partial, Limits]:
+def few_of_adult(rng: random.Random) -> tuple[Partial, RuleLimits]:
     """60 to 200 records, 3 or 4 conditions, 3 to 8 requests."""
     table = sample(rng, rng.choice([60, 100, 150, 200]), rng.choice([3, 4]), rng.randint(3, 8))
-    return table, Limits(rng.randint(0, 3), Fraction(rng.randint(3, 6), 10))
+    return table, RuleLimits(rng.randint(0, 3), Fraction(rng.randint(3, 6), 10))
 
 
-def more_of_adult(rng: random.Random) -> tuple[Partial, Limits]:
+def more_of_adult(rng: random.Random) -> tuple[Partial, RuleLimits]:
     """100 to 400 records, 3 to 5 conditions, 5 to 20 requests, and stricter."""
     table = sample(rng, rng.choice([100, 200, 400]), rng.choice([3, 4, 5]), rng.randint(5, 20))
-    return table, Limits(rng.randint(0, 3), Fraction(rng.randint(2, 4), 10))
+    return table, RuleLimits(rng.randint(0, 3), Fraction(rng.randint(2, 4), 10))
 
 
 def sample(rng: random.Random, records: int, conditions: int, requests: int) -> Partial:
@@ -379,17 +379,17 @@ def sample(rng: random.Random, records: int, conditions: int, requests: int) -> 
     return table_of(complete()[rows][:, columns], range(requests))
 
 
-def all_of_adult(rng: random.Random) -> tuple[Partial, Limits]:
+def all_of_adult(rng: random.Random) -> tuple[Partial, RuleLimits]:
     """The experiments' own table, with 35 requests."""
     return table_of(complete(), rng.sample(range(RECORDS), 35)), Setting().limits
 
 
-def one_value(rng: random.Random) -> tuple[Partial, Limits]:
+def one_value(rng: random.Random) -> tuple[Partial, RuleLimits]:
     """The same with 10 requests of one value; most draws have nothing to hide."""
     return ONE_VALUE.table(rng.randrange(1_000)), ONE_VALUE.limits
 
 
-Maker = Callable[[random.Random], tuple[Partial, Limits]]
+Maker = Callable[[random.Random], tuple[Partial, RuleLimits]]
 TABLES: dict[str, tuple[Maker, int]] = {
     "random": (random_table, 300),
     "Adult, few": (few_of_adult, 300),

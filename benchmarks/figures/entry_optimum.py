@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_matrix
 
-from reticent.suppress.entries.search import CONDITIONS, OWN, SENSITIVE, Limits, Partial
+from reticent.suppress.entries.search import CONDITIONS, OWN, SENSITIVE, Partial, RuleLimits
 
 Ints = NDArray[np.int64]
 Row = dict[int, int]  # variable → coefficient
@@ -65,14 +65,14 @@ class _Kind:
 
 
 def fewest(
-    partial: Partial, limits: Limits, regions: Collection[str], seconds: float = 60.0
+    partial: Partial, limits: RuleLimits, regions: Collection[str], seconds: float = 60.0
 ) -> Optimum:
     """The fewest entries of some regions that can be hidden so that no rule is unsafe."""
     return _Program(partial, limits, regions).solve(seconds)
 
 
 class _Program:
-    def __init__(self, partial: Partial, limits: Limits, regions: Collection[str]) -> None:
+    def __init__(self, partial: Partial, limits: RuleLimits, regions: Collection[str]) -> None:
         self.partial, self.limits, self.regions = partial, limits, regions
         self.width = partial.conditions.shape[1]
         self.over, self.under = limits.share(len(partial.truth))

@@ -34,7 +34,7 @@ from reticent.evidence import classify
 from reticent.files.tabular import from_arrow
 from reticent.pages.charts import Series, lines, standalone
 from reticent.tables import flow
-from reticent.tables.evidence.aligned import Masked
+from reticent.tables.evidence.aligned import AlignedRows
 from reticent.tables.result import Release
 
 RESULTS = HERE / "results"
@@ -110,7 +110,7 @@ def command_seconds(data: Path, release: Release) -> float:
 
 def shown(release: Release) -> Table:
     """The released rows in the order of the original, as a classifier sees them."""
-    return Masked.of(release.prepared, release.recodings).view()
+    return AlignedRows.of(release.prepared, release.recodings).view()
 
 
 def unmasked(data: DataSet) -> Table:

@@ -22,15 +22,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from reticent.suppress.entries.rules import Codes, Rules, Table, find
-from reticent.suppress.entries.search import CONDITIONS, SENSITIVE, Limits, Partial
+from reticent.suppress.entries.rules import Codes, EntryTable, KnownRules, find
+from reticent.suppress.entries.search import CONDITIONS, SENSITIVE, Partial, RuleLimits
 from reticent.suppress.sets import Ints, Mask
 
 __all__ = ["hide_rules"]
 
 
 def hide_rules(
-    partial: Partial, limits: Limits, region: str, *, shortest_first: bool = False
+    partial: Partial, limits: RuleLimits, region: str, *, shortest_first: bool = False
 ) -> tuple[Ints, Ints]:
     """The records and columns of entries that are hidden, in the order in which they went.
 
@@ -40,27 +40,27 @@ def hide_rules(
     >>> from fractions import Fraction
     >>> table = Partial(np.array([[0], [0], [0], [1]], np.int32), np.array([0, 0, 0, 1], np.int32),
     ...                 np.array([True, False, False, False]), np.zeros((4, 2), np.bool_))
-    >>> hide_rules(table, Limits(0, Fraction(1, 2)), "sensitive-of-others")
+    >>> hide_rules(table, RuleLimits(0, Fraction(1, 2)), "sensitive-of-others")
     (array([1]), array([1]))
-    >>> hide_rules(table, Limits(0, Fraction(1, 2)), "conditions-of-others")
+    >>> hide_rules(table, RuleLimits(0, Fraction(1, 2)), "conditions-of-others")
     (array([1]), array([0]))
     """
     if region not in (SENSITIVE, CONDITIONS):
         raise ValueError(f"rules are hidden in {SENSITIVE} or {CONDITIONS}, not in {region}")
-    search = _Search(partial, limits, region == SENSITIVE, 1 if shortest_first else -1)
+    search = _RuleHiding(partial, limits, region == SENSITIVE, 1 if shortest_first else -1)
     while search.round():
         pass
     none = np.zeros(0, np.int64)
     return np.concatenate([none, *search.records]), np.concatenate([none, *search.columns])
 
 
-class _Search:
+class _RuleHiding:
     """A table on its way to being safe."""
 
-    def __init__(self, partial: Partial, limits: Limits, values: bool, way: int) -> None:
+    def __init__(self, partial: Partial, limits: RuleLimits, values: bool, way: int) -> None:
         self.partial, self.limits, self.values, self.way = partial, limits, values, way
         shown = np.where(partial.asked, -1, partial.truth).astype(np.int32)
-        self.table = Table(partial.conditions.copy(), shown, partial.truth, partial.asked)
+        self.table = EntryTable(partial.conditions.copy(), shown, partial.truth, partial.asked)
         self.followed = np.zeros(len(shown), np.int64)  # by record, how many rules of this round
         self.records: list[Ints] = []
         self.columns: list[Ints] = []
@@ -75,7 +75,7 @@ class _Search:
             self._hide(rules, rule)
         return len(self.records) > before
 
-    def _hide(self, rules: Rules, rule: int) -> None:
+    def _hide(self, rules: KnownRules, rule: int) -> None:
         """Hide one rule, if it is still unsafe."""
         table, pattern = self.table, rules.patterns[rule]
         columns = np.flatnonzero(pattern >= 0)
@@ -99,13 +99,13 @@ class _Search:
             follow[some] = False
             needed -= len(some)
 
-    def _fewest(self, rules: Rules, records: Ints) -> Ints:
+    def _fewest(self, rules: KnownRules, records: Ints) -> Ints:
         """Records, those first that follow fewest of the rules."""
         # As long as no condition is hidden, a record that shows its value follows what it did.
         some = self.followed[records] if self.values else self._followed(rules, records)
         return records[np.argsort(some, kind="stable")]
 
-    def _followed(self, rules: Rules, records: Ints) -> Ints:
+    def _followed(self, rules: KnownRules, records: Ints) -> Ints:
         """How many of the rules each record follows."""
         begins, _ = rules.of(self.table.conditions[records], self.table.values[records])
         return np.diff(begins)

@@ -59,7 +59,7 @@ from reticent.errors import Unsatisfiable
 from reticent.files.tabular import from_arrow
 from reticent.pages.charts import Series
 from reticent.tables import flow
-from reticent.tables.evidence.aligned import Masked
+from reticent.tables.evidence.aligned import AlignedRows
 from reticent.tables.evidence.loss import losses
 from reticent.tables.result import Release
 
@@ -142,7 +142,7 @@ class Cost:
 
 def cost(release: Release, job: Job, seconds: float, impossible: int = 0) -> Cost:
     wrong = error(shown(release), adult().for_testing(), TAXATION[job.view], job.classifier)
-    columns = losses(Masked.of(release.prepared, release.recodings))["columns"]
+    columns = losses(AlignedRows.of(release.prepared, release.recodings))["columns"]
     lost = {name: float(each["distortion"]) for name, each in columns.items()}
     labels = release.cuts
     return Cost(

@@ -23,7 +23,7 @@ from reticent.data.columns import Table
 from reticent.pages.charts import Series
 from reticent.progress import Watch
 from reticent.refine.engine import highest_score
-from reticent.tables.evidence.aligned import Masked
+from reticent.tables.evidence.aligned import AlignedRows
 from reticent.tables.result import Release
 from reticent.tables.search.greedy import Search
 
@@ -80,7 +80,7 @@ def continued(single: Release, several: Release) -> Table:
     # Both mask the same columns in the same order, so a candidate has the same slot in both.
     search = Search(several.prepared)
     _walk(search, [], way)
-    return Masked.of(several.prepared, search.recodings()).view()
+    return AlignedRows.of(several.prepared, search.recodings()).view()
 
 
 def _walk(search: Search, taken: list[int], first: Sequence[int] = ()) -> None:

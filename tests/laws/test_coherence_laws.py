@@ -13,12 +13,19 @@ import pytest
 
 from naive import coherence as naive
 from naive.transactions import Case, random_case
-from reticent.privacy.coherence import Baskets, Coherence, Exposed, Finding, exposure, recount
+from reticent.privacy.coherence import (
+    BasketExposure,
+    BasketFinding,
+    Coherence,
+    RoledBaskets,
+    exposure,
+    recount,
+)
 
 
-def baskets(case: Case, seed: int) -> Baskets:
+def baskets(case: Case, seed: int) -> RoledBaskets:
     coded = naive.coded(case, random.Random(seed))
-    return Baskets(coded.starts, coded.items, coded.public, coded.private)
+    return RoledBaskets(coded.starts, coded.items, coded.public, coded.private)
 
 
 def verdict(case: Case, seed: int) -> bool | None:
@@ -93,7 +100,7 @@ def test_a_small_budget_decides_nothing_wrong() -> None:
             promise, held = Coherence(h=table.h, k=table.k, p=table.p), baskets(table, seed)
             full = recount(held, promise)
             assert full.holds is not None
-            decided: Finding | None = None
+            decided: BasketFinding | None = None
             for budget in (0, *range(full.work // 4, full.work + 1, max(1, full.work // 40))):
                 found = recount(held, promise, budget=budget)
                 assert found.holds in (None, full.holds)
@@ -117,12 +124,12 @@ def test_a_level_is_counted_to_its_end_or_not_at_all() -> None:
             counted = [level for level in levels if level.counted]
             assert tuple(counted) == full[: len(counted)]
             for level in levels[len(counted) :]:
-                assert level == Exposed(level.known, None, None, None, None)
+                assert level == BasketExposure(level.known, None, None, None, None)
             partly += 0 < len(counted) < 4
     assert partly > 5
 
 
-def counts(level: Exposed) -> list[Any]:
+def counts(level: BasketExposure) -> list[Any]:
     return [level.unique, level.small, level.sure, level.largest]
 
 

@@ -13,10 +13,10 @@ import pytest
 from entries_at_hand import OPEN, allowed, holds, listed, published, spelt
 from naive.entries import Case, unsafe_rules
 from reticent.privacy.entries import altered
-from reticent.suppress.entries.search import REGIONS, STRATEGIES, Limits, Partial, hide
+from reticent.suppress.entries.search import REGIONS, STRATEGIES, Partial, RuleLimits, hide
 
 
-def random_table(rng: random.Random) -> tuple[Partial, Limits]:
+def random_table(rng: random.Random) -> tuple[Partial, RuleLimits]:
     """A few records, some of whom asked; often with entries that must be published."""
     records, width = rng.randint(1, 14), rng.randint(1, 4)
     cells = [[rng.choice([-1, 0, 0, 0, 1, 1, 2]) for _ in range(width)] for _ in range(records)]
@@ -26,7 +26,7 @@ def random_table(rng: random.Random) -> tuple[Partial, Limits]:
     fixed = np.array([[rng.random() < share for _ in range(width + 1)] for _ in range(records)])
     fixed[asked, width] = False
     confidence = Fraction(rng.randint(0, 10), 10)
-    limits = Limits(rng.choice([0, 0, 0, 1, 2]), confidence, rng.choice([None, None, 1, 2]))
+    limits = RuleLimits(rng.choice([0, 0, 0, 1, 2]), confidence, rng.choice([None, None, 1, 2]))
     return Partial(np.array(cells, np.int32), truth, asked, fixed), limits
 
 
@@ -102,7 +102,7 @@ def test_the_same_again() -> None:
         assert first == second
 
 
-def marked_table(rng: random.Random) -> tuple[Partial, Limits]:
+def marked_table(rng: random.Random) -> tuple[Partial, RuleLimits]:
     """Very few records, of which much must be published."""
     records, width = rng.randint(3, 6), rng.randint(1, 3)
     cells = [[rng.choice([0, 0, 0, 1]) for _ in range(width)] for _ in range(records)]
@@ -112,7 +112,7 @@ def marked_table(rng: random.Random) -> tuple[Partial, Limits]:
     fixed[asked, width] = False
     return (
         Partial(np.array(cells, np.int32), truth, asked, fixed),
-        Limits(0, Fraction(rng.choice([1, 2, 3, 4, 5, 6, 7]), 8)),
+        RuleLimits(0, Fraction(rng.choice([1, 2, 3, 4, 5, 6, 7]), 8)),
     )
 
 
@@ -146,7 +146,7 @@ def test_nobody_is_exposed_who_need_not_be(seeds: Iterable[int]) -> None:
     ],
 )
 def test_another_choice_protects_everybody(region: str, lines: str) -> None:
-    table, limits = spelt(*lines.split(", ")), Limits(0, Fraction(1, 2))
+    table, limits = spelt(*lines.split(", ")), RuleLimits(0, Fraction(1, 2))
     hidden = hide(table, limits, [region])
     assert not len(hidden.exposed)
     assert holds(table, limits, listed(hidden))
@@ -156,7 +156,7 @@ def test_another_choice_protects_everybody(region: str, lines: str) -> None:
 def test_another_plan_protects_everybody() -> None:
     """The plan that promises most leaves one exposed, and the next promises no more than it."""
     table = spelt("ab x?", "Bb X", "Ab X", "bb x?", "BB x?", "bb X")
-    limits = Limits(0, Fraction(1, 3))
+    limits = RuleLimits(0, Fraction(1, 3))
     hidden = hide(table, limits, REGIONS)
     assert not len(hidden.exposed)
     assert holds(table, limits, listed(hidden))
@@ -173,7 +173,7 @@ def test_without_marks_nobody_is_exposed(regions: tuple[str, ...]) -> None:
         asked = np.array([rng.random() < 0.25 for _ in range(records)])
         fixed = np.zeros((records, width + 1), np.bool_)
         table = Partial(np.array(rows, np.int32), np.array(truth, np.int32), asked, fixed)
-        limits = Limits(rng.choice([0, 1]), Fraction(rng.randint(3, 4), 10))
+        limits = RuleLimits(rng.choice([0, 1]), Fraction(rng.randint(3, 4), 10))
         hidden = hide(table, limits, regions, rng.choice(STRATEGIES), seed)
         assert not len(hidden.exposed)
         assert holds(table, limits, listed(hidden))
@@ -197,7 +197,7 @@ def test_what_comes_back_exposes_nobody(
     regions: tuple[str, ...], support: int, confidence: str, lines: str
 ) -> None:
     """A rule that was never unsafe before becomes so, if entries come back for the known ones."""
-    table, limits = spelt(*lines.split(", ")), Limits(support, Fraction(confidence))
+    table, limits = spelt(*lines.split(", ")), RuleLimits(support, Fraction(confidence))
     hidden = hide(table, limits, regions)
     assert not len(hidden.exposed)
     entries = listed(hidden)
@@ -223,7 +223,7 @@ def test_what_comes_back_exposes_nobody(
 def test_all_comes_back_that_can(
     regions: tuple[str, ...], support: int, confidence: str, lines: str
 ) -> None:
-    table, limits = spelt(*lines.split(", ")), Limits(support, Fraction(confidence))
+    table, limits = spelt(*lines.split(", ")), RuleLimits(support, Fraction(confidence))
     entries = listed(hide(table, limits, regions))
     assert holds(table, limits, entries)
     for at in range(len(entries)):
@@ -233,7 +233,7 @@ def test_all_comes_back_that_can(
 def test_the_last_that_went_is_the_first_to_come_back() -> None:
     """Records 5 and 6 are alike: both may go, the lower one first, and one of them suffices."""
     table = spelt("ca x", "ab x", "cb x?", "ba x?", "ab x?", "aa x", "aa x")
-    hidden = hide(table, Limits(0, Fraction(3, 10), 1), (REGIONS[0], REGIONS[2]))
+    hidden = hide(table, RuleLimits(0, Fraction(3, 10), 1), (REGIONS[0], REGIONS[2]))
     assert sorted(listed(hidden)) == [(0, 2), (1, 2), (5, 2)]
 
 
@@ -249,14 +249,14 @@ def test_the_last_that_went_is_the_first_to_come_back() -> None:
 )
 def test_which_of_equal_ones(strategy: str, lines: str, entries: list[tuple[int, int]]) -> None:
     """By every strategy: here each has one node to choose."""
-    table, limits = spelt(*lines.split(", ")), Limits(0, Fraction(1, 2))
+    table, limits = spelt(*lines.split(", ")), RuleLimits(0, Fraction(1, 2))
     for seed in range(8):
         assert listed(hide(table, limits, REGIONS[1:2], strategy, seed)) == entries
 
 
 def test_nodes_in_the_order_of_their_columns() -> None:
     table = spelt("ab x?", "cb x", "ac x")
-    hidden = hide(table, Limits(0, Fraction(2, 5)), REGIONS[1:2])
+    hidden = hide(table, RuleLimits(0, Fraction(2, 5)), REGIONS[1:2])
     assert listed(hidden) == [(2, 0), (1, 1)]
 
 
@@ -264,5 +264,5 @@ def test_nodes_in_the_order_of_their_columns() -> None:
 def test_equally_good_steps(region: str, column: int) -> None:
     """An entry of one's own would do as much as one of others': theirs goes, of the lowest record."""
     table = spelt("a x?", "a x", "a x")
-    hidden = hide(table, Limits(0, Fraction(1, 2)), (region, REGIONS[2]))
+    hidden = hide(table, RuleLimits(0, Fraction(1, 2)), (region, REGIONS[2]))
     assert listed(hidden) == [(1, column)]

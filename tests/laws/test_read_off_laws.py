@@ -27,7 +27,7 @@ from reticent.errors import Unsatisfiable
 from reticent.files.tabular import Reading
 from reticent.progress import Watch
 from reticent.sources import arrival
-from reticent.tables.evidence.aligned import Masked, aligned
+from reticent.tables.evidence.aligned import AlignedRows, aligned
 from reticent.tables.evidence.loss import losses
 from reticent.tables.prepare import Prepared, prepare
 from reticent.tables.search.effort import Effort
@@ -100,7 +100,7 @@ def dressed(case: Case, style: str) -> tuple[pa.Table, Policy, Reading]:
     return table, case_policy(replace(case, attrs=attrs), order="input"), reading
 
 
-def released(prepared: Prepared, masked: Masked) -> pa.Table:
+def released(prepared: Prepared, masked: AlignedRows) -> pa.Table:
     """The released rows, in the order of the original's."""
     columns = {}
     for name in prepared.roles.released:
@@ -109,7 +109,7 @@ def released(prepared: Prepared, masked: Masked) -> pa.Table:
     return pa.table(columns)
 
 
-def a_release(rng: random.Random, style: str) -> tuple[Case, Prepared, Masked]:
+def a_release(rng: random.Random, style: str) -> tuple[Case, Prepared, AlignedRows]:
     """A random case as a search, stopped anywhere, leaves it."""
     while True:
         case = random_case(rng)
@@ -125,10 +125,10 @@ def a_release(rng: random.Random, style: str) -> tuple[Case, Prepared, Masked]:
             found = find(prepared, Watch(), Effort(max_steps=most))
         except Unsatisfiable:
             continue
-        return case, prepared, Masked.of(prepared, found.recodings)
+        return case, prepared, AlignedRows.of(prepared, found.recodings)
 
 
-def masked_rows(masked: Masked) -> list[tuple[Any, ...]]:
+def masked_rows(masked: AlignedRows) -> list[tuple[Any, ...]]:
     shown = (column.cells().to_pylist() for column in masked.columns.values())
     return list(zip(*shown, strict=True))
 

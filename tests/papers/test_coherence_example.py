@@ -9,8 +9,8 @@ import numpy as np
 from naive import transactions as naive
 from reticent.suppress.baskets.diagrams import Family
 from reticent.suppress.baskets.itemsets import Present, remove_for_itemsets
-from reticent.suppress.baskets.methods import Search
-from reticent.suppress.baskets.moles import Known, minimal_moles
+from reticent.suppress.baskets.methods import ItemSearch
+from reticent.suppress.baskets.moles import KnownBaskets, minimal_moles
 from reticent.suppress.baskets.nuggets import distinct_rows, find_nuggets, frequent_sets
 from reticent.suppress.baskets.worth import Itemsets, Occurrences
 from reticent.suppress.sets import Budget
@@ -20,10 +20,10 @@ PRIVATE = ["1", "2", "3", "2", "2", "1", "3"]
 NAMES = "abcdefg"
 
 
-def known() -> Known:
+def known() -> KnownBaskets:
     starts, items = naive.flat([frozenset(map(NAMES.index, row)) for row in ROWS])
     private = np.array([int(s) for s in PRIVATE], np.int32)
-    return Known(
+    return KnownBaskets(
         np.array(starts),
         np.array(items, np.int32),
         len(NAMES),
@@ -44,7 +44,7 @@ def test_the_order_in_which_items_go() -> None:
         Occurrences(known().supports()),
         Itemsets(nuggets(), np.arange(7), known().supports()),
     ):
-        found = Search(known(), 3, Fraction(1, 2), 3, worth).run("greedy")
+        found = ItemSearch(known(), 3, Fraction(1, 2), 3, worth).run("greedy")
         assert "".join(NAMES[i] for i in found.removed.order) == "cdab"
         assert not found.removed.back
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from reticent.privacy.coherence import Baskets, Coherence, exposure, recount
+from reticent.privacy.coherence import Coherence, RoledBaskets, exposure, recount
 
 pytestmark = pytest.mark.data
 
@@ -45,24 +45,24 @@ def rows_of(name: str) -> list[list[int]]:
 
 
 @cache
-def raw(name: str) -> Baskets:
+def raw(name: str) -> RoledBaskets:
     rows = rows_of(name)
     starts = np.cumsum([0, *map(len, rows)])
     items = np.array([item for row in rows for item in row], np.int32)
     public = np.arange(items.max() + 1) < 1 + max(row[-2] for row in rows)
-    return Baskets(starts, items, public, ~public)
+    return RoledBaskets(starts, items, public, ~public)
 
 
-def part(whole: Baskets, kept: Any, people: Any) -> Baskets:
+def part(whole: RoledBaskets, kept: Any, people: Any) -> RoledBaskets:
     """What some of the transactions hold of the public items that are kept."""
     row_of = np.repeat(np.arange(len(whole)), np.diff(whole.starts))
     shown = (kept | whole.private)[whole.items] & people[row_of]
     sizes = np.bincount(row_of[shown], minlength=len(whole))[people]
     starts = np.concatenate([[0], np.cumsum(sizes)])
-    return Baskets(starts, whole.items[shown], whole.public, whole.private)
+    return RoledBaskets(starts, whole.items[shown], whole.public, whole.private)
 
 
-def grown(whole: Baskets, promise: Coherence) -> Any:
+def grown(whole: RoledBaskets, promise: Coherence) -> Any:
     """Items kept one after the other, the commonest first, while they bring nothing that breaks.
 
     Sets with an item are sets of one item less among those who hold it.
@@ -79,7 +79,7 @@ def grown(whole: Baskets, promise: Coherence) -> Any:
     return kept
 
 
-def public_items(whole: Baskets) -> list[int]:
+def public_items(whole: RoledBaskets) -> list[int]:
     """The commonest first."""
     often = np.bincount(whole.items, minlength=len(whole.public)) * whole.public
     return [int(item) for item in np.argsort(-often, kind="stable")[: np.count_nonzero(often)]]

@@ -8,7 +8,7 @@ from itertools import combinations, count
 
 from naive import entries as naive
 from naive.entries import Case, Record
-from reticent.privacy.entries import Finding, Published, SafeEntries, recount
+from reticent.privacy.entries import EntryFinding, PublishedEntries, SafeEntries, recount
 
 TABLE = ["abcs", "abcs", "abcs", "ab*s", "abds", "a*ds", "*bds", "*bds", "**d*"]
 ASKED = (0, 4)  # t1 and t5
@@ -34,10 +34,10 @@ def figure_2(hidden: tuple[int, ...] = ()) -> Case:
     return Case(tuple(records), 3, truth, ASKED, 0, MIN_CONFIDENCE, None)
 
 
-def counted(case: Case) -> Finding:
+def counted(case: Case) -> EntryFinding:
     conditions, values, asked, truth = naive.arrays(case)
     promise = SafeEntries(min_support=case.min_support, min_confidence=case.min_confidence)
-    return recount(Published(conditions, values), promise, asked, truth)
+    return recount(PublishedEntries(conditions, values), promise, asked, truth)
 
 
 def letters(rule: naive.Rule) -> str:

@@ -8,8 +8,15 @@ import numpy as np
 import pytest
 
 from reticent.suppress.entries.graph import Graph
-from reticent.suppress.entries.rules import Rules
-from reticent.suppress.entries.search import REGIONS, STRATEGIES, Limits, Partial, Search, hide
+from reticent.suppress.entries.rules import KnownRules
+from reticent.suppress.entries.search import (
+    REGIONS,
+    STRATEGIES,
+    EntrySearch,
+    Partial,
+    RuleLimits,
+    hide,
+)
 
 ROWS = ("abc", "abc", "abc", "ab.", "abd", "a.d", ".bd", ".bd", "..d")  # a dot: nowhere else
 NODES = {  # MinHide and ExactMatch
@@ -34,7 +41,7 @@ def spelt(pattern: list[int]) -> str:
 
 
 def test_every_node() -> None:
-    search = Search(table(), Limits(0, Fraction("0.55")), "max-descendant", 1)
+    search = EntrySearch(table(), RuleLimits(0, Fraction("0.55")), "max-descendant", 1)
     unsafe = {spelt(row.tolist()): i for i, row in enumerate(search.rules.patterns)}
     needs = search.rules.too_alike(np.arange(len(search.rules)))
     assert {name: int(needs[i]) for name, i in unsafe.items()} == {
@@ -45,7 +52,7 @@ def test_every_node() -> None:
 
 
 def test_a_rule_that_needs_none() -> None:
-    safe = Rules(
+    safe = KnownRules(
         np.zeros((1, 1), np.int32), np.zeros(1, np.int32), np.array([[3, 1, 1]]), 0, 11, 20
     )
     assert safe.too_alike(np.array([0])).tolist() == [0]
@@ -53,7 +60,7 @@ def test_a_rule_that_needs_none() -> None:
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_what_is_hidden(strategy: str) -> None:
-    limits = Limits(0, Fraction("0.55"))
+    limits = RuleLimits(0, Fraction("0.55"))
     hidden = [len(hide(table(), limits, [region], strategy)) for region in REGIONS]
     assert hidden[:2] == [2, 7]
     assert len(hide(table(), limits, REGIONS[:2], strategy)) == 2

@@ -16,7 +16,7 @@ import every
 import experiment
 from datasets import ADULT, NoData, crx
 from reticent.pages.charts import Series
-from reticent.suppress.baskets.moles import Known
+from reticent.suppress.baskets.moles import KnownBaskets
 from reticent.suppress.sets import Mask, Sets
 from several_templates import requirements
 
@@ -85,7 +85,7 @@ def test_items_of_rare_baskets() -> None:
     rows = [[0, 1], [0, 1], [2], [2], [1, 3]]
     starts, items = np.cumsum([0, *map(len, rows)]), np.concatenate(rows).astype(np.int32)
     none = np.zeros(len(rows) + 1, np.int64), np.zeros(0, np.int32), 0
-    gone = baskets.in_rare_baskets(Known(starts, items, 4, *none), 2)
+    gone = baskets.in_rare_baskets(KnownBaskets(starts, items, 4, *none), 2)
     assert gone.tolist() == [False, True, False, True]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from reticent.suppress.baskets.itemsets import remove_for_itemsets
-from reticent.suppress.baskets.moles import Known, minimal_moles
+from reticent.suppress.baskets.moles import KnownBaskets, minimal_moles
 from reticent.suppress.baskets.nuggets import find_nuggets
 from transactions_at_hand import real
 
@@ -42,5 +42,5 @@ def test_no_mole_is_left(k: int, p: int | None) -> None:
     kept = ~np.isin(table.items, found.order)
     starts = np.concatenate([[0], np.cumsum(kept)])[table.starts]
     private = table.private_starts, table.private, table.private_count
-    left = Known(starts, table.items[kept], table.count, *private)
+    left = KnownBaskets(starts, table.items[kept], table.count, *private)
     assert not len(minimal_moles(left, k, Fraction(1), p))

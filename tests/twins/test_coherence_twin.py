@@ -12,7 +12,7 @@ import pytest
 from naive import coherence as naive
 from naive.transactions import Case, random_case, subsets, violates
 from reticent.privacy import coherence
-from reticent.privacy.coherence import Baskets, Coherence, Finding, exposure, recount
+from reticent.privacy.coherence import BasketFinding, Coherence, RoledBaskets, exposure, recount
 
 WAYS = {
     "as it comes": {},
@@ -22,9 +22,9 @@ WAYS = {
 }
 
 
-def counted(case: Case, seed: int) -> tuple[Finding, naive.Coded]:
+def counted(case: Case, seed: int) -> tuple[BasketFinding, naive.Coded]:
     coded = naive.coded(case, random.Random(seed))
-    baskets = Baskets(coded.starts, coded.items, coded.public, coded.private)
+    baskets = RoledBaskets(coded.starts, coded.items, coded.public, coded.private)
     return recount(baskets, Coherence(h=case.h, k=case.k, p=case.p)), coded
 
 
@@ -159,7 +159,7 @@ def test_exposure(sure: bool) -> None:
     for seed in range(60):
         case = random_case(random.Random(seed), sure=sure)
         coded = naive.coded(case, random.Random(seed))
-        baskets = Baskets(coded.starts, coded.items, coded.public, coded.private)
+        baskets = RoledBaskets(coded.starts, coded.items, coded.public, coded.private)
         levels = exposure(baskets, Coherence(h=case.h, k=case.k), most=4)
         found = [(level.unique, level.small, level.sure, level.largest) for level in levels]
         assert found == naive.exposed(case, 4)
@@ -204,10 +204,12 @@ def test_a_share_just_above_h() -> None:
 
 def test_nothing_public() -> None:
     starts, items, nothing = np.array([0, 1, 2]), np.array([0, 0], np.int32), np.zeros(1, bool)
-    found = recount(Baskets(starts, items, nothing, ~nothing), Coherence(h=Fraction(1), k=2))
+    found = recount(RoledBaskets(starts, items, nothing, ~nothing), Coherence(h=Fraction(1), k=2))
     assert found.holds
     assert found.smallest == 2
-    found = recount(Baskets(starts, items, nothing, ~nothing), Coherence(h=Fraction(1, 2), k=2))
+    found = recount(
+        RoledBaskets(starts, items, nothing, ~nothing), Coherence(h=Fraction(1, 2), k=2)
+    )
     assert found.holds is False
     assert found.breaking == ()
     assert found.confidence == 1
@@ -228,13 +230,13 @@ def test_nothing_public() -> None:
 def test_what_are_no_baskets(starts: list[int], items: list[int], words: str) -> None:
     nothing = np.zeros(2, bool)
     with pytest.raises(ValueError, match=words):
-        Baskets(np.array(starts, np.int64), np.array(items, np.int32), ~nothing, nothing)
+        RoledBaskets(np.array(starts, np.int64), np.array(items, np.int32), ~nothing, nothing)
 
 
 def test_no_item_is_both() -> None:
     both = np.ones(2, bool)
     with pytest.raises(ValueError, match="public, private or neither"):
-        Baskets(np.array([0]), np.zeros(0, np.int32), both, both)
+        RoledBaskets(np.array([0]), np.zeros(0, np.int32), both, both)
 
 
 def test_promises_that_cannot_be_meant() -> None:

@@ -12,7 +12,7 @@ import pytest
 from naive import itemsets
 from naive import transactions as naive
 from reticent.suppress.baskets import methods
-from reticent.suppress.baskets.methods import Search
+from reticent.suppress.baskets.methods import ItemSearch
 from reticent.suppress.baskets.worth import Itemsets, Occurrences
 from reticent.suppress.sets import Budget, GaveUp, Sets
 from transactions_at_hand import known, nuggets
@@ -33,9 +33,9 @@ def assert_minimal(case: naive.Case, gone: set[int]) -> None:
         assert any(item in mole for mole in left(case, gone - {item}))
 
 
-def search(case: naive.Case) -> Search:
+def search(case: naive.Case) -> ItemSearch:
     found = known(case)
-    return Search(found, case.k, case.h, case.p, Occurrences(found.supports()))
+    return ItemSearch(found, case.k, case.h, case.p, Occurrences(found.supports()))
 
 
 def cases(seeds: range) -> list[naive.Case]:
@@ -70,7 +70,7 @@ def test_every_method_that_keeps_itemsets(method: str) -> None:
             continue
         table = known(case, itemsets.PUBLIC)
         worth = Itemsets(nuggets(problem), np.array(problem.among_all), table.supports())
-        found = Search(table, case.k, case.h, case.p, worth).run(method)
+        found = ItemSearch(table, case.k, case.h, case.p, worth).run(method)
         gone = found.removed.gone
         assert_minimal(case, set(gone))
         taken = {problem.among_all[item] for item in gone}
@@ -86,7 +86,7 @@ def test_without_room_for_all_moles(method: str, monkeypatch: pytest.MonkeyPatch
     """Moles are then looked for where they matter, and the result is as safe and as minimal."""
     monkeypatch.setattr(methods, "_AT_ONCE", Budget(sets=3, work=200))
     monkeypatch.setattr(methods, "_FRESH", Budget(sets=2, work=200))
-    monkeypatch.setattr(Search, "_mine_all", lambda self, budget: False)
+    monkeypatch.setattr(ItemSearch, "_mine_all", lambda self, budget: False)
     for case in cases(range(2300, 2450)):
         found = search(case).run(method)
         assert found.complete == (case.p == 1)
@@ -132,7 +132,7 @@ def test_best_is_no_worse_than_any() -> None:
         found = known(case, 24)
         worth = Occurrences(found.supports())
         best, *others = (
-            Search(found, case.k, case.h, case.p, worth).run(method).lost
+            ItemSearch(found, case.k, case.h, case.p, worth).run(method).lost
             for method in ("best", *METHODS[:3])
         )
         assert best <= min(others)

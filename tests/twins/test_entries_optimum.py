@@ -21,8 +21,8 @@ from reticent.suppress.entries.search import (
     REGIONS,
     SENSITIVE,
     STRATEGIES,
-    Limits,
     Partial,
+    RuleLimits,
     hide,
 )
 from rule_hiding import hide_rules
@@ -32,7 +32,7 @@ pytest.importorskip("scipy")
 from entry_optimum import fewest
 
 
-def random_table(rng: random.Random, most: int, share: float) -> tuple[Partial, Limits]:
+def random_table(rng: random.Random, most: int, share: float) -> tuple[Partial, RuleLimits]:
     """A few records, some of whom asked; `share` of the entries must be published."""
     records, width = rng.randint(3, most), rng.randint(1, 3)
     cells = [[rng.choice([-1, 0, 0, 0, 0, 0, 1, 1]) for _ in range(width)] for _ in range(records)]
@@ -42,11 +42,11 @@ def random_table(rng: random.Random, most: int, share: float) -> tuple[Partial, 
     fixed = np.array([[rng.random() < share for _ in range(width + 1)] for _ in range(records)])
     fixed[asked, width] = False
     confidence = Fraction(rng.randint(0, 7), 10)
-    limits = Limits(rng.choice([0, 0, 0, 1]), confidence, rng.choice([None, None, None, 2]))
+    limits = RuleLimits(rng.choice([0, 0, 0, 1]), confidence, rng.choice([None, None, None, 2]))
     return Partial(np.array(cells, np.int32), truth, asked, fixed), limits
 
 
-def safe(table: Partial, limits: Limits, entries: Entries) -> bool:
+def safe(table: Partial, limits: RuleLimits, entries: Entries) -> bool:
     """By the definition."""
     shown = published(table, entries)
     records = tuple(
@@ -62,7 +62,7 @@ def safe(table: Partial, limits: Limits, entries: Entries) -> bool:
     )  # fmt: skip
 
 
-def by_trying(table: Partial, limits: Limits, open_: np.ndarray) -> int | None:
+def by_trying(table: Partial, limits: RuleLimits, open_: np.ndarray) -> int | None:
     """The least number of entries that suffice; None where all of them do not."""
     there = np.column_stack([table.conditions, table.truth]) >= 0
     entries = [(int(r), int(j)) for r, j in zip(*np.nonzero(open_ & there), strict=True)]
@@ -107,7 +107,7 @@ def test_the_papers_example() -> None:
     truth = np.array([0] * 8 + [1], np.int32)
     asked = np.isin(np.arange(9), [0, 4])
     table = Partial(np.array(rows, np.int32), truth, asked, np.zeros((9, 4), np.bool_))
-    limits = Limits(0, Fraction(11, 20))
+    limits = RuleLimits(0, Fraction(11, 20))
     assert [len(fewest(table, limits, [region])) for region in REGIONS] == [2, 7, 6]
 
 
@@ -148,7 +148,7 @@ def test_as_few_as_can_be(
     regions: list[str], support: int, confidence: str, least: int, lines: str
 ) -> None:
     """Tables on which the right next step leads to the optimum, and others do not."""
-    table, limits = spelt(*lines.split(", ")), Limits(support, Fraction(confidence))
+    table, limits = spelt(*lines.split(", ")), RuleLimits(support, Fraction(confidence))
     hidden = hide(table, limits, regions)
     assert len(hidden) == len(fewest(table, limits, regions)) == least
     assert holds(table, limits, listed(hidden))

@@ -11,7 +11,13 @@ import pytest
 from naive import entries as naive
 from naive.entries import Case
 from reticent.privacy import entries
-from reticent.privacy.entries import Exposed, Finding, Published, SafeEntries, recount
+from reticent.privacy.entries import (
+    EntryExposure,
+    EntryFinding,
+    PublishedEntries,
+    SafeEntries,
+    recount,
+)
 
 WAYS = ["as it comes", "lists", "walks"]
 
@@ -25,21 +31,21 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     return str(request.param)
 
 
-def counted(case: Case) -> Finding:
+def counted(case: Case) -> EntryFinding:
     conditions, values, asked, truth = naive.arrays(case)
     promise = SafeEntries(
         min_support=case.min_support,
         min_confidence=case.min_confidence,
         max_pattern=case.max_pattern,
     )
-    return recount(Published(conditions, values), promise, asked, truth)
+    return recount(PublishedEntries(conditions, values), promise, asked, truth)
 
 
-def expected(case: Case) -> list[Exposed]:
+def expected(case: Case) -> list[EntryExposure]:
     found = []
     for t, rules in naive.unsafe_rules(case).items():
         best = naive.strongest(rules)
-        found.append(Exposed(t, len(rules), best.columns, best.value, best.support, best.own))
+        found.append(EntryExposure(t, len(rules), best.columns, best.value, best.support, best.own))
     return found
 
 

@@ -9,11 +9,11 @@ import pytest
 
 from entries_at_hand import holds, listed
 from reticent.suppress.entries import fitting, matching, rules, search
-from reticent.suppress.entries.rules import Rules, Table
-from reticent.suppress.entries.search import REGIONS, Limits, Partial, hide
+from reticent.suppress.entries.rules import EntryTable, KnownRules
+from reticent.suppress.entries.search import REGIONS, Partial, RuleLimits, hide
 
 
-def random_rules(lots: np.random.Generator, width: int, count: int) -> Rules:
+def random_rules(lots: np.random.Generator, width: int, count: int) -> KnownRules:
     """Different ones: half of the cells of a few rows, so that many begin alike."""
     rows = lots.integers(0, 4, (6, width))
     patterns = rows[lots.integers(0, 6, count)]
@@ -23,19 +23,19 @@ def random_rules(lots: np.random.Generator, width: int, count: int) -> Rules:
     lots.shuffle(every)
     every = every.astype(np.int32)
     numbers = lots.integers(0, 9, (len(every), 3))
-    return Rules(np.ascontiguousarray(every[:, :-1]), every[:, -1].copy(), numbers, 1, 1, 2)
+    return KnownRules(np.ascontiguousarray(every[:, :-1]), every[:, -1].copy(), numbers, 1, 1, 2)
 
 
 def random_rows(lots: np.random.Generator, width: int, count: int) -> rules.Codes:
     return lots.integers(-1, 6, (count, width)).astype(np.int32)  # some codes stand in no rule
 
 
-def fits(found: Rules, rule: int, row: rules.Codes) -> bool:
+def fits(found: KnownRules, rule: int, row: rules.Codes) -> bool:
     said = found.patterns[rule] >= 0
     return bool((found.patterns[rule][said] == row[said]).all())
 
 
-def unsafe(found: Rules) -> list[bool]:
+def unsafe(found: KnownRules) -> list[bool]:
     limits = Fraction(found.over, found.under)
     return [e > 0 and own > found.least and own > limits * fit for fit, own, e in found.numbers]
 
@@ -64,7 +64,7 @@ def test_counts_of_rules(seed: int) -> None:
     found = random_rules(lots, width, int(lots.integers(1, 60)))
     rows, values = random_rows(lots, width, 25), lots.integers(-1, 6, 25).astype(np.int32)
     asked = lots.random(25) < 0.2
-    table = Table(rows, np.where(asked, -1, values).astype(np.int32), values, asked)
+    table = EntryTable(rows, np.where(asked, -1, values).astype(np.int32), values, asked)
     again = rules.recounted(found, table)
     for r in range(len(found)):
         alike = [i for i in range(25) if fits(found, r, rows[i])]
@@ -107,7 +107,7 @@ def test_rules_that_are_known_and_others() -> None:
         rows
     )
     assert len(every.but_not(both)) == 0
-    strange = Rules(np.full((1, 5), 99, np.int32), np.array([77], np.int32), np.zeros((1, 3), int),
+    strange = KnownRules(np.full((1, 5), 99, np.int32), np.array([77], np.int32), np.zeros((1, 3), int),
                     1, 1, 2)  # fmt: skip
     assert len(strange.but_not(both)) == 1
 
@@ -117,10 +117,10 @@ def test_two_ways_to_compare_with_people(seed: int, monkeypatch: pytest.MonkeyPa
     lots = np.random.default_rng(seed)
     rows, truth = random_rows(lots, 5, 200), lots.integers(0, 3, 200).astype(np.int32)
     asked = lots.random(200) < 0.2
-    table = Table(rows, np.where(asked, -1, truth).astype(np.int32), truth, asked)
-    found = rules.find(table, Limits(1, Fraction(1, 3)))
+    table = EntryTable(rows, np.where(asked, -1, truth).astype(np.int32), truth, asked)
+    found = rules.find(table, RuleLimits(1, Fraction(1, 3)))
     monkeypatch.setattr(rules, "_TABLE", 4)
-    other = rules.find(table, Limits(1, Fraction(1, 3)))
+    other = rules.find(table, RuleLimits(1, Fraction(1, 3)))
     assert len(found)
     assert np.array_equal(found.patterns, other.patterns)
     assert np.array_equal(found.values, other.values)
@@ -150,7 +150,7 @@ def test_a_table_in_parts(region: str, monkeypatch: pytest.MonkeyPatch) -> None:
     truth = np.where(lots.random(3_000) < 0.7, latent, lots.integers(0, 6, 3_000)).astype(np.int32)
     asked = lots.random(3_000) < 0.02
     table = Partial(cells.astype(np.int32), truth, asked, np.zeros((3_000, 7), np.bool_))
-    limits = Limits(5, Fraction(1, 2))
+    limits = RuleLimits(5, Fraction(1, 2))
     hidden = hide(table, limits, [region])
     assert len(hidden) > 20
     assert holds(table, limits, listed(hidden))

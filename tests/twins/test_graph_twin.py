@@ -11,12 +11,12 @@ import pytest
 
 from reticent.suppress.entries import placing
 from reticent.suppress.entries.graph import Graph
-from reticent.suppress.entries.search import Limits, Partial, Search
+from reticent.suppress.entries.search import EntrySearch, Partial, RuleLimits
 
 Rank: TypeAlias = tuple[int, int, list[int], int]
 
 
-def random_search(seed: int) -> Search:
+def random_search(seed: int) -> EntrySearch:
     """Many values that depend on the conditions: what is hidden for one makes others unsafe."""
     rng = random.Random(seed)
     records, width = rng.randint(20, 120), rng.randint(2, 4)
@@ -25,8 +25,8 @@ def random_search(seed: int) -> Search:
     asked = np.array([rng.random() < 0.2 for _ in range(records)])
     fixed = np.array([[rng.random() < 0.1 for _ in range(width + 1)] for _ in range(records)])
     table = Partial(np.array(rows, np.int32), np.array(truth, np.int32), asked, fixed)
-    return Search(
-        table, Limits(rng.choice([0, 2]), Fraction(rng.randint(2, 5), 10)), "max-descendant", 1
+    return EntrySearch(
+        table, RuleLimits(rng.choice([0, 2]), Fraction(rng.randint(2, 5), 10)), "max-descendant", 1
     )
 
 
@@ -51,7 +51,7 @@ def test_the_best_node_comes_first(seed: int) -> None:
             assert found.gains[:count].tolist() == below
             waiting = [n for n in range(count) if found.spots[n] >= 0 and below[n]]
 
-            def rank(n: int, below: list[int] = below, found: placing.Places = found) -> Rank:
+            def rank(n: int, below: list[int] = below, found: placing.NodePlaces = found) -> Rank:
                 columns = np.flatnonzero(found.cells[n] >= 0).tolist()
                 return -below[n], -len(columns), columns, n
 

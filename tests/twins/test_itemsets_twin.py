@@ -12,14 +12,14 @@ from naive import itemsets as slow
 from naive import transactions as naive
 from reticent.suppress.baskets import diagrams
 from reticent.suppress.baskets.diagrams import Family
-from reticent.suppress.baskets.itemsets import Present, Suppressed, _Scores, remove_for_itemsets
-from reticent.suppress.baskets.moles import Known, minimal_moles
+from reticent.suppress.baskets.itemsets import Present, RemovalOrder, _Scores, remove_for_itemsets
+from reticent.suppress.baskets.moles import KnownBaskets, minimal_moles
 from reticent.suppress.baskets.nuggets import distinct_rows, frequent_sets
 from reticent.suppress.sets import Budget
 from transactions_at_hand import known, nuggets
 
 
-def removed(problem: slow.Problem, most_work: int = 10**8, alone: int = 10**8) -> Suppressed:
+def removed(problem: slow.Problem, most_work: int = 10**8, alone: int = 10**8) -> RemovalOrder:
     case, among_all = problem.case, np.array(problem.among_all)
     return remove_for_itemsets(
         known(case, slow.PUBLIC), case.k, case.h, case.p, nuggets(problem), among_all,
@@ -27,7 +27,7 @@ def removed(problem: slow.Problem, most_work: int = 10**8, alone: int = 10**8) -
     )  # fmt: skip
 
 
-def fine_sets(table: Known, case: naive.Case) -> Family:
+def fine_sets(table: KnownBaskets, case: naive.Case) -> Family:
     """Non-moles, as the removal counts them."""
     supports = table.supports()
     alone = minimal_moles(table, case.k, case.h, 1).items
@@ -82,7 +82,7 @@ def test_an_item_beside_a_mole(p: int | None, order: tuple[int, ...]) -> None:
     private = tuple(frozenset({0} if row in (0, 2, 3) else ()) for row in range(len(rows)))
     case = naive.Case(sets, private, 2, Fraction(1, 2), p)
     problem = slow.Problem(case, sets, tuple(range(slow.PUBLIC)), least=3, longest=None)
-    assert removed(problem) == Suppressed(order, complete=True)
+    assert removed(problem) == RemovalOrder(order, complete=True)
     assert slow.greedy(problem) == list(order)
 
 
@@ -147,4 +147,4 @@ def test_exact_fractions_decide() -> None:
 def test_nobody_and_nothing(rows: tuple[naive.Items, ...]) -> None:
     case = naive.Case(rows, tuple(frozenset[int]() for _ in rows), 2, Fraction(1, 2), None)
     problem = slow.Problem(case, rows, tuple(range(slow.PUBLIC)), least=2, longest=None)
-    assert removed(problem) == Suppressed((), complete=True)
+    assert removed(problem) == RemovalOrder((), complete=True)

@@ -10,7 +10,7 @@ import pytest
 
 from naive import transactions as naive
 from reticent.suppress.baskets import moles as miner
-from reticent.suppress.baskets.moles import Known, minimal_moles
+from reticent.suppress.baskets.moles import KnownBaskets, minimal_moles
 from reticent.suppress.sets import Budget
 from transactions_at_hand import known
 
@@ -75,12 +75,12 @@ def test_scratch_grows(monkeypatch: pytest.MonkeyPatch) -> None:
         compare(long_case(seed))
 
 
-def many(rng: random.Random) -> Known:
+def many(rng: random.Random) -> KnownBaskets:
     """Sixty items, so that there are moles of three, and more good pairs than one array holds."""
     rows = [frozenset(i for i in range(60) if rng.random() < 0.3) for _ in range(900)]
     starts, items = naive.flat(rows)
     nothing = np.zeros(len(rows) + 1, np.int64), np.zeros(0, np.int32), 0
-    return Known(np.array(starts), np.array(items, np.int32), 60, *nothing)
+    return KnownBaskets(np.array(starts), np.array(items, np.int32), 60, *nothing)
 
 
 def test_more_than_were_asked_for() -> None:

@@ -12,9 +12,9 @@ from pydantic import ValidationError
 from reticent.privacy import entries
 from reticent.privacy.entries import (
     Altered,
-    Finding,
+    EntryFinding,
     Places,
-    Published,
+    PublishedEntries,
     SafeEntries,
     altered,
     recount,
@@ -22,19 +22,19 @@ from reticent.privacy.entries import (
 from reticent.privacy.promises import no_more_than
 
 
-def table(conditions: list[list[int]], values: list[int]) -> Published:
+def table(conditions: list[list[int]], values: list[int]) -> PublishedEntries:
     width = len(conditions[0]) if conditions else 2
     cells = np.array(conditions, np.int32).reshape(len(values), width)
-    return Published(cells, np.array(values, np.int32))
+    return PublishedEntries(cells, np.array(values, np.int32))
 
 
 def counted(
-    published: Published,
+    published: PublishedEntries,
     asked: list[int],
     truth: list[int] | None,
     budget: int = entries.BUDGET,
     **promise: Any,
-) -> Finding:
+) -> EntryFinding:
     promise = {"min_support": 0, "min_confidence": Fraction(1, 2), **promise}
     true = None if truth is None else np.array(truth, np.int32)
     names = np.array(asked, np.int64)
@@ -70,9 +70,9 @@ def test_promises_that_cannot_be_meant(wrong: dict[str, Any]) -> None:
 
 def test_tables_that_cannot_be() -> None:
     with pytest.raises(ValueError, match="for each record"):
-        Published(np.zeros((2, 1), np.int32), np.zeros(3, np.int32))
+        PublishedEntries(np.zeros((2, 1), np.int32), np.zeros(3, np.int32))
     with pytest.raises(ValueError, match="for each record"):
-        Published(np.zeros(2, np.int32), np.zeros(2, np.int32))
+        PublishedEntries(np.zeros(2, np.int32), np.zeros(2, np.int32))
     with pytest.raises(ValueError, match="from 0, or -1"):
         table([[-2]], [0])
 
@@ -91,7 +91,9 @@ def test_truth_of_some_only() -> None:
 @pytest.mark.parametrize("truth", [[], None])
 @pytest.mark.parametrize("published", [table([], []), table([[1], [1]], [0, 0])])
 @pytest.mark.parametrize("limit", [0, Fraction(1, 2), Fraction(7, 10), 1])
-def test_nothing_asked(published: Published, truth: list[int] | None, limit: Fraction) -> None:
+def test_nothing_asked(
+    published: PublishedEntries, truth: list[int] | None, limit: Fraction
+) -> None:
     found = counted(published, [], truth, min_confidence=limit)
     assert (found.holds, found.exposed, found.unsafe, found.largest) == (True, (), 0, None)
 
@@ -163,12 +165,12 @@ def test_the_largest_fraction_up_to_another() -> None:
             assert no_more_than(h, count) == max(f for f in small if f <= h)
 
 
-def wide(columns: int, records: int = 60, seed: int = 0) -> Published:
+def wide(columns: int, records: int = 60, seed: int = 0) -> PublishedEntries:
     rng = np.random.default_rng(seed)
     conditions = rng.integers(0, 3, (records, columns)).astype(np.int32)
     values = rng.integers(0, 2, records).astype(np.int32)
     values[:2] = -1
-    return Published(conditions, values)
+    return PublishedEntries(conditions, values)
 
 
 @pytest.mark.parametrize("most", [1, 2, 3])
@@ -216,8 +218,8 @@ def test_a_budget_for_lists() -> None:
 
 
 def compared(
-    before: Published,
-    after: Published,
+    before: PublishedEntries,
+    after: PublishedEntries,
     fixed: list[tuple[int, int]] | None = None,
     forbidden: list[tuple[int, int]] | None = None,
 ) -> Altered:

@@ -32,7 +32,7 @@ from reticent.sources import arrival
 from reticent.tables import flow
 from reticent.tables.evaluation import evaluate
 from reticent.tables.evidence import study
-from reticent.tables.evidence.aligned import Masked, for_classifiers, recoded
+from reticent.tables.evidence.aligned import AlignedRows, for_classifiers, recoded
 from reticent.tables.evidence.attack import attacks, inference, linkage
 from reticent.tables.evidence.loss import discernibility, distortion, hidden, losses
 from reticent.tables.evidence.study import (
@@ -70,7 +70,9 @@ def cells(column: Column) -> list[Any]:
 # --- random releases -----------------------------------------------------------------------------
 
 
-def random_releases(count: int, *, seed: int = 0) -> Iterator[tuple[Case, Masked, list[Labels]]]:
+def random_releases(
+    count: int, *, seed: int = 0
+) -> Iterator[tuple[Case, AlignedRows, list[Labels]]]:
     """Cases with what a search, stopped anywhere, makes of them; labels in the order of rows."""
     rng = random.Random(seed)
     while count:
@@ -83,7 +85,7 @@ def random_releases(count: int, *, seed: int = 0) -> Iterator[tuple[Case, Masked
             found = find(prepared, Watch(), Effort(max_steps=most))
         except Unsatisfiable:
             continue
-        masked = Masked.of(prepared, found.recodings)
+        masked = AlignedRows.of(prepared, found.recodings)
         shown = {name: cells(column) for name, column in masked.columns.items()}
         count -= 1
         yield (
@@ -94,7 +96,7 @@ def random_releases(count: int, *, seed: int = 0) -> Iterator[tuple[Case, Masked
 
 
 @pytest.fixture(scope="module")
-def releases() -> list[tuple[Case, Masked, list[Labels]]]:
+def releases() -> list[tuple[Case, AlignedRows, list[Labels]]]:
     return list(random_releases(60))
 
 
@@ -124,7 +126,7 @@ def known() -> Prepared:
     )
 
 
-def last_tested(masked: Masked, count: int = len(TESTED)) -> Round:
+def last_tested(masked: AlignedRows, count: int = len(TESTED)) -> Round:
     test = np.zeros(masked.prepared.table.rows, dtype=bool)
     test[-count:] = True
     return divided(masked, test)
@@ -132,7 +134,7 @@ def last_tested(masked: Masked, count: int = len(TESTED)) -> Round:
 
 def test_errors_by_hand() -> None:
     prepared = known()
-    part = last_tested(Masked.of(prepared, {"J": suppressing("J", "a", "b")}))
+    part = last_tested(AlignedRows.of(prepared, {"J": suppressing("J", "a", "b")}))
     assert errors(prepared, [part], "tree") == {
         "BE": 0.2,  # apN and dpY
         "AE": 0.3,  # apN; cq and dp, since S tells what is suppressed: but then dpY is right
@@ -149,7 +151,7 @@ def test_errors_by_hand() -> None:
 
 def test_errors_of_one_kind_of_promise_carry_its_names() -> None:
     prepared = known()
-    masked = Masked.of(prepared, {"J": suppressing("J", "a", "b")})
+    masked = AlignedRows.of(prepared, {"J": suppressing("J", "a", "b")})
     for kind, names in (
         ("anonymity", ["BE", "AE", "UE", "AE-BE", "UE-AE"]),
         ("confidence", ["BE", "SE", "UE", "RE", "SE-BE", "UE-SE", "RE-SE"]),
@@ -162,7 +164,7 @@ def test_errors_of_one_kind_of_promise_carry_its_names() -> None:
 def test_errors_are_shares_of_all_tested_records_over_rounds() -> None:
     """Rounds of different sizes: their mistakes are added, not their shares averaged."""
     prepared = known()
-    masked = Masked.of(prepared, {"J": suppressing("J", "a", "b")})
+    masked = AlignedRows.of(prepared, {"J": suppressing("J", "a", "b")})
     both = [last_tested(masked, 10), last_tested(masked, 2)]
     every = rates(prepared, both, "tree")
     one, other = (rates(prepared, [part], "tree") for part in both)
@@ -173,7 +175,7 @@ def test_errors_are_shares_of_all_tested_records_over_rounds() -> None:
 
 def test_learnt_on_training_is_measured_if_every_round_has_it() -> None:
     prepared = known()
-    part = last_tested(Masked.of(prepared, {"J": suppressing("J", "a", "b")}))
+    part = last_tested(AlignedRows.of(prepared, {"J": suppressing("J", "a", "b")}))
     hidden_all = for_classifiers(prepared.cleaned, {"J": suppressing("J")})
     test = np.arange(50) >= 40
     fresh = replace(part, fresh=(hidden_all.take(~test), hidden_all.take(test)))
@@ -215,7 +217,7 @@ def random_part(rng: random.Random, rows: int) -> NDArray[np.bool_]:
 
 
 def test_errors_are_those_of_the_naive_tree(
-    releases: list[tuple[Case, Masked, list[Labels]]],
+    releases: list[tuple[Case, AlignedRows, list[Labels]]],
 ) -> None:
     rng = random.Random(5)
     compared = 0
@@ -406,7 +408,7 @@ def test_distortion_and_hidden_by_hand() -> None:
     job = dict.fromkeys(("Janitor", "Mover", "Carpenter", "Electrician"), "Blue_Collar")
     job |= {"Manager": "Manager", "Engineer": "Professional", "Lawyer": "Lawyer"}
     ages = (Interval(30, 37, False, "[30,37)"), Interval(37, 44, True, "[37,44]"))
-    masked = Masked.of(
+    masked = AlignedRows.of(
         prepared,
         {
             "Job": Recoding("Job", "generalize", job, (), "text", "ANY_Job", None),
@@ -438,7 +440,7 @@ def only(column: Any, recoding: Recoding, **attribute: Any) -> tuple[float, int]
         {"A": column}, attributes={"A": attribute}, anonymity=[{"over": ["A"], "k": 1}]
     )
     [domain] = prepared.domains
-    shown = Masked.of(prepared, {"A": recoding}).columns["A"]
+    shown = AlignedRows.of(prepared, {"A": recoding}).columns["A"]
     return distortion(domain, shown, recoding), hidden(domain, shown)
 
 
@@ -482,7 +484,7 @@ def test_the_range_is_the_policys_not_that_of_the_bins_that_show() -> None:
 
 
 def test_losses_are_the_sums_of_what_each_record_lost(
-    releases: list[tuple[Case, Masked, list[Labels]]],
+    releases: list[tuple[Case, AlignedRows, list[Labels]]],
 ) -> None:
     for case, masked, labels in releases:
         found = losses(masked)
@@ -573,7 +575,7 @@ def test_inference_by_hand() -> None:
 
 
 def test_attacks_are_what_the_definitions_count(
-    releases: list[tuple[Case, Masked, list[Labels]]],
+    releases: list[tuple[Case, AlignedRows, list[Labels]]],
 ) -> None:
     rng = random.Random(9)
     linked = inferred = 0
@@ -620,7 +622,7 @@ def test_attacks_are_what_the_definitions_count(
 
 
 def test_prediction_is_the_naive_trees_beside_the_commonest_value(
-    releases: list[tuple[Case, Masked, list[Labels]]],
+    releases: list[tuple[Case, AlignedRows, list[Labels]]],
 ) -> None:
     rng = random.Random(6)
     compared = 0
@@ -663,19 +665,19 @@ def test_prediction_is_the_naive_trees_beside_the_commonest_value(
 
 
 def test_without_rounds_nothing_is_predicted() -> None:
-    masked = Masked.of(known(), {"J": suppressing("J")})
+    masked = AlignedRows.of(known(), {"J": suppressing("J")})
     assert attacks(masked, None, [])["prediction"] == []
 
 
 # --- what a table may hold -----------------------------------------------------------------------
 
 
-def about_j(columns: Mapping[str, Any], **policy: Any) -> Masked:
+def about_j(columns: Mapping[str, Any], **policy: Any) -> AlignedRows:
     parts = {"keep": "*", "anonymity": [{"over": ["J"], "k": 1}]} | policy
-    return Masked.of(prepared_from(columns, **parts), {"J": suppressing("J", "a", "b")})
+    return AlignedRows.of(prepared_from(columns, **parts), {"J": suppressing("J", "a", "b")})
 
 
-def on_rows(masked: Masked, *rows: int) -> Round:
+def on_rows(masked: AlignedRows, *rows: int) -> Round:
     return divided(masked, np.isin(np.arange(masked.prepared.table.rows), rows))
 
 
@@ -705,7 +707,7 @@ def test_a_marker_only_among_test_records_stops_nothing() -> None:
         **{"class": "C", "attributes": {"J": {"mask": "suppress"}}},
         anonymity=[{"over": ["J"], "k": 2}],
     )
-    masked = Masked.of(prepared, {"J": suppressing("J", "1", "2", "3")})
+    masked = AlignedRows.of(prepared, {"J": suppressing("J", "1", "2", "3")})
     assert errors(prepared, [on_rows(masked, 6, 7)], "tree")
 
 
@@ -874,7 +876,7 @@ def test_an_attack_tells_before_from_after_and_knows_all_that_promises_assume() 
             {"over": [name], "sensitive": {"S": ["s"]}, "at_most": 0.9} for name in ("J", "K")
         ],
     )
-    masked = Masked.of(prepared, {"J": suppressing("J"), "K": suppressing("K")})
+    masked = AlignedRows.of(prepared, {"J": suppressing("J"), "K": suppressing("K")})
     [found] = attacks(masked, None, [on_rows(masked, *range(20))])["prediction"]
     assert (found["over"], found["before"], found["after"]) == (["J", "K"], 1.0, found["base"])
     assert found["base"] == 0.75

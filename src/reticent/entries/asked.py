@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.data.columns import Column, without_missing
-from reticent.entries.policy import Policy, Roles
+from reticent.entries.policy import EntryPolicy, EntryRoles
 from reticent.errors import InputError, Problem, did_you_mean, listed, many, quoted
 from reticent.files import tabular
 
@@ -24,13 +24,13 @@ class Asked:
     """Requests and marks of one table; records count from 0."""
 
     records: NDArray[np.int64]  # whose sensitive entry must be hidden: rising, each once
-    fixed: NDArray[np.bool_]  # by record, and column of `Roles.entries`: must be published
+    fixed: NDArray[np.bool_]  # by record, and column of `EntryRoles.entries`: must be published
     names: tuple[str, ...]  # of those records, as the requests call them
     marks: tuple[tuple[str, str], ...]  # record and column, as they were given
     warnings: tuple[str, ...] = ()
 
 
-def find(policy: Policy, roles: Roles, rows: int, ids: Column | None) -> Asked:
+def find(policy: EntryPolicy, roles: EntryRoles, rows: int, ids: Column | None) -> Asked:
     """Look up whoever requests and marks name; all that is wrong with them is said at once.
 
     `ids`: the column by whose values records are called; without it they go by their numbers.
@@ -76,7 +76,7 @@ def find(policy: Policy, roles: Roles, rows: int, ids: Column | None) -> Asked:
     )
 
 
-def check(policy: Policy) -> None:
+def check(policy: EntryPolicy) -> None:
     """Refuse lists that cannot be read, as far as they tell without a table."""
     problems: list[Problem] = []
     _listed(policy, "requests", ("record",), problems)
@@ -95,7 +95,7 @@ def by_number(records: Sequence[int]) -> str:
 
 
 def _listed(
-    policy: Policy, key: str, names: Sequence[str], problems: list[Problem]
+    policy: EntryPolicy, key: str, names: Sequence[str], problems: list[Problem]
 ) -> tuple[list[Cells], str]:
     """The columns of a list of requests or marks, and how messages call it."""
     given = getattr(policy, key) or ()
@@ -109,7 +109,7 @@ def _listed(
     return [[] for _ in names], str(policy.folder / given)
 
 
-def _read(policy: Policy, key: str, given: str, names: Sequence[str]) -> list[Cells]:
+def _read(policy: EntryPolicy, key: str, given: str, names: Sequence[str]) -> list[Cells]:
     path = policy.folder / given
     if not path.exists():
         near = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
@@ -195,7 +195,7 @@ def _nowhere(
         )  # fmt: skip
 
 
-def _unmarkable(columns: Cells, where: str, roles: Roles) -> Iterator[Problem]:
+def _unmarkable(columns: Cells, where: str, roles: EntryRoles) -> Iterator[Problem]:
     """Marks on columns that are not published, or not there; what is kept is published anyway."""
     known = {*roles.entries, *roles.kept}
     lost = [row for row, name in enumerate(columns) if name not in known]

@@ -12,11 +12,11 @@ import numpy as np
 from reticent.data.columns import Column, Table, without_missing
 from reticent.entries import asked as asking
 from reticent.entries.original import Codes, Mask, Original, codes_of, places, read
-from reticent.entries.policy import Policy
+from reticent.entries.policy import EntryPolicy
 from reticent.errors import InputError, Problem, many, quoted
 from reticent.files.tabular import Reading, carriers
 from reticent.privacy import entries as verifier
-from reticent.privacy.entries import Altered, Finding, Published
+from reticent.privacy.entries import Altered, EntryFinding, PublishedEntries
 from reticent.progress import Clock, Watch
 from reticent.releases import policyfile
 from reticent.releases.folder import opened
@@ -28,7 +28,7 @@ from reticent.sources.arrival import parse
 class Judged:
     """What the verifier says of a table beside its original."""
 
-    finding: Finding
+    finding: EntryFinding
     altered: Altered
     columns: tuple[str, ...]  # of which cells were compared
 
@@ -43,10 +43,11 @@ def judge(original: Original, written: Table) -> Judged:
     def wider(mask: Mask) -> Mask:
         return np.column_stack([mask[:, :width], kept, mask[:, width:]])
 
-    def both(names: Sequence[str], seen: Callable[[Column], Column]) -> list[Published]:
+    def both(names: Sequence[str], seen: Callable[[Column], Column]) -> list[PublishedEntries]:
         pairs = [_beside(*(seen(t.columns[n]) for t in (original.table, written))) for n in names]
         return [
-            Published(np.column_stack(codes[:-1]), codes[-1]) for codes in zip(*pairs, strict=True)
+            PublishedEntries(np.column_stack(codes[:-1]), codes[-1])
+            for codes in zip(*pairs, strict=True)
         ]
 
     # Compared as they stand: a text that means missing hides nothing in the place of another.
@@ -80,13 +81,13 @@ def carried(data: Any, kind: str, suffix: str | None = None) -> list[Problem]:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class EntryVerdict:
     """What the verifier says of a table that somebody hands over as a release."""
 
-    policy: Policy
+    policy: EntryPolicy
     rows: int
     requests: int
-    finding: Finding | None  # None: the table is not one of these records
+    finding: EntryFinding | None  # None: the table is not one of these records
     problems: tuple[Problem, ...]  # what is not as it was, or should not be there
     beside_original: bool
     unseen: int = 0  # marked entries that are empty, where only the original tells since when
@@ -111,12 +112,12 @@ class Verdict:
 
 def verify(
     data: Any,
-    policy: Policy | Mapping[str, Any] | str | Path,
+    policy: EntryPolicy | Mapping[str, Any] | str | Path,
     *,
     original: Any = None,
     reading: Reading | None = None,
     watch: Watch | None = None,
-) -> Verdict:
+) -> EntryVerdict:
     """Recount the promise on a table that anybody hands over.
 
     The `original` alone holds the true values, and tells what was changed. Without it every value
@@ -124,7 +125,7 @@ def verify(
     `reading` is about the original, or, without one, about the table itself.
     """
     clock = Clock(watch or Watch())
-    policy = Policy.of(policy)
+    policy = EntryPolicy.of(policy)
     with clock.stage("read"):
         place = opened(data, ENTRIES)
         own = place.reading or (None if original is not None else reading)
@@ -143,7 +144,7 @@ def verify(
     return replace(found, notes=tuple(dict.fromkeys(notes)))
 
 
-def _strangers(policy: Policy, table: Table, original: Original | None) -> Iterator[Problem]:
+def _strangers(policy: EntryPolicy, table: Table, original: Original | None) -> Iterator[Problem]:
     """Columns that should not be there."""
     dropped = policy.roles_in(table.known).dropped
     known = table.known if original is None else original.table.known
@@ -162,8 +163,8 @@ def _strangers(policy: Policy, table: Table, original: Original | None) -> Itera
 
 
 def _alone(
-    policy: Policy, table: Table, problems: list[Problem], warnings: tuple[str, ...]
-) -> Verdict:
+    policy: EntryPolicy, table: Table, problems: list[Problem], warnings: tuple[str, ...]
+) -> EntryVerdict:
     """A table without its original."""
     if lacking := list(policyfile.lacking(policy.lacking([*table.columns]), table.name)):
         raise InputError(lacking)
@@ -178,7 +179,7 @@ def _alone(
     shown = Original(policy, table, roles, asked)
     finding = verifier.recount(shown.codes, policy.promise, asked.records, None)
     empty = asked.fixed & shown.empty
-    return Verdict(
+    return EntryVerdict(
         policy, table.rows, len(asked.records), finding, tuple(problems), False,
         int(empty.sum()), (*asked.warnings, *warnings),
     )  # fmt: skip
@@ -186,7 +187,7 @@ def _alone(
 
 def _beside_original(
     original: Original, table: Table, problems: list[Problem], warnings: tuple[str, ...]
-) -> Verdict:
+) -> EntryVerdict:
     policy, requests = original.policy, len(original.asked.records)
     lacking = [name for name in original.roles.released if name not in table.columns]
     if lacking:
@@ -197,10 +198,12 @@ def _beside_original(
                     where=table.name)
         )  # fmt: skip
     if lacking or table.rows != original.table.rows:
-        return Verdict(policy, table.rows, requests, None, tuple(problems), True, 0, warnings)
+        return EntryVerdict(policy, table.rows, requests, None, tuple(problems), True, 0, warnings)
     judged = judge(original, table)
     problems += _differences(judged, table.name)
-    return Verdict(policy, table.rows, requests, judged.finding, tuple(problems), True, 0, warnings)
+    return EntryVerdict(
+        policy, table.rows, requests, judged.finding, tuple(problems), True, 0, warnings
+    )
 
 
 def _differences(judged: Judged, where: str) -> list[Problem]:

@@ -22,11 +22,11 @@ from reticent.data.columns import Table, blanked
 from reticent.entries import asked as asking
 from reticent.entries.checking import carried, judge
 from reticent.entries.original import Original, read
-from reticent.entries.policy import Policy
+from reticent.entries.policy import EntryPolicy
 from reticent.errors import InputError, Problem, Unsatisfiable, many, quoted
 from reticent.files.tabular import CSV, Reading, from_arrow, to_frame
 from reticent.privacy import entries as verifier
-from reticent.privacy.entries import Finding
+from reticent.privacy.entries import EntryFinding
 from reticent.progress import Clock, Watch
 from reticent.releases.folder import as_written, format_of
 from reticent.releases.places import Place, Spot
@@ -40,13 +40,13 @@ _BEFORE = 2_000_000_000  # work spent on what requests alone would leave open, b
 
 
 @dataclass(frozen=True)
-class Release:
+class EntryRelease:
     """A table without what would have told on those who asked, and the verifier's word."""
 
     original: Original = field(repr=False)
     search: Hidden = field(repr=False)
     released: Table = field(repr=False)  # the rows as they are published
-    finding: Finding | None = field(default=None, repr=False)
+    finding: EntryFinding | None = field(default=None, repr=False)
     seconds: Mapping[str, float] = field(default_factory=dict, repr=False)
     table: Any = field(default=None, repr=False)  # the released rows, in the kind that came in
     output: str | None = None
@@ -54,7 +54,7 @@ class Release:
     utility: Mapping[str, Any] | None = field(default=None, repr=False)
 
     @property
-    def policy(self) -> Policy:
+    def policy(self) -> EntryPolicy:
         """What was asked for."""
         return self.original.policy
 
@@ -98,7 +98,7 @@ class Release:
         return Fraction(len(self.search.records), max(entries, 1))
 
     @cached_property
-    def before(self) -> Finding:
+    def before(self) -> EntryFinding:
         """What the requests alone would have left open."""
         published, truth = self.original.requests_alone()
         return verifier.recount(
@@ -119,13 +119,13 @@ class Release:
 
 def release(
     data: Any,
-    policy: Policy | Mapping[str, Any] | str | Path,
+    policy: EntryPolicy | Mapping[str, Any] | str | Path,
     *,
     output: str | Path | None = None,
     reading: Reading | None = None,
     force: bool = False,
     watch: Watch | None = None,
-) -> Release:
+) -> EntryRelease:
     """Hide the entries that were asked for, and as few others as keep anybody from inferring them.
 
     `data` is a file, a folder or glob of files, or a pandas, Polars, PyArrow or DuckDB table; the
@@ -133,7 +133,7 @@ def release(
     by its suffix, or a release folder.
     """
     clock = Clock(watch or Watch())
-    policy = Policy.of(policy)
+    policy = EntryPolicy.of(policy)
     place = None
     if output is not None:
         place = Place.of(output, inputs=[*inputs(data), *policy.files()], force=force)
@@ -143,7 +143,7 @@ def release(
         search = find(original)
     with clock.stage("mask"):
         released = without(original, search)
-    result = Release(
+    result = EntryRelease(
         original, search, released, seconds=clock.seconds, reading=reading or Reading()
     )
     if place is not None:
@@ -155,7 +155,7 @@ def release(
     return replace(result, finding=finding, table=handed)
 
 
-def _publish(result: Release, data: Any, place: Place, clock: Clock) -> Release:
+def _publish(result: EntryRelease, data: Any, place: Place, clock: Clock) -> EntryRelease:
     """Write rows beside, recount what was written, and let it appear."""
     from reticent.entries import folder
     from reticent.files.sheets import write, write_table
@@ -170,11 +170,11 @@ def _publish(result: Release, data: Any, place: Place, clock: Clock) -> Release:
         else:
             write(_sheet(result), spot.data, spot.suffix, told)
 
-    def recount(spot: Spot, _: None) -> Finding:
+    def recount(spot: Spot, _: None) -> EntryFinding:
         table = parse_file(spot.data, as_written(spot.suffix), spot.suffix).table()
         return _proven(table, result, carried(spot.data, "file", spot.suffix))
 
-    def released(spot: Spot, finding: Finding) -> Release:
+    def released(spot: Spot, finding: EntryFinding) -> EntryRelease:
         if spot.folder is None:
             return replace(result, finding=finding, output=place.name)
         with clock.stage("judge"):
@@ -201,7 +201,7 @@ def _refuse_durations(table: Table, suffix: str) -> None:
         )  # fmt: skip
 
 
-def _useful(result: Release) -> dict[str, Any]:
+def _useful(result: EntryRelease) -> dict[str, Any]:
     from reticent.entries.utility import utility
 
     original, roles = result.original, result.original.roles
@@ -222,13 +222,13 @@ def without(original: Original, search: Hidden) -> Table:
     return Table(table.name, columns, table.rows)
 
 
-def _sheet(result: Release) -> Any:
+def _sheet(result: EntryRelease) -> Any:
     from reticent.files.sheets import sheet
 
     return sheet([*result.released.columns.values()], order="input")
 
 
-def _arrow(result: Release, *, stored: bool = False) -> pa.Table:
+def _arrow(result: EntryRelease, *, stored: bool = False) -> pa.Table:
     """The rows in the types that they came in, as far as a file that they are `stored` in goes."""
     from reticent.files.sheets import formed
 
@@ -241,7 +241,7 @@ def _arrow(result: Release, *, stored: bool = False) -> pa.Table:
 def find(original: Original) -> Hidden:
     """What to hide besides the requests."""
     from reticent.suppress.entries.rules import MOST_COLUMNS
-    from reticent.suppress.entries.search import Limits, Partial, hide
+    from reticent.suppress.entries.search import Partial, RuleLimits, hide
     from reticent.suppress.sets import GaveUp
 
     policy, codes, asked = original.policy, original.codes, original.asked
@@ -252,7 +252,7 @@ def find(original: Original) -> Hidden:
             where=policy.name, do="name fewer conditions, and keep or drop the other columns.",
         )  # fmt: skip
     partial = Partial(codes.conditions, codes.values, original.who(codes.values), asked.fixed)
-    limits = Limits(policy.min_support, policy.min_confidence, policy.max_pattern)
+    limits = RuleLimits(policy.min_support, policy.min_confidence, policy.max_pattern)
     try:
         found = hide(partial, limits, policy.may_hide, policy.strategy, policy.seed)
     except GaveUp:
@@ -293,7 +293,7 @@ def _refuse_exposed(original: Original, exposed: Sequence[int]) -> None:
     )
 
 
-def _proven(written: Table, result: Release, carried: Sequence[Problem] = ()) -> Finding:
+def _proven(written: Table, result: EntryRelease, carried: Sequence[Problem] = ()) -> EntryFinding:
     """What the verifier says of rows that are about to appear; nothing less than yes will do."""
     original = result.original
     name, whole = original.table.name, written.known == list(original.roles.released)
@@ -305,11 +305,11 @@ def _proven(written: Table, result: Release, carried: Sequence[Problem] = ()) ->
 
 
 @dataclass(frozen=True, slots=True)
-class Risk:
+class EntryRisk:
     """What a table with nothing but the requests hidden would tell."""
 
     original: Original = field(repr=False)
-    finding: Finding
+    finding: EntryFinding
 
     @property
     def requests(self) -> int:
@@ -325,24 +325,24 @@ class Risk:
 
 def risk(
     data: Any,
-    policy: Policy | Mapping[str, Any] | str | Path,
+    policy: EntryPolicy | Mapping[str, Any] | str | Path,
     *,
     reading: Reading | None = None,
     watch: Watch | None = None,
-) -> Risk:
+) -> EntryRisk:
     """Count what could be inferred of those who asked, were their entries alone hidden."""
     clock = Clock(watch or Watch())
-    policy = Policy.of(policy)
+    policy = EntryPolicy.of(policy)
     with clock.stage("read"):
         original, _ = read(data, policy, reading)
     with clock.stage("count"):
         published, truth = original.requests_alone()
         finding = verifier.recount(published, policy.promise, original.asked.records, truth)
-    return Risk(original, finding)
+    return EntryRisk(original, finding)
 
 
 def check(
-    policy: Policy | Mapping[str, Any] | str | Path,
+    policy: EntryPolicy | Mapping[str, Any] | str | Path,
     data: Any = None,
     *,
     reading: Reading | None = None,
@@ -352,7 +352,7 @@ def check(
 
     Returns what is worth a look all the same.
     """
-    policy = Policy.of(policy)
+    policy = EntryPolicy.of(policy)
     if data is None:
         asking.check(policy)
         return ()

@@ -18,10 +18,10 @@ from reticent.releases.folder import Contents, as_json, as_json_lines, fingerpri
 from reticent.releases.kinds import ENTRIES
 
 if TYPE_CHECKING:
-    from reticent.entries.flow import Release
+    from reticent.entries.flow import EntryRelease
 
 
-def contents(release: Release, data: Any) -> Contents:
+def contents(release: EntryRelease, data: Any) -> Contents:
     """Everything that stands beside the data."""
     from reticent.entries import pages
 
@@ -50,7 +50,7 @@ def contents(release: Release, data: Any) -> Contents:
     )
 
 
-def _kept(release: Release) -> dict[str, str]:
+def _kept(release: EntryRelease) -> dict[str, str]:
     """The policy with its requests and marks, each in a file: they check the release again."""
     asked = release.original.asked
     policy = release.policy.beside_lists().canonical()

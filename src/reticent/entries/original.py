@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from reticent.data.columns import Column, Table, without_missing
 from reticent.entries import asked as asking
 from reticent.entries.asked import Asked
-from reticent.entries.policy import Policy, Roles
+from reticent.entries.policy import EntryPolicy, EntryRoles
 from reticent.errors import SHOWN, InputError, many
 from reticent.files.tabular import Reading
-from reticent.privacy.entries import Published
+from reticent.privacy.entries import PublishedEntries
 from reticent.privacy.words import percent
 from reticent.sources.arrival import parse
 
@@ -33,18 +33,18 @@ Codes = NDArray[np.int32]
 class Original:
     """A table as it came, and who asked for what."""
 
-    policy: Policy
+    policy: EntryPolicy
     table: Table
-    roles: Roles
+    roles: EntryRoles
     asked: Asked
     warnings: tuple[str, ...] = ()
     forms: Mapping[str, Form] = field(default_factory=dict)  # by column; none of a text file
 
     @cached_property
-    def codes(self) -> Published:
+    def codes(self) -> PublishedEntries:
         """Its entries as codes, -1 for what is empty."""
         columns = [codes_of(self.cleaned(name)) for name in self.roles.entries]
-        return Published(np.column_stack(columns[:-1]), columns[-1])
+        return PublishedEntries(np.column_stack(columns[:-1]), columns[-1])
 
     @property
     def empty(self) -> Mask:
@@ -85,12 +85,12 @@ class Original:
         found[self.asked.records] = True
         return found & (truth >= 0)
 
-    def requests_alone(self) -> tuple[Published, Codes]:
+    def requests_alone(self) -> tuple[PublishedEntries, Codes]:
         """The table with nothing but the requests hidden, and what they hide."""
         codes = self.codes
         values = codes.values.copy()
         values[self.asked.records] = -1
-        return Published(codes.conditions, values), codes.values[self.asked.records]
+        return PublishedEntries(codes.conditions, values), codes.values[self.asked.records]
 
 
 def codes_of(column: Column) -> Codes:
@@ -99,7 +99,7 @@ def codes_of(column: Column) -> Codes:
     return codes if column.missing is None else np.where(codes == column.missing, -1, codes)
 
 
-def read(data: Any, policy: Policy, reading: Reading | None) -> tuple[Original, str]:
+def read(data: Any, policy: EntryPolicy, reading: Reading | None) -> tuple[Original, str]:
     """A table with its roles and requests, and what kind of thing it was."""
     from reticent.files.sheets import forms_of
 

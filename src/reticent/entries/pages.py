@@ -16,7 +16,7 @@ from reticent.pages.page import MOST, command, page, usefulness
 from reticent.privacy import words
 
 if TYPE_CHECKING:
-    from reticent.entries.flow import Release
+    from reticent.entries.flow import EntryRelease
     from reticent.privacy.entries import SafeEntries
 
 _MOST_BARS = 20
@@ -28,7 +28,7 @@ _MAY_HIDE = {
 }
 
 
-def public(release: Release) -> str:
+def public(release: EntryRelease) -> str:
     """The report that may be published: it tells of nobody, and shows no value."""
     return page(
         "entries/templates/public.html",
@@ -42,7 +42,7 @@ def public(release: Release) -> str:
     )
 
 
-def private(release: Release) -> str:
+def private(release: EntryRelease) -> str:
     """The report for the owner: what was hidden where and why, and who was at risk before."""
     riskiest = report.exposures(release.original, release.before)
     return page(
@@ -75,7 +75,7 @@ def private(release: Release) -> str:
     )  # fmt: skip
 
 
-def _commonest(release: Release) -> str | None:
+def _commonest(release: EntryRelease) -> str | None:
     """The share of the commonest value that is shown, if guessing it is surer than any rule."""
     hidden = release.original.hidden(release.search)[:, -1]
     most, every = commonest(release.original.codes.values[~hidden])
@@ -83,7 +83,7 @@ def _commonest(release: Release) -> str | None:
     return words.percent(share) if share > release.policy.min_confidence else None
 
 
-def _shared(release: Release) -> dict[str, Any]:
+def _shared(release: EntryRelease) -> dict[str, Any]:
     from reticent import __version__
 
     promise, roles = release.policy.promise, release.original.roles
@@ -111,7 +111,7 @@ def _shared(release: Release) -> dict[str, Any]:
     }
 
 
-def _regions(names: Iterable[str], release: Release, last: str) -> str:
+def _regions(names: Iterable[str], release: EntryRelease, last: str) -> str:
     """What may be hidden, or was, in words."""
     sensitive = release.original.roles.sensitive
     return words.joined((_MAY_HIDE[name].format(sensitive) for name in names), last)
@@ -147,13 +147,13 @@ def _unsafe(promise: SafeEntries) -> str:
     return words.joined(said or ["followed by anybody"])
 
 
-def _by_rule(release: Release) -> list[tuple[str, int]]:
+def _by_rule(release: EntryRelease) -> list[tuple[str, int]]:
     """From which columns rules started that forced something to be hidden, and how much."""
     found = Counter(", ".join(one["rule"]) for one in report.reasons(release))
     return found.most_common()
 
 
-def _risk_chart(release: Release) -> Any:
+def _risk_chart(release: EntryRelease) -> Any:
     """How many requests could be told with how much confidence, before anything else was hidden."""
     found = Counter(int(-(-one.confidence * 10 // 1)) for one in release.before.exposed)
     least = int(release.policy.min_confidence * 10)

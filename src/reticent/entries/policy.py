@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
 import numpy as np
-from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator
+from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema, field_validator
 
 from reticent.errors import InputError, Problem, quoted
 from reticent.privacy.entries import SafeEntries
@@ -98,15 +98,16 @@ Marks = Annotated[
 ]
 
 
-class Policy(policyfile.PolicyFile):
+class EntryPolicy(policyfile.PolicyFile):
     """Whose entries are hidden, and what may be hidden besides, so that nobody infers them.
 
-    >>> policy = Policy(conditions=["sex", "education"], sensitive="occupation", requests=[7, 12],
-    ...                 min_support=60, min_confidence=0.6)
+    >>> policy = EntryPolicy(conditions=["sex", "education"], sensitive="occupation",
+    ...                      requests=[7, 12], min_support=60, min_confidence=0.6)
     >>> policy.requests, policy.strategy
     (('7', '12'), 'max-descendant')
     """
 
+    model_config = ConfigDict(title="Policy")
     kind: ClassVar[ReleaseKind] = ENTRIES
 
     conditions: Names = Field(description="Columns that an attacker may infer from.")
@@ -186,7 +187,7 @@ class Policy(policyfile.PolicyFile):
         named = [name for name in (self.requests, self.publish) if isinstance(name, str)]
         return [*own, *(self.folder / name for name in named)]
 
-    def beside_lists(self) -> Policy:
+    def beside_lists(self) -> EntryPolicy:
         """The same policy with requests and marks in files beside it: it tells of nobody."""
         update = {"requests": REQUESTS, "publish": None if self.publish is None else MARKS}
         return self.model_copy(update=update)
@@ -196,7 +197,7 @@ class Policy(policyfile.PolicyFile):
         """Columns that are dropped, and that nobody reads."""
         return frozenset(self.drop) - {self.id}
 
-    def roles(self, columns: Sequence[str]) -> Roles:
+    def roles(self, columns: Sequence[str]) -> EntryRoles:
         """What each column of a table is for, or every reason why nobody can say."""
         named = self._named()
         problems = [
@@ -220,12 +221,12 @@ class Policy(policyfile.PolicyFile):
         named = self._named()
         return [] if "*" in self.keep else [name for name in columns if name not in named]
 
-    def roles_in(self, columns: Sequence[str]) -> Roles:
+    def roles_in(self, columns: Sequence[str]) -> EntryRoles:
         """The roles of those columns that are there, as in a published table."""
         named = self._named()
         kept = {*self.keep, *(name for name in columns if name not in named)}
         shown = {*self.conditions, self.sensitive, *kept}
-        return Roles(
+        return EntryRoles(
             self.conditions, self.sensitive,
             tuple(name for name in columns if name in kept),
             tuple(name for name in columns if name not in shown),
@@ -253,7 +254,7 @@ def _names(given: Any) -> set[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Roles:
+class EntryRoles:
     """What each column of one table is for."""
 
     conditions: tuple[str, ...]  # as listed in the policy
@@ -270,4 +271,4 @@ class Roles:
 
 def schema() -> dict[str, Any]:
     """The JSON schema of such a policy, for editors."""
-    return policyfile.schema_of(Policy)
+    return policyfile.schema_of(EntryPolicy)

@@ -9,10 +9,10 @@ from reticent.pages.notebook import small_table
 from reticent.privacy.words import percent
 
 if TYPE_CHECKING:
-    from reticent.entries.checking import Verdict
-    from reticent.entries.flow import Release, Risk
+    from reticent.entries.checking import EntryVerdict
+    from reticent.entries.flow import EntryRelease, EntryRisk
     from reticent.entries.original import Original
-    from reticent.privacy.entries import Exposed, Finding, SafeEntries
+    from reticent.privacy.entries import EntryExposure, EntryFinding, SafeEntries
 
 
 def about(promise: SafeEntries) -> dict[str, Any]:
@@ -26,7 +26,7 @@ def about(promise: SafeEntries) -> dict[str, Any]:
     }
 
 
-def release_summary(release: Release) -> dict[str, Any]:
+def release_summary(release: EntryRelease) -> dict[str, Any]:
     """What ``entries release --json`` prints."""
     policy = release.policy
     holds = release.finding.holds if release.finding else None
@@ -43,7 +43,7 @@ def release_summary(release: Release) -> dict[str, Any]:
     }
 
 
-def hidden(release: Release) -> dict[str, Any]:
+def hidden(release: EntryRelease) -> dict[str, Any]:
     """How much is hidden: requests, and entries of each column besides."""
     return {
         "requests": release.requests,
@@ -52,7 +52,7 @@ def hidden(release: Release) -> dict[str, Any]:
     }
 
 
-def public(release: Release) -> dict[str, Any]:
+def public(release: EntryRelease) -> dict[str, Any]:
     """The report that may be published: no value, and no record by its number or id."""
     return {
         "rows": release.rows,
@@ -64,7 +64,7 @@ def public(release: Release) -> dict[str, Any]:
     }
 
 
-def reasons(release: Release) -> Iterator[dict[str, Any]]:
+def reasons(release: EntryRelease) -> Iterator[dict[str, Any]]:
     """What was hidden where, and which rule about whom forced it; for the owner's eyes."""
     names = release.original.roles.entries
     search = release.search
@@ -79,13 +79,13 @@ def reasons(release: Release) -> Iterator[dict[str, Any]]:
         }
 
 
-def exposures(original: Original, finding: Finding) -> list[dict[str, Any]]:
+def exposures(original: Original, finding: EntryFinding) -> list[dict[str, Any]]:
     """Who could be told on, the surest first; for the owner's eyes."""
     worst = sorted(finding.exposed, key=lambda one: (-one.confidence, -one.own, one.record))
     return [exposure(one, original.roles.conditions) for one in worst]
 
 
-def exposure(one: Exposed, conditions: tuple[str, ...]) -> dict[str, Any]:
+def exposure(one: EntryExposure, conditions: tuple[str, ...]) -> dict[str, Any]:
     """A record and the strongest rule about it: which columns it starts from, and its counts."""
     return {
         "record": one.record + 1,
@@ -97,7 +97,7 @@ def exposure(one: Exposed, conditions: tuple[str, ...]) -> dict[str, Any]:
     }
 
 
-def counted(finding: Finding) -> dict[str, Any]:
+def counted(finding: EntryFinding) -> dict[str, Any]:
     """What a recount gave, without saying of whom."""
     return {
         "exposed": len(finding.exposed),
@@ -107,7 +107,7 @@ def counted(finding: Finding) -> dict[str, Any]:
     }
 
 
-def risk_summary(risk: Risk) -> dict[str, Any]:
+def risk_summary(risk: EntryRisk) -> dict[str, Any]:
     """What ``entries risk --json`` prints."""
     return {
         "rows": risk.original.table.rows,
@@ -122,7 +122,7 @@ def risk_summary(risk: Risk) -> dict[str, Any]:
     }
 
 
-def verify_summary(verdict: Verdict) -> dict[str, Any]:
+def verify_summary(verdict: EntryVerdict) -> dict[str, Any]:
     """What ``entries verify --json`` prints."""
     finding = verdict.finding
     record = about(verdict.policy.promise) | {"holds": verdict.holds}
@@ -146,7 +146,7 @@ def verify_summary(verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def html(release: Release) -> str:
+def html(release: EntryRelease) -> str:
     """A small table for notebooks."""
     rows = {
         "promise": release.policy.promise.text,

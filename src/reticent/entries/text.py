@@ -9,13 +9,13 @@ from reticent.errors import many
 from reticent.terminal.text import table
 
 if TYPE_CHECKING:
-    from reticent.entries.checking import Verdict
-    from reticent.entries.flow import Release, Risk
+    from reticent.entries.checking import EntryVerdict
+    from reticent.entries.flow import EntryRelease, EntryRisk
 
 _TOO_MANY = "there are too many rules to look at them all."
 
 
-def release(found: Release) -> str:
+def release(found: EntryRelease) -> str:
     """What a release did, on one screen."""
     from reticent.privacy.words import percent
 
@@ -37,7 +37,7 @@ def release(found: Release) -> str:
     return "\n".join(lines)
 
 
-def verdict(found: Verdict) -> str:
+def verdict(found: EntryVerdict) -> str:
     """The verifier's word."""
     from reticent.entries.asked import by_number
 
@@ -77,7 +77,7 @@ def verdict(found: Verdict) -> str:
     return "\n".join(lines)
 
 
-def _exposed(found: Verdict) -> Iterator[str]:
+def _exposed(found: EntryVerdict) -> Iterator[str]:
     """Who is told on, and by what; columns and counts, no values."""
     from reticent.entries import report
 
@@ -97,7 +97,7 @@ def _exposures(told: Sequence[dict[str, Any]], table: Any) -> str:
     return str(shown) + (f"\n… and {len(told) - most:,} more." if len(told) > most else "")
 
 
-def risk(found: Risk) -> str:
+def risk(found: EntryRisk) -> str:
     """What requests alone would leave open."""
     from reticent.entries import report
 

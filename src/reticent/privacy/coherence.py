@@ -93,7 +93,7 @@ class Coherence(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class Baskets:
+class RoledBaskets:
     """Transactions: number t holds items[starts[t]], …, items[starts[t + 1] - 1], ascending."""
 
     starts: Numbers
@@ -126,7 +126,7 @@ class Baskets:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class BasketFinding:
     """What a recount gave."""
 
     promise: Coherence
@@ -139,7 +139,7 @@ class Finding:
     smallest: int | None = None  # if it holds, for any number of known items: the smallest support
 
 
-def recount(baskets: Baskets, promise: Coherence, *, budget: int = BUDGET) -> Finding:
+def recount(baskets: RoledBaskets, promise: Coherence, *, budget: int = BUDGET) -> BasketFinding:
     """Decide from the transactions alone whether they keep a promise.
 
     If not, the finding has one breaking set. No part of it breaks the promise, unless the budget
@@ -148,21 +148,21 @@ def recount(baskets: Baskets, promise: Coherence, *, budget: int = BUDGET) -> Fi
     >>> rows = [[0, 1], [0, 1, 3], [0, 2], [1, 2]]
     >>> starts, items = np.cumsum([0, *map(len, rows)]), np.concatenate(rows).astype(np.int32)
     >>> public = np.array([True, True, True, False])
-    >>> found = recount(Baskets(starts, items, public, ~public), Coherence(h=1, k=2))
+    >>> found = recount(RoledBaskets(starts, items, public, ~public), Coherence(h=1, k=2))
     >>> found.holds, found.breaking, found.support, found.confidence
     (False, (0, 2), 1, Fraction(0, 1))
     """
-    rows = _Rows(baskets, baskets.public)
-    search = _Search(rows, promise, budget)
+    rows = _BasketRows(baskets, baskets.public)
+    search = _BreakingSearch(rows, promise, budget)
     found = search.breaking(promise.p)
     if found is None:
         holds = None if search.tired else True
         smallest = search.smallest if holds and promise.p is None else None
-        return Finding(promise, holds, search.work, smallest=smallest)
+        return BasketFinding(promise, holds, search.work, smallest=smallest)
     found = search.smallest_part(found)
     support, tallies = rows.holders(found)
     surest = int(tallies.argmax()) if tallies.any() else None
-    return Finding(
+    return BasketFinding(
         promise,
         False,
         search.work,
@@ -173,10 +173,10 @@ def recount(baskets: Baskets, promise: Coherence, *, budget: int = BUDGET) -> Fi
     )
 
 
-class _Rows:
+class _BasketRows:
     """What transactions show of the chosen items: equal ones are one row, in dictionary order."""
 
-    def __init__(self, baskets: Baskets, chosen: Mask) -> None:
+    def __init__(self, baskets: RoledBaskets, chosen: Mask) -> None:
         from reticent.privacy.sets import rows as loops
 
         self.baskets = baskets
@@ -234,10 +234,10 @@ def _lists(table: Any, count: int) -> Any:
     return row_of, loops.places_of(starts, items, count, row_of, places), places
 
 
-class _Search:
+class _BreakingSearch:
     """The search for one breaking set, within a budget."""
 
-    def __init__(self, rows: _Rows, promise: Coherence, budget: int) -> None:
+    def __init__(self, rows: _BasketRows, promise: Coherence, budget: int) -> None:
         self.rows, self.promise = rows, promise
         self.budget = min(budget, _PLENTY)
         self.work = rows.baskets.size
@@ -270,7 +270,7 @@ class _Search:
                     found = found[found != item]
             chosen = np.zeros(len(self.rows.baskets.public), bool)
             chosen[self.rows.names[found]] = True
-            inner = _Search(_Rows(self.rows.baskets, chosen), self.promise, self.left)
+            inner = _BreakingSearch(_BasketRows(self.rows.baskets, chosen), self.promise, self.left)
             part = inner.breaking(len(found) - 1)
             self.work += inner.work
             if part is None:
@@ -371,7 +371,7 @@ class _Search:
 
 
 @dataclass(frozen=True, slots=True)
-class Exposed:
+class BasketExposure:
     """What somebody can do who knows up to so many public items of a person.
 
     People are transactions. None: not counted within the budget.
@@ -390,8 +390,8 @@ class Exposed:
 
 
 def exposure(
-    baskets: Baskets, promise: Coherence, *, most: int = 4, budget: int = BUDGET
-) -> tuple[Exposed, ...]:
+    baskets: RoledBaskets, promise: Coherence, *, most: int = 4, budget: int = BUDGET
+) -> tuple[BasketExposure, ...]:
     """Count what transactions expose as they are, for 0, 1, …, `most` known public items.
 
     Of the promise, h and k are used. Three people hold 0 and 1, 0 and 1, 0 and 2; the first of them
@@ -399,7 +399,7 @@ def exposure(
 
     >>> starts, items = np.array([0, 3, 5, 7]), np.array([0, 1, 3, 0, 1, 0, 2], np.int32)
     >>> public = np.array([True, True, True, False])
-    >>> baskets = Baskets(starts, items, public, ~public)
+    >>> baskets = RoledBaskets(starts, items, public, ~public)
     >>> for level in exposure(baskets, Coherence(h=0.4, k=2), most=1):
     ...     print(level.known, level.unique, level.small, level.sure, level.largest)
     0 0 0 0 1/3
@@ -407,7 +407,7 @@ def exposure(
     """
     from reticent.privacy.sets import marks as loops
 
-    rows, h = _Rows(baskets, baskets.public), promise.h
+    rows, h = _BasketRows(baskets, baskets.public), promise.h
     k = min(promise.k, len(baskets) + 1)
     total, tallies = rows.holders(np.zeros(0, np.int64))
     surest = np.array([tallies.max(initial=0), max(total, 1)])
@@ -427,7 +427,7 @@ def exposure(
             )
         if left >= 0:
             unique, small, sure = people.tolist()
-            levels.append(Exposed(known, unique, small, sure, Fraction(*surest.tolist())))
+            levels.append(BasketExposure(known, unique, small, sure, Fraction(*surest.tolist())))
         else:  # a level is counted to its end or not at all
-            levels.append(Exposed(known, None, None, None, None))
+            levels.append(BasketExposure(known, None, None, None, None))
     return tuple(levels)

@@ -115,7 +115,7 @@ class SafeEntries(Record):
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class PublishedEntries:
     """A table as it is published: a code for each entry, -1 where it is hidden or empty."""
 
     conditions: Codes  # by record and column
@@ -134,7 +134,7 @@ class Published:
 
 
 @dataclass(frozen=True, slots=True)
-class Exposed:
+class EntryExposure:
     """A record with unsafe rules, and the strongest of them.
 
     That is the one with the highest confidence, then support, then the fewest columns, then the
@@ -155,12 +155,12 @@ class Exposed:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class EntryFinding:
     """What a recount gave."""
 
     promise: SafeEntries
     holds: bool | None  # None: not decided within the budget
-    exposed: tuple[Exposed, ...]  # by record
+    exposed: tuple[EntryExposure, ...]  # by record
     unsafe: int  # different unsafe rules; records may share one
     largest: Fraction | None  # confidence of any rule that more than min_support records follow
     visible: tuple[int, ...]  # asked records whose entry is published all the same
@@ -169,13 +169,13 @@ class Finding:
 
 
 def recount(
-    published: Published,
+    published: PublishedEntries,
     promise: SafeEntries,
     asked: Numbers,
     truth: Codes | None,
     *,
     budget: int = BUDGET,
-) -> Finding:
+) -> EntryFinding:
     """Decide from what is published whether the entries of the asked records are safe.
 
     `truth` has the true value of each asked record: a code as in `published.values`, one that
@@ -185,7 +185,7 @@ def recount(
     Record 0 is hidden; of three records with its first value, two show value 7:
 
     >>> conditions = np.array([[1, 0], [1, 2], [1, 0], [3, 0]], np.int32)
-    >>> published = Published(conditions, np.array([-1, 7, 7, 8], np.int32))
+    >>> published = PublishedEntries(conditions, np.array([-1, 7, 7, 8], np.int32))
     >>> promise = SafeEntries(min_support=1, min_confidence=0.5)
     >>> found = recount(published, promise, np.array([0]), np.array([7], np.int32))
     >>> found.holds, found.unsafe, found.largest
@@ -195,12 +195,12 @@ def recount(
     """
     _check(published, asked, truth)
     visible = np.sort(asked[published.values[asked] >= 0])
-    rows = _Rows(published)
+    rows = _EntryRows(published)
     found = _Count(rows, promise, min(budget, _PLENTY))
     for profile in _profiles(published, asked, truth, rows.values):
         found.add(profile)
     broken = bool(found.exposed) or len(visible) > 0
-    return Finding(
+    return EntryFinding(
         promise,
         False if broken else None if found.tired else True,
         tuple(found.exposed[record] for record in sorted(found.exposed)),
@@ -212,7 +212,7 @@ def recount(
     )
 
 
-def _check(published: Published, asked: Numbers, truth: Codes | None) -> None:
+def _check(published: PublishedEntries, asked: Numbers, truth: Codes | None) -> None:
     inside = (asked >= 0) & (asked < len(published))
     if asked.ndim != 1 or not inside.all() or len(np.unique(asked)) < len(asked):
         raise ValueError("asked must name records of the table, each once")
@@ -229,7 +229,7 @@ class _Profile:
 
 
 def _profiles(
-    published: Published, asked: Numbers, truth: Codes | None, values: Iterable[int]
+    published: PublishedEntries, asked: Numbers, truth: Codes | None, values: Iterable[int]
 ) -> list[_Profile]:
     """The different profiles of asked records, by first record; only values that are published."""
     known = set(values)
@@ -242,10 +242,10 @@ def _profiles(
     return list(found.values())
 
 
-class _Rows:
+class _EntryRows:
     """The different rows of a published table, ordered by sensitive value."""
 
-    def __init__(self, published: Published) -> None:
+    def __init__(self, published: PublishedEntries) -> None:
         columns = [published.values, *published.conditions.T]
         sizes = [int(column.max(initial=-1)) + 2 for column in columns]
         kind = np.uint8 if max(sizes) <= 2**8 else np.uint32
@@ -278,9 +278,9 @@ class _Judged:
 class _Count:
     """What was found in the profiles so far, within a budget."""
 
-    def __init__(self, rows: _Rows, promise: SafeEntries, budget: int) -> None:
+    def __init__(self, rows: _EntryRows, promise: SafeEntries, budget: int) -> None:
         self.rows, self.most, self.budget = rows, promise.max_pattern, budget
-        self.exposed: dict[int, Exposed] = {}
+        self.exposed: dict[int, EntryExposure] = {}
         self.unsafe = 0
         self.largest: Fraction | None = None
         self.work, self.tired = rows.cells.size, False
@@ -315,7 +315,7 @@ class _Count:
         self.largest = max(confidence, self.largest or confidence)
         self.unsafe += judged.fresh
         for record in records if judged.unsafe else ():
-            fresh = Exposed(
+            fresh = EntryExposure(
                 record, judged.unsafe, judged.columns, value, judged.support, judged.own
             )
             known = self.exposed.get(record)
@@ -391,7 +391,7 @@ class _Count:
         return shared
 
 
-def _by_strength(rule: Exposed) -> tuple[object, ...]:
+def _by_strength(rule: EntryExposure) -> tuple[object, ...]:
     return -rule.confidence, -rule.support, len(rule.columns), rule.columns, rule.value
 
 
@@ -422,15 +422,17 @@ class Altered:
         return not any(places.count for places in every)
 
 
-def altered(before: Published, after: Published, fixed: Mask, allowed: Mask) -> Altered:
+def altered(
+    before: PublishedEntries, after: PublishedEntries, fixed: Mask, allowed: Mask
+) -> Altered:
     """Compare a published table with its original, record by record.
 
     Both have the same codes. `fixed` says of each entry, by record and column, the sensitive one
     last, whether it must be published; `allowed`, whether it may be hidden. What was empty before
     need not be published.
 
-    >>> before = Published(np.array([[0, 5], [1, 5]], np.int32), np.array([2, 3], np.int32))
-    >>> after = Published(np.array([[0, -1], [1, 6]], np.int32), np.array([-1, 3], np.int32))
+    >>> before = PublishedEntries(np.array([[0, 5], [1, 5]], np.int32), np.array([2, 3], np.int32))
+    >>> after = PublishedEntries(np.array([[0, -1], [1, 6]], np.int32), np.array([-1, 3], np.int32))
     >>> fixed, allowed = np.zeros((2, 3), bool), np.ones((2, 3), bool)
     >>> fixed[0, 2] = True
     >>> found = altered(before, after, fixed, allowed)

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from reticent.data.columns import Column, encode
 from reticent.errors import InputError
 from reticent.sklearn.frames import arrow_of, cells_of, checked, kind_of
-from reticent.trees.learner import Rules, train
+from reticent.trees.learner import TreeOptions, train
 from reticent.trees.tree import Feature
 
 
@@ -56,7 +56,9 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any) -> Self:
         """Grow and prune a tree that tells y from the columns of X."""
-        rules = Rules(self.splits, self.criterion, self.min_rows, self.max_depth, self.confidence)
+        rules = TreeOptions(
+            self.splits, self.criterion, self.min_rows, self.max_depth, self.confidence
+        )
         if y is None:
             raise ValueError("requires y to be passed, but the target y is None")
         X = checked(self, X, reset=True, ensure_all_finite="allow-nan")

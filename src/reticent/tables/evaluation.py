@@ -21,7 +21,7 @@ from reticent.releases import folder as release_folder
 from reticent.sources import arrival
 from reticent.tables import flow
 from reticent.tables.arrival import fitted
-from reticent.tables.evidence.aligned import Masked, aligned, for_classifiers
+from reticent.tables.evidence.aligned import AlignedRows, aligned, for_classifiers
 from reticent.tables.evidence.attack import attacks
 from reticent.tables.evidence.loss import losses
 from reticent.tables.evidence.study import Round, divided, errors
@@ -165,7 +165,7 @@ def _warnings(
     return found
 
 
-def _left_out(prepared: Prepared, masked: Masked) -> Iterator[str]:
+def _left_out(prepared: Prepared, masked: AlignedRows) -> Iterator[str]:
     out = prepared.table.rows - masked.prepared.table.rows
     if out:
         yield (
@@ -175,7 +175,7 @@ def _left_out(prepared: Prepared, masked: Masked) -> Iterator[str]:
 
 
 def _rounds(
-    masked: Masked, test: Any, folds: int | None, seed: int, reading: Reading | None
+    masked: AlignedRows, test: Any, folds: int | None, seed: int, reading: Reading | None
 ) -> list[Round]:
     """The training and test tables: one pair, or one a fold."""
     prepared = masked.prepared
@@ -197,7 +197,7 @@ def _of_the_release(rounds: Sequence[Round], test: Any) -> Sequence[Round]:
     return rounds if test is None else [replace(p, masked=p.fresh or p.masked) for p in rounds]
 
 
-def _given(masked: Masked, test: Table) -> Round:
+def _given(masked: AlignedRows, test: Table) -> Round:
     """A round whose test records come from another table, which the release never saw."""
     prepared = masked.prepared
     test = masked.further(test, prepared.roles.released)

@@ -44,7 +44,7 @@ from reticent.releases.places import SIDES, Place
 from reticent.sources import arrival
 from reticent.tables.arrival import fitted
 from reticent.tables.evidence import study
-from reticent.tables.evidence.aligned import Masked
+from reticent.tables.evidence.aligned import AlignedRows
 from reticent.tables.evidence.attack import linked_by
 from reticent.tables.evidence.loss import losses
 from reticent.tables.exposure import exposures
@@ -339,7 +339,7 @@ class _Measuring:
 
     def __call__(self, prepared: Prepared, release: Release) -> dict[str, Any]:
         """The errors of one release, its losses, and how easily it is linked."""
-        masked = Masked.of(prepared, release.recodings)
+        masked = AlignedRows.of(prepared, release.recodings)
         lost = losses(masked)
         linked = [linked_by(masked, promise)["after"] for promise in prepared.policy.promises]
         worst = max(linked, key=lambda view: float(view["prosecutor_mean"]))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from reticent.suppress.baskets.methods import Search
+from reticent.suppress.baskets.methods import ItemSearch
 from reticent.suppress.engine import mask
 from reticent.suppress.sets import Mask, beside
 
 
-def every_item_of_every_mole(search: Search) -> Mask:
+def every_item_of_every_mole(search: ItemSearch) -> Mask:
     """Which items occur in a mole, minimal or not: the simplest way is to suppress them all."""
     known, p = search.known, search.p
     if (
@@ -28,7 +28,7 @@ def every_item_of_every_mole(search: Search) -> Mask:
     return found
 
 
-def whole_baskets_alike(search: Search) -> Mask:
+def whole_baskets_alike(search: ItemSearch) -> Mask:
     """Which items k-anonymity of whole baskets would suppress.
 
     Items are kept by falling support, each after which every basket still equals k - 1 others in

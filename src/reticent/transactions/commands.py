@@ -20,7 +20,7 @@ from reticent.terminal.command import (
 )
 
 if TYPE_CHECKING:
-    from reticent.transactions.policy import Roles
+    from reticent.transactions.policy import ItemRoles
 
 app = typer.Typer(
     help="Baskets and click streams: nobody is singled out by a few known items.",
@@ -122,7 +122,7 @@ def schema(say: Say) -> None:
     print_schema(schema())
 
 
-def _warn(say: Say, roles: Roles, *notes: str, only: str = "") -> None:
+def _warn(say: Say, roles: ItemRoles, *notes: str, only: str = "") -> None:
     """Say what a policy names and no item is called; with items that may be meant, if asked."""
     names = roles.hints if say.show_values else roles.warnings
     say.note(*notes, *(f"Warning: {text}" for text in names if text.startswith(only)))

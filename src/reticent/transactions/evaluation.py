@@ -15,29 +15,29 @@ from reticent.data.baskets import Baskets
 from reticent.errors import InputError
 from reticent.files.tabular import Reading
 from reticent.privacy import coherence
-from reticent.privacy.coherence import Exposed
+from reticent.privacy.coherence import BasketExposure
 from reticent.progress import Clock, Watch
 from reticent.transactions import folder
 from reticent.transactions.flow import MOST_KNOWN, known_of, nuggets_of, read, roled
-from reticent.transactions.policy import Mask, Nuggets, Policy, Roles
+from reticent.transactions.policy import BasketPolicy, ItemRoles, Mask, Nuggets
 
 _USUAL = Fraction(1, 100)  # the support of a nugget where a policy does not say
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluation:
+class BasketEvaluation:
     """A release beside its original; pairs are before and after."""
 
-    policy: Policy
+    policy: BasketPolicy
     transactions: int
     items: tuple[int, int]
     occurrences: tuple[int, int]
     nuggets: tuple[int, int]
     support: int  # of a nugget, in transactions
-    before: tuple[Exposed, ...]
-    after: tuple[Exposed, ...]
+    before: tuple[BasketExposure, ...]
+    after: tuple[BasketExposure, ...]
     baselines: Mapping[str, Mapping[str, float]]  # the losses of other ways
-    roles: Roles
+    roles: ItemRoles
 
     def summary(self) -> dict[str, Any]:
         """What ``transactions evaluate --json`` prints."""
@@ -49,16 +49,16 @@ class Evaluation:
 def evaluate(
     original: Any,
     released: Any,
-    policy: Policy | Mapping[str, Any] | str | Path,
+    policy: BasketPolicy | Mapping[str, Any] | str | Path,
     *,
     most: int = MOST_KNOWN,
     names: Sequence[str | int] | None = None,
     reading: Reading | None = None,
     watch: Watch | None = None,
-) -> Evaluation:
+) -> BasketEvaluation:
     """Measure a release beside the baskets it was made from."""
     clock = Clock(watch or Watch())
-    policy = Policy.of(policy)
+    policy = BasketPolicy.of(policy)
     with clock.stage("read"):
         whole, _ = read(original, policy, reading, names)
         place = folder.opened_as(released, policy.format)
@@ -83,7 +83,7 @@ def evaluate(
             }
             for name, mask in _others(whole, roles, policy).items()
         }
-    return Evaluation(
+    return BasketEvaluation(
         policy, whole.transactions, (len(whole.names), len(part.names)),
         (whole.occurrences, part.occurrences), (counted.total, left),
         wanted.least(whole.transactions), before, after, others, roles,
@@ -116,15 +116,15 @@ def _alike(one: Baskets, other: Baskets) -> bool:
     return np.array_equal(first.starts, second.starts) and np.array_equal(first.items, second.items)
 
 
-def _others(whole: Baskets, roles: Roles, policy: Policy) -> dict[str, Mask]:
+def _others(whole: Baskets, roles: ItemRoles, policy: BasketPolicy) -> dict[str, Mask]:
     """Which items other ways would suppress."""
-    from reticent.suppress.baskets.methods import Search
+    from reticent.suppress.baskets.methods import ItemSearch
     from reticent.suppress.baskets.worth import Occurrences
     from reticent.suppress.sets import GaveUp
     from reticent.transactions import baselines as others
 
     known, public = known_of(whole, roles)
-    search = Search(known, policy.k, policy.promise.h, policy.p, Occurrences(known.supports()))
+    search = ItemSearch(known, policy.k, policy.promise.h, policy.p, Occurrences(known.supports()))
     found = {"k-anonymity of whole baskets": others.whole_baskets_alike(search)}
     with suppress(GaveUp):
         found = {"every item of every mole": others.every_item_of_every_mole(search)} | found

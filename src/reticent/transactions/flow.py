@@ -22,17 +22,17 @@ from reticent.errors import InputError, Problem, Unsatisfiable
 from reticent.files import basket_files
 from reticent.files.tabular import Reading
 from reticent.privacy import coherence
-from reticent.privacy.coherence import Exposed, Finding
+from reticent.privacy.coherence import BasketExposure, BasketFinding
 from reticent.progress import Clock, Watch
 from reticent.releases.places import Place, Spot
 from reticent.releases.publish import proven, publish
 from reticent.transactions import folder
-from reticent.transactions.policy import Mask, Nuggets, Policy, Roles
+from reticent.transactions.policy import BasketPolicy, ItemRoles, Mask, Nuggets
 
 if TYPE_CHECKING:
     from reticent.suppress.baskets.diagrams import Family
     from reticent.suppress.baskets.methods import Suppressed
-    from reticent.suppress.baskets.moles import Known
+    from reticent.suppress.baskets.moles import KnownBaskets
     from reticent.suppress.baskets.worth import Worth
 
 _BEFORE = 200_000_000  # work spent on what the data expose as they are, beside a release
@@ -40,16 +40,16 @@ MOST_KNOWN = 3  # items, of that
 
 
 @dataclass(frozen=True)
-class Release:
+class BasketRelease:
     """Baskets without the items that would have singled somebody out, and the verifier's word."""
 
-    policy: Policy
+    policy: BasketPolicy
     original: Baskets = field(repr=False)
-    roles: Roles = field(repr=False)
+    roles: ItemRoles = field(repr=False)
     gone: Mask = field(repr=False)  # which items were suppressed
     search: Suppressed = field(repr=False)
     released: Baskets = field(repr=False)
-    finding: Finding = field(repr=False)
+    finding: BasketFinding = field(repr=False)
     nuggets: tuple[int, int] | None = None  # before, and after; if the policy asks for them
     warnings: tuple[str, ...] = ()
     seconds: Mapping[str, float] = field(default_factory=dict, repr=False)
@@ -69,7 +69,7 @@ class Release:
         return Fraction(before - self.released.occurrences, max(before, 1))
 
     @cached_property
-    def before(self) -> tuple[Exposed, ...]:
+    def before(self) -> tuple[BasketExposure, ...]:
         """What the baskets exposed as they were."""
         return coherence.exposure(
             roled(self.original, self.roles), self.policy.promise, most=MOST_KNOWN, budget=_BEFORE
@@ -89,14 +89,14 @@ class Release:
 
 def release(
     data: Any,
-    policy: Policy | Mapping[str, Any] | str | Path,
+    policy: BasketPolicy | Mapping[str, Any] | str | Path,
     *,
     output: str | Path | None = None,
     names: Sequence[str | int] | None = None,
     reading: Reading | None = None,
     force: bool = False,
     watch: Watch | None = None,
-) -> Release:
+) -> BasketRelease:
     """Suppress items so that the baskets keep the promise of a policy.
 
     `data` is a file, a folder or glob of files, a list of sets, a table of ids and items (pandas,
@@ -105,7 +105,7 @@ def release(
     suffix, or a release folder.
     """
     clock = Clock(watch or Watch())
-    policy = Policy.of(policy)
+    policy = BasketPolicy.of(policy)
     place = None
     if output is not None:
         place = Place.of(
@@ -122,7 +122,7 @@ def release(
         released = baskets.without(gone)
         released = released.arranged() if policy.order == "sorted" else released
     result = partial(
-        Release, policy, baskets, roles, gone, search, released, nuggets=nuggets,
+        BasketRelease, policy, baskets, roles, gone, search, released, nuggets=nuggets,
         warnings=(*_curious(baskets, gone), *_switched(policy, search)), seconds=clock.seconds,
         reading=reading or Reading(),
     )  # fmt: skip
@@ -136,7 +136,7 @@ def release(
         told = clock.rows(released.transactions)
         basket_files.write(released, spot.data, policy.format, spot.suffix, told)
 
-    def recount(spot: Spot, _: None) -> Finding:
+    def recount(spot: Spot, _: None) -> BasketFinding:
         own = folder.written(policy.format, spot.suffix)
         written = basket_files.read(spot.data, policy.format, own, spot.suffix)
         return _proven(written, policy, baskets)
@@ -153,10 +153,10 @@ def release(
 
 
 def find(
-    baskets: Baskets, roles: Roles, policy: Policy
+    baskets: Baskets, roles: ItemRoles, policy: BasketPolicy
 ) -> tuple[Suppressed, Mask, tuple[int, int] | None]:
     """Which items to suppress; and the nuggets before and after, if they matter."""
-    from reticent.suppress.baskets.methods import Search
+    from reticent.suppress.baskets.methods import ItemSearch
     from reticent.suppress.baskets.worth import Itemsets, Occurrences
     from reticent.suppress.sets import GaveUp
 
@@ -166,7 +166,7 @@ def find(
     if counted is not None and policy.utility == "itemsets":
         worth = Itemsets(counted, public, known.supports())
     try:
-        search = Search(known, policy.k, policy.promise.h, policy.p, worth)
+        search = ItemSearch(known, policy.k, policy.promise.h, policy.p, worth)
         found = search.run(policy.method)
     except GaveUp:
         raise InputError(
@@ -195,9 +195,9 @@ def nuggets_of(baskets: Baskets, nuggets: Nuggets) -> Family:
     return found
 
 
-def known_of(baskets: Baskets, roles: Roles) -> tuple[Known, np.ndarray]:
+def known_of(baskets: Baskets, roles: ItemRoles) -> tuple[KnownBaskets, np.ndarray]:
     """Baskets as the search sees them, and which item each of its public ones is."""
-    from reticent.suppress.baskets.moles import Known
+    from reticent.suppress.baskets.moles import KnownBaskets
 
     def part(which: Mask) -> tuple[np.ndarray, np.ndarray, int]:
         numbers = np.full(len(which), -1, np.int32)
@@ -206,10 +206,10 @@ def known_of(baskets: Baskets, roles: Roles) -> tuple[Known, np.ndarray]:
         before = np.concatenate([[0], np.cumsum(held)])
         return before[baskets.starts], numbers[baskets.items[held]], int(which.sum())
 
-    return Known(*part(roles.public), *part(roles.private)), np.flatnonzero(roles.public)
+    return KnownBaskets(*part(roles.public), *part(roles.private)), np.flatnonzero(roles.public)
 
 
-def refuse_infeasible(baskets: Baskets, roles: Roles, policy: Policy) -> None:
+def refuse_infeasible(baskets: Baskets, roles: ItemRoles, policy: BasketPolicy) -> None:
     """Who knows nothing is an attacker, too: suppressing items cannot help against that one."""
     rows = baskets.transactions
     problems = []
@@ -247,7 +247,7 @@ def _curious(baskets: Baskets, gone: Mask) -> list[str]:
     return said
 
 
-def _switched(policy: Policy, search: Suppressed) -> list[str]:
+def _switched(policy: BasketPolicy, search: Suppressed) -> list[str]:
     if policy.method != "greedy" or search.method == "greedy":
         return []
     return [
@@ -256,12 +256,12 @@ def _switched(policy: Policy, search: Suppressed) -> list[str]:
     ]
 
 
-def roled(baskets: Baskets, roles: Roles) -> coherence.Baskets:
+def roled(baskets: Baskets, roles: ItemRoles) -> coherence.RoledBaskets:
     """Baskets as the verifier sees them."""
-    return coherence.Baskets(baskets.starts, baskets.items, roles.public, roles.private)
+    return coherence.RoledBaskets(baskets.starts, baskets.items, roles.public, roles.private)
 
 
-def _proven(released: Baskets, policy: Policy, original: Baskets) -> Finding:
+def _proven(released: Baskets, policy: BasketPolicy, original: Baskets) -> BasketFinding:
     """What the verifier says of baskets that are about to appear; roles are told by name anew."""
     finding = coherence.recount(roled(released, policy.roles(released.names)), policy.promise)
     whole = released.transactions == original.transactions
@@ -273,7 +273,10 @@ def _proven(released: Baskets, policy: Policy, original: Baskets) -> Finding:
 
 
 def read(
-    data: Any, policy: Policy, reading: Reading | None, names: Sequence[str | int] | None = None
+    data: Any,
+    policy: BasketPolicy,
+    reading: Reading | None,
+    names: Sequence[str | int] | None = None,
 ) -> tuple[Baskets, str]:
     """Baskets, and what kind of thing they were."""
     if isinstance(data, str | Path):
@@ -283,7 +286,7 @@ def read(
     return basket_files.taken(data, names)
 
 
-def _refuse_tables(baskets: Baskets, data: str | Path, policy: Policy) -> None:
+def _refuse_tables(baskets: Baskets, data: str | Path, policy: BasketPolicy) -> None:
     """A table that is read as lines would make every row a basket, with its id as an item."""
     if policy.format != "basket" or ".csv" not in Path(data).name.lower():
         return
@@ -296,7 +299,7 @@ def _refuse_tables(baskets: Baskets, data: str | Path, policy: Policy) -> None:
         )  # fmt: skip
 
 
-def _inputs(data: Any, policy: Policy) -> list[Path]:
+def _inputs(data: Any, policy: BasketPolicy) -> list[Path]:
     files = basket_files.paths_of(data, policy.format) if isinstance(data, str | Path) else []
     return [*files, *([policy._source] if policy._source else [])]
 
@@ -305,14 +308,14 @@ def _inputs(data: Any, policy: Policy) -> list[Path]:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class BasketVerdict:
     """What the verifier says of baskets that somebody hands over."""
 
-    finding: Finding
+    finding: BasketFinding
     transactions: int
     occurrences: int
     names: Any  # of all items
-    roles: Roles
+    roles: ItemRoles
     altered: tuple[Problem, ...] = ()  # files of a release folder that are not as they were
 
     @property
@@ -329,35 +332,35 @@ class Verdict:
 
 def verify(
     data: Any,
-    policy: Policy | Mapping[str, Any] | str | Path,
+    policy: BasketPolicy | Mapping[str, Any] | str | Path,
     *,
     names: Sequence[str | int] | None = None,
     reading: Reading | None = None,
     watch: Watch | None = None,
-) -> Verdict:
+) -> BasketVerdict:
     """Recount the promise on baskets that anybody hands over, without the original."""
     clock = Clock(watch or Watch())
-    policy = Policy.of(policy)
+    policy = BasketPolicy.of(policy)
     with clock.stage("read"):
         place = folder.opened_as(data, policy.format)
         baskets, _ = read(place.data, policy, place.reading or reading, names)
     roles = policy.roles(baskets.names)
     with clock.stage("verify"):
         finding = coherence.recount(roled(baskets, roles), policy.promise)
-    return Verdict(
+    return BasketVerdict(
         finding, baskets.transactions, baskets.occurrences, baskets.names, roles, place.altered
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Risk:
+class BasketRisk:
     """What baskets as they are expose."""
 
-    policy: Policy
-    levels: tuple[Exposed, ...]
+    policy: BasketPolicy
+    levels: tuple[BasketExposure, ...]
     transactions: int
     items: int
-    roles: Roles
+    roles: ItemRoles
 
     def summary(self) -> dict[str, Any]:
         """What ``transactions risk --json`` prints."""
@@ -376,16 +379,16 @@ class Risk:
 
 def risk(
     data: Any,
-    policy: Policy | Mapping[str, Any] | str | Path,
+    policy: BasketPolicy | Mapping[str, Any] | str | Path,
     *,
     most: int = MOST_KNOWN,
     names: Sequence[str | int] | None = None,
     reading: Reading | None = None,
     watch: Watch | None = None,
-) -> Risk:
+) -> BasketRisk:
     """Count how many people are unique by one, two, three, … known items, and what is told."""
     clock = Clock(watch or Watch())
-    policy = Policy.of(policy)
+    policy = BasketPolicy.of(policy)
     if most < 1:
         raise InputError("an attacker who knows nothing is counted anyway", where="--known")
     with clock.stage("read"):
@@ -394,11 +397,11 @@ def risk(
     roles = policy.roles(baskets.names)
     with clock.stage("count"):
         levels = coherence.exposure(roled(baskets, roles), policy.promise, most=most)
-    return Risk(policy, levels, baskets.transactions, len(baskets.names), roles)
+    return BasketRisk(policy, levels, baskets.transactions, len(baskets.names), roles)
 
 
 def check(
-    policy: Policy | Mapping[str, Any] | str | Path,
+    policy: BasketPolicy | Mapping[str, Any] | str | Path,
     data: Any = None,
     *,
     reading: Reading | None = None,
@@ -408,7 +411,7 @@ def check(
 
     Returns what is worth a look all the same.
     """
-    policy = Policy.of(policy)
+    policy = BasketPolicy.of(policy)
     if data is None:
         return ()
     with Clock(watch or Watch()).stage("read"):

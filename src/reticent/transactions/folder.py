@@ -25,7 +25,7 @@ from reticent.releases.kinds import BASKETS
 from reticent.transactions import report
 
 if TYPE_CHECKING:
-    from reticent.transactions.flow import Release
+    from reticent.transactions.flow import BasketRelease
 
 
 def suffix_for(data: Any, form: basket_files.Form) -> str:
@@ -59,7 +59,7 @@ def opened_as(data: Any, form: basket_files.Form) -> Opened:
     return replace(found, reading=written(form, basket_files.suffix_of(found.data, form)))
 
 
-def contents(release: Release, data: Any) -> Contents:
+def contents(release: BasketRelease, data: Any) -> Contents:
     """Everything that stands beside the data."""
     from reticent.transactions import pages
 
@@ -89,7 +89,7 @@ def contents(release: Release, data: Any) -> Contents:
     )
 
 
-def _input(release: Release, data: Any) -> dict[str, Any]:
+def _input(release: BasketRelease, data: Any) -> dict[str, Any]:
     known = isinstance(data, str | Path)
     paths = basket_files.paths_of(data, release.policy.format) if known else []
     return {"transactions": release.original.transactions, "files": fingerprints(paths)}

@@ -15,13 +15,13 @@ from reticent.privacy import words
 from reticent.transactions import report
 
 if TYPE_CHECKING:
-    from reticent.privacy.coherence import Coherence, Exposed
-    from reticent.transactions.flow import Release
+    from reticent.privacy.coherence import BasketExposure, Coherence
+    from reticent.transactions.flow import BasketRelease
 
 _MOST_BARS = 20
 
 
-def public(release: Release) -> str:
+def public(release: BasketRelease) -> str:
     """The report that may be published: it names no item that is not there."""
     released = release.released
     supports = released.supports()
@@ -42,7 +42,7 @@ def public(release: Release) -> str:
     )
 
 
-def private(release: Release) -> str:
+def private(release: BasketRelease) -> str:
     """The report for the owner: which items went, and what the baskets exposed before."""
     gone = report.suppressed(release)
     return page(
@@ -72,7 +72,9 @@ def private(release: Release) -> str:
     )
 
 
-def exposed_chart(levels: Sequence[Exposed], transactions: int, promise: Coherence) -> Markup:
+def exposed_chart(
+    levels: Sequence[BasketExposure], transactions: int, promise: Coherence
+) -> Markup:
     """How many people are singled out, stand among too few, or are told on, by what is known."""
     total = max(transactions, 1)
     kinds = [("unique", "unique"), (f"fewer than {promise.k}", "small")]
@@ -96,7 +98,7 @@ def exposed_chart(levels: Sequence[Exposed], transactions: int, promise: Coheren
     )  # fmt: skip
 
 
-def _shared(release: Release) -> dict[str, Any]:
+def _shared(release: BasketRelease) -> dict[str, Any]:
     from reticent import __version__
 
     promise, secret = release.policy.promise, bool(release.roles.private.any())
@@ -132,7 +134,7 @@ def promised(promise: Coherence) -> str:
     )
 
 
-def _level(level: Exposed) -> dict[str, Any]:
+def _level(level: BasketExposure) -> dict[str, Any]:
     return {
         "known": level.known,
         "counted": level.counted,

@@ -25,6 +25,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pydantic import (
     BeforeValidator,
+    ConfigDict,
     Field,
     PlainSerializer,
     WithJsonSchema,
@@ -105,14 +106,15 @@ class Nuggets(Record):
         return max(int(-(-share // 1)), 1)
 
 
-class Policy(policyfile.PolicyFile):
+class BasketPolicy(policyfile.PolicyFile):
     """What nobody may infer from baskets.
 
-    >>> policy = Policy(private=["s*"], h=0.5, k=3, p=3)
+    >>> policy = BasketPolicy(private=["s*"], h=0.5, k=3, p=3)
     >>> policy.promise.text.partition(" finds ")[0]
     'whoever knows up to 3 public items of somebody'
     """
 
+    model_config = ConfigDict(title="Policy")
     kind: ClassVar[ReleaseKind] = BASKETS
     parts: ClassVar[Mapping[str, type[Record]]] = {"nuggets": Nuggets}
 
@@ -173,7 +175,8 @@ class Policy(policyfile.PolicyFile):
     def canonical(self) -> str:
         """The policy as TOML without the comments of its file.
 
-        >>> print(Policy(private="s*", h="1/3", k=3, nuggets={"support": 4}).canonical(), end="")
+        >>> policy = BasketPolicy(private="s*", h="1/3", k=3, nuggets={"support": 4})
+        >>> print(policy.canonical(), end="")
         private = ["s*"]
         h = "1/3"
         k = 3
@@ -182,7 +185,7 @@ class Policy(policyfile.PolicyFile):
         plain = self.model_dump(mode="python", exclude_defaults=True)
         return policyfile.toml_lines({"private": [], **plain})
 
-    def roles(self, names: pa.Array | Sequence[str]) -> Roles:
+    def roles(self, names: pa.Array | Sequence[str]) -> ItemRoles:
         """Who plays which part among the items of some transactions."""
         texts = names.to_pylist() if isinstance(names, pa.Array) else list(names)
         private, no_private = _meant(self.private, texts)
@@ -196,9 +199,9 @@ class Policy(policyfile.PolicyFile):
         if len(lost) > SHOWN:
             hints.append(f"{len(lost) - SHOWN:,} more names or patterns match no item.")
             warnings.append(hints[-1])
-        return Roles(public & ~private, private, tuple(warnings), tuple(hints))
+        return ItemRoles(public & ~private, private, tuple(warnings), tuple(hints))
 
-    def shown_with(self, names: Sequence[str]) -> Policy:
+    def shown_with(self, names: Sequence[str]) -> BasketPolicy:
         """The policy without names of items that are not there: a release does not tell them.
 
         It still means the same there. Patterns stay: they name nobody's items.
@@ -212,7 +215,7 @@ class Policy(policyfile.PolicyFile):
 
 
 @dataclass(frozen=True, slots=True)
-class Roles:
+class ItemRoles:
     """What items are to an attacker."""
 
     public: Mask  # may be known
@@ -238,4 +241,4 @@ def _meant(patterns: Sequence[str], names: Sequence[str]) -> tuple[Mask, list[st
 
 def schema() -> dict[str, Any]:
     """The JSON schema of such a policy, for editors."""
-    return policyfile.schema_of(Policy)
+    return policyfile.schema_of(BasketPolicy)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from reticent.pages.notebook import small_table
 
 if TYPE_CHECKING:
-    from reticent.privacy.coherence import Coherence, Exposed, Finding
-    from reticent.transactions.evaluation import Evaluation
-    from reticent.transactions.flow import Release, Risk, Verdict
+    from reticent.privacy.coherence import BasketExposure, BasketFinding, Coherence
+    from reticent.transactions.evaluation import BasketEvaluation
+    from reticent.transactions.flow import BasketRelease, BasketRisk, BasketVerdict
 
 
 def about(promise: Coherence) -> dict[str, Any]:
@@ -20,7 +20,7 @@ def about(promise: Coherence) -> dict[str, Any]:
     return {"kind": promise.kind, "h": str(promise.h), "k": promise.k, "p": p}
 
 
-def release_summary(release: Release) -> dict[str, Any]:
+def release_summary(release: BasketRelease) -> dict[str, Any]:
     """What ``transactions release --json`` prints."""
     original, released = release.original, release.released
     return {
@@ -45,7 +45,7 @@ def release_summary(release: Release) -> dict[str, Any]:
     }
 
 
-def tried(release: Release) -> dict[str, float]:
+def tried(release: BasketRelease) -> dict[str, float]:
     """The loss of every method that finished: of nuggets, or of occurrences."""
     if release.policy.utility == "itemsets" and release.nuggets is not None:
         whole = release.nuggets[0]
@@ -74,7 +74,7 @@ def rounded(share: Fraction) -> float:
     return round(float(share), 6)
 
 
-def public(release: Release) -> dict[str, Any]:
+def public(release: BasketRelease) -> dict[str, Any]:
     """The report that may be published: no item that is not there, and no exact loss."""
     return {
         "transactions": release.released.transactions,
@@ -86,7 +86,7 @@ def public(release: Release) -> dict[str, Any]:
     }
 
 
-def suppressed(release: Release) -> list[dict[str, Any]]:
+def suppressed(release: BasketRelease) -> list[dict[str, Any]]:
     """The items that went, in the order in which they did; for the owner's eyes."""
     supports = release.original.supports()
     names = release.original.names
@@ -97,7 +97,7 @@ def suppressed(release: Release) -> list[dict[str, Any]]:
     ]
 
 
-def worst(release: Release) -> list[dict[str, Any]]:
+def worst(release: BasketRelease) -> list[dict[str, Any]]:
     """Sets of items that would break the promise, the shortest first; for the owner's eyes."""
     names = release.original.names
     where = release.roles.public.nonzero()[0]
@@ -107,7 +107,7 @@ def worst(release: Release) -> list[dict[str, Any]]:
     ]
 
 
-def levels(exposed: Iterable[Exposed]) -> list[dict[str, Any]]:
+def levels(exposed: Iterable[BasketExposure]) -> list[dict[str, Any]]:
     """What an attacker can do, by the number of items known."""
     return [
         {
@@ -121,7 +121,7 @@ def levels(exposed: Iterable[Exposed]) -> list[dict[str, Any]]:
     ]
 
 
-def risk_summary(risk: Risk) -> dict[str, Any]:
+def risk_summary(risk: BasketRisk) -> dict[str, Any]:
     """What ``transactions risk --json`` prints."""
     return {
         "transactions": risk.transactions,
@@ -134,7 +134,7 @@ def risk_summary(risk: Risk) -> dict[str, Any]:
     }
 
 
-def verify_summary(verdict: Verdict, *, names: bool = False) -> dict[str, Any]:
+def verify_summary(verdict: BasketVerdict, *, names: bool = False) -> dict[str, Any]:
     """What ``transactions verify --json`` prints; with the names of items if they may be shown."""
     finding = verdict.finding
     shown: dict[str, Any] = {}
@@ -151,7 +151,7 @@ def verify_summary(verdict: Verdict, *, names: bool = False) -> dict[str, Any]:
     }
 
 
-def broken(finding: Finding) -> dict[str, Any]:
+def broken(finding: BasketFinding) -> dict[str, Any]:
     """A verdict, and how large the set is that breaks a promise; not which items it holds."""
     found: dict[str, Any] = {"holds": finding.holds}
     if finding.breaking is not None:
@@ -165,7 +165,7 @@ def broken(finding: Finding) -> dict[str, Any]:
     return found
 
 
-def evaluation_summary(found: Evaluation) -> dict[str, Any]:
+def evaluation_summary(found: BasketEvaluation) -> dict[str, Any]:
     """What ``transactions evaluate --json`` prints."""
     return {
         "transactions": found.transactions,
@@ -185,7 +185,7 @@ def _beside(counted: tuple[int, int]) -> Mapping[str, Any]:
     return {"before": before, "after": after, "loss": loss}
 
 
-def html(release: Release) -> str:
+def html(release: BasketRelease) -> str:
     """A small table for notebooks."""
     rows = {
         "promise": release.policy.promise.text,

@@ -9,13 +9,13 @@ from reticent.errors import many
 from reticent.terminal.text import table
 
 if TYPE_CHECKING:
-    from reticent.privacy.coherence import Exposed
-    from reticent.transactions.evaluation import Evaluation
-    from reticent.transactions.flow import Release, Risk, Verdict
-    from reticent.transactions.policy import Policy, Roles
+    from reticent.privacy.coherence import BasketExposure
+    from reticent.transactions.evaluation import BasketEvaluation
+    from reticent.transactions.flow import BasketRelease, BasketRisk, BasketVerdict
+    from reticent.transactions.policy import BasketPolicy, ItemRoles
 
 
-def release(found: Release) -> str:
+def release(found: BasketRelease) -> str:
     """What a release of baskets did, on one screen."""
     gone, items = int(found.gone.sum()), len(found.original.names)
     lines = [
@@ -46,7 +46,7 @@ def release(found: Release) -> str:
     return "\n".join(lines)
 
 
-def verdict(found: Verdict, *, names: bool) -> str:
+def verdict(found: BasketVerdict, *, names: bool) -> str:
     """The verifier's word; with the names of items if they may be shown."""
     finding = found.finding
     lines = [
@@ -65,7 +65,7 @@ def verdict(found: Verdict, *, names: bool) -> str:
     return "\n".join([*(f"ALTERED: {problem.text()}" for problem in found.altered), *lines])
 
 
-def _breaking(found: Verdict, *, names: bool) -> Iterator[str]:
+def _breaking(found: BasketVerdict, *, names: bool) -> Iterator[str]:
     """What breaks a promise, and which part of it."""
     finding = found.finding
     assert finding.breaking is not None
@@ -85,7 +85,7 @@ def _breaking(found: Verdict, *, names: bool) -> Iterator[str]:
         yield f"  Told: {found.names[finding.inferred]}"
 
 
-def risk(found: Risk) -> str:
+def risk(found: BasketRisk) -> str:
     """What baskets as they are tell."""
     return (
         f"{many(found.transactions, 'transaction')}, {many(found.items, 'item')}: "
@@ -94,7 +94,9 @@ def risk(found: Risk) -> str:
     )
 
 
-def _levels(levels: Sequence[Exposed], policy: Policy, roles: Roles, transactions: int) -> str:
+def _levels(
+    levels: Sequence[BasketExposure], policy: BasketPolicy, roles: ItemRoles, transactions: int
+) -> str:
     def share(count: int | None) -> str:
         return "not counted" if count is None else f"{count:,} ({count / max(transactions, 1):.1%})"
 
@@ -109,7 +111,7 @@ def _levels(levels: Sequence[Exposed], policy: Policy, roles: Roles, transaction
     return table(head, rows)
 
 
-def evaluation(found: Evaluation) -> str:
+def evaluation(found: BasketEvaluation) -> str:
     """What a release costs and what it stops."""
 
     def lost(pair: tuple[int, int]) -> str:

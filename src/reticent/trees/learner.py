@@ -42,7 +42,7 @@ from numpy.typing import NDArray
 from reticent.errors import InputError
 from reticent.trees import kernels
 from reticent.trees.prune import prune
-from reticent.trees.tree import Feature, Node, Split, Tree
+from reticent.trees.tree import Feature, Split, Tree, TreeNode
 
 Counts = NDArray[np.int64]
 _CRITERIA = {"c4.5": kernels.C45, "gain ratio": kernels.RATIO, "gain": kernels.GAIN}
@@ -50,7 +50,7 @@ _REMEMBERED = 1 << 20  # x · log2 x is looked up below, computed above
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class TreeOptions:
     """How a tree is grown and cut back."""
 
     splits: Literal["multiway", "binary"] = "multiway"  # texts by value, or one against the rest
@@ -75,16 +75,16 @@ class Rules:
             raise InputError("confidence must be above 0 and at most 1", where="tree")
 
 
-class Source(Protocol):
+class RecordSource(Protocol):
     """Records that a tree is grown from, wherever they are."""
 
     def classes(self) -> Counts:
         """How many records of each class there are."""
 
-    def best(self, rules: Rules) -> Split | None:
+    def best(self, rules: TreeOptions) -> Split | None:
         """The split that tells most about the class; None if none tells anything."""
 
-    def divide(self, split: Split) -> Sequence[Source]:
+    def divide(self, split: Split) -> Sequence[RecordSource]:
         """The records of each branch; the source itself is used up."""
 
 
@@ -92,7 +92,7 @@ def train(
     features: Sequence[Feature],
     classes: NDArray[Any],
     labels: Sequence[str],
-    rules: Rules | None = None,
+    rules: TreeOptions | None = None,
     weights: NDArray[Any] | None = None,
 ) -> Tree:
     """Grow and prune a tree that tells the class of a row from its features.
@@ -106,7 +106,7 @@ def train(
     age ≤ 41: no (2)
     age > 41: yes (2)
     """
-    rules = rules or Rules()
+    rules = rules or TreeOptions()
     told = classes >= 0
     if not told.all():
         features = [replace(feature, codes=feature.codes[told]) for feature in features]
@@ -119,9 +119,9 @@ def train(
     return Tree(known, tuple(labels), root)
 
 
-def grow(source: Source, rules: Rules) -> Node:
+def grow(source: RecordSource, rules: TreeOptions) -> TreeNode:
     """Split until nothing is left to tell; deep trees are why this is a loop."""
-    root = Node(source.classes())
+    root = TreeNode(source.classes())
     waiting = [(root, source, 0)]
     while waiting:
         node, records, depth = waiting.pop()
@@ -134,7 +134,7 @@ def grow(source: Source, rules: Rules) -> Node:
             continue
         node.split = split
         for branch in records.divide(split):
-            child = Node(branch.classes())
+            child = TreeNode(branch.classes())
             node.branches.append(child)
             waiting.append((child, branch, depth + 1))
     return root
@@ -144,9 +144,9 @@ def rows_of(
     features: Sequence[Feature],
     classes: NDArray[Any],
     class_count: int,
-    rules: Rules,
+    rules: TreeOptions,
     weights: NDArray[Any] | None = None,
-) -> Source:
+) -> RecordSource:
     """The rows of one table as a source."""
     n = len(classes)
     codes = np.empty((len(features), n), np.int32)
@@ -156,7 +156,7 @@ def rows_of(
         orders[j] = np.argsort(codes[j], kind="stable")
     by_text = kernels.EACH if rules.splits == "multiway" else kernels.EQUALS
     x = np.arange(1, min(_REMEMBERED, int(n if weights is None else weights.sum()) + 1))
-    table = _Rows(
+    table = _TreeRows(
         orders,
         codes,
         np.array([kernels.AT_MOST if f.number else by_text for f in features], np.int64),
@@ -179,7 +179,7 @@ def _typical(features: Sequence[Feature], records: int) -> NDArray[np.bool_]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rows:
+class _TreeRows:
     """A table and the scratch that its nodes share; see `kernels` for the arrays."""
 
     orders: NDArray[np.int32]
@@ -199,7 +199,7 @@ class _Rows:
 class _Part:
     """The rows of one node."""
 
-    table: _Rows
+    table: _TreeRows
     low: int
     high: int
 
@@ -213,7 +213,7 @@ class _Part:
         )
         return found
 
-    def best(self, rules: Rules) -> Split | None:
+    def best(self, rules: TreeOptions) -> Split | None:
         t = self.table
         column, code, default = kernels.best(
             t.orders, t.codes, t.kinds, t.typical, t.classes, t.weights, self.low, self.high,

@@ -12,14 +12,14 @@ from functools import cache
 
 import numpy as np
 
-from reticent.trees.tree import Node
+from reticent.trees.tree import TreeNode
 
 # The standard normal's upper quantiles as C4.5 tables them; between two, a straight line.
 _LEVELS = (0.0, 0.001, 0.005, 0.01, 0.05, 0.10, 0.20, 0.40, 1.00)
 _QUANTILES = (4.0, 3.09, 2.58, 2.33, 1.65, 1.28, 0.84, 0.25, 0.00)
 
 
-def prune(root: Node, confidence: float = 0.25) -> None:
+def prune(root: TreeNode, confidence: float = 0.25) -> None:
     """Replace, from the leaves up, every subtree that promises no fewer errors than a leaf."""
     promised: dict[int, float] = {}  # errors to come, by id of the nodes not yet accounted for
     nodes = root.walk()

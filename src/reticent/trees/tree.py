@@ -66,12 +66,12 @@ class Split:
 
 
 @dataclass(eq=False, slots=True)
-class Node:
+class TreeNode:
     """Records that met, and how they part again; a leaf if they do not."""
 
     counts: NDArray[np.int64]  # records by class
     split: Split | None = None
-    branches: list[Node] = field(default_factory=list)
+    branches: list[TreeNode] = field(default_factory=list)
 
     @property
     def winner(self) -> int:
@@ -83,7 +83,7 @@ class Node:
         """How many records are of another class."""
         return int(self.counts.sum() - self.counts.max(initial=0))
 
-    def walk(self) -> list[Node]:
+    def walk(self) -> list[TreeNode]:
         """The node and all below it, parents first."""
         found = [self]
         for node in found:  # grows while it is read
@@ -97,7 +97,7 @@ class Tree:
 
     features: tuple[Feature, ...]  # as trained, without their rows
     classes: tuple[str, ...]
-    root: Node
+    root: TreeNode
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the nodes as a list, as a deep tree would be one call in another."""
@@ -125,7 +125,7 @@ class Tree:
         found: NDArray[np.float64] = shares[self._answer(columns, range(len(shares)), rows)]
         return found
 
-    def _leaves(self) -> list[Node]:
+    def _leaves(self) -> list[TreeNode]:
         return [node for node in self.root.walk() if not node.branches]
 
     def _answer(
@@ -174,11 +174,11 @@ class Tree:
             waiting.extend(reversed(self._lines(node, depth + 1)))
         return "\n".join(lines)
 
-    def _leaf(self, node: Node) -> str:
+    def _leaf(self, node: TreeNode) -> str:
         wrong = f"/{node.errors}" if node.errors else ""
         return f"{self.classes[node.winner]} ({node.counts.sum()}{wrong})"
 
-    def _lines(self, node: Node, depth: int) -> list[tuple[int, str, Node]]:
+    def _lines(self, node: TreeNode, depth: int) -> list[tuple[int, str, TreeNode]]:
         questions = self._questions(node.split) if node.split else ()
         return [(depth, q, branch) for q, branch in zip(questions, node.branches, strict=True)]
 
@@ -211,7 +211,7 @@ class Tree:
             ],
         }
 
-    def _asked(self, node: Node) -> dict[str, Any]:
+    def _asked(self, node: TreeNode) -> dict[str, Any]:
         if node.split is None:
             return {}
         feature = self.features[node.split.column]
@@ -223,7 +223,7 @@ class Tree:
 
 
 def _unpickled(features: Any, classes: Any, flat: Sequence[tuple[Any, Any, list[int]]]) -> Tree:
-    nodes = [Node(counts, split) for counts, split, _ in flat]
+    nodes = [TreeNode(counts, split) for counts, split, _ in flat]
     for node, (_, _, branches) in zip(nodes, flat, strict=True):
         node.branches = [nodes[number] for number in branches]
     return Tree(features, classes, nodes[0])

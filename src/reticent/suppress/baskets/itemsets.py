@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from reticent.suppress.baskets import nodes as loops
 from reticent.suppress.baskets.diagrams import Counts, Diagrams, Family, most_parts
-from reticent.suppress.baskets.moles import Known, minimal_moles
+from reticent.suppress.baskets.moles import KnownBaskets, minimal_moles
 from reticent.suppress.baskets.nuggets import Rows, distinct_rows, frequent_sets
 from reticent.suppress.sets import Budget, GaveUp, Ints, Mask, Sets, invert
 
@@ -37,7 +37,7 @@ _WORK_OF_A_MOLE = 16  # to find it
 
 
 @dataclass(frozen=True, slots=True)
-class Suppressed:
+class RemovalOrder:
     """Public items in the order in which they went."""
 
     order: tuple[int, ...]
@@ -45,9 +45,9 @@ class Suppressed:
 
 
 def remove_for_itemsets(
-    known: Known, k: int, h: Fraction, p: int | None, nuggets: Family, among_all: Ints,
+    known: KnownBaskets, k: int, h: Fraction, p: int | None, nuggets: Family, among_all: Ints,
     *, most_work: int = 2 * 10**9, most_work_alone: int = 10**8,
-) -> Suppressed:  # fmt: skip
+) -> RemovalOrder:  # fmt: skip
     """Suppress items until no mole is left; nothing is given back.
 
     `among_all`: the number that each public item has among all items, of which nuggets are made.
@@ -60,8 +60,8 @@ def remove_for_itemsets(
     try:
         removal.run(most_work_alone)
     except GaveUp:
-        return Suppressed(tuple(removal.order), complete=False)
-    return Suppressed(tuple(removal.order), complete=True)
+        return RemovalOrder(tuple(removal.order), complete=False)
+    return RemovalOrder(tuple(removal.order), complete=True)
 
 
 class Present:
@@ -134,8 +134,8 @@ class _Removal:
     """What is left while items go."""
 
     def __init__(
-        self, known: Known, k: int, h: Fraction, p: int | None, nuggets: Family, among_all: Ints,
-        budget: Budget,
+        self, known: KnownBaskets, k: int, h: Fraction, p: int | None, nuggets: Family,
+        among_all: Ints, budget: Budget,
     ) -> None:  # fmt: skip
         self.known, self.k, self.h, self.budget = known, k, h, budget
         self.p = known.count + 1 if p is None else p
@@ -192,7 +192,7 @@ class _Removal:
         kept = self.there[self.known.items]
         starts = np.concatenate([[0], np.cumsum(kept)])[self.known.starts]
         private = self.known.private_starts, self.known.private, self.known.private_count
-        left = Known(starts, self.known.items[kept], self.known.count, *private)
+        left = KnownBaskets(starts, self.known.items[kept], self.known.count, *private)
         most = self.budget.work // _WORK_OF_A_MOLE
         found = minimal_moles(left, self.k, self.h, self.p, budget=Budget(sets=most))
         self.budget.spend(len(found) * _WORK_OF_A_MOLE)
@@ -248,7 +248,7 @@ class _Removal:
         if np.any((shared > 0) & (shared < self.k)):
             return True
         private = _taken(known.private_starts, known.private, own)
-        beside = Known(starts, items, known.count, *private, known.private_count)
+        beside = KnownBaskets(starts, items, known.count, *private, known.private_count)
         if len(minimal_moles(beside, self.k, self.h, self.p - 1, budget=Budget(sets=0))):
             return True
         return self.h < 1 and self._beside_a_mole(item)

@@ -23,8 +23,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.suppress.baskets.moles import Known, minimal_moles, thin_set
-from reticent.suppress.baskets.worth import Asked, Worth
+from reticent.suppress.baskets.moles import KnownBaskets, minimal_moles, thin_set
+from reticent.suppress.baskets.worth import PromisedBaskets, Worth
 from reticent.suppress.engine import Removed, Threats, give_back, improve, mask, remove
 from reticent.suppress.sets import Budget, GaveUp, Mask, Sets, invert, project, without
 
@@ -55,10 +55,12 @@ class Suppressed:
     worst: tuple[tuple[tuple[int, ...], int], ...]  # the shortest of them, and who holds them
 
 
-class Search:
+class ItemSearch:
     """The methods, on one set of transactions and one promise."""
 
-    def __init__(self, known: Known, k: int, h: Fraction, p: int | None, worth: Worth) -> None:
+    def __init__(
+        self, known: KnownBaskets, k: int, h: Fraction, p: int | None, worth: Worth
+    ) -> None:
         """`worth`: what it costs to suppress items."""
         self.known, self.k, self.h, self.p, self.worth = known, k, h, p, worth
         self.begins, self.rows = invert(known.starts, known.items, known.count)
@@ -107,7 +109,7 @@ class Search:
     def greedy(self, budget: Budget) -> Removed | None:
         """The papers' way, if it can be gone."""
         self._mine_all(min(budget, _AT_ONCE, key=lambda b: b.work))  # others are glad of it, too
-        asked = Asked(self.known, self.k, self.h, self.p)
+        asked = PromisedBaskets(self.known, self.k, self.h, self.p)
         order = self.worth.greedy(asked, lambda: self.pool if self._mine_all(budget) else None)
         return None if order is None else self._give_back(order)
 
@@ -213,7 +215,7 @@ class Search:
         known = replace(self.known, starts=starts, items=items)
         return self._found(known, p, budget)
 
-    def _found(self, known: Known, p: int | None, budget: Budget) -> Sets:
+    def _found(self, known: KnownBaskets, p: int | None, budget: Budget) -> Sets:
         """Sets of some transactions; for sets of any size, one if there are any."""
         if self.allowed < 0:
             raise GaveUp
@@ -243,7 +245,7 @@ class Search:
         starts, items, own, private = project(
             rows, item, gone, known.starts, known.items, known.private_starts, known.private
         )
-        held = Known(starts, items, known.count, own, private, known.private_count)
+        held = KnownBaskets(starts, items, known.count, own, private, known.private_count)
         one = Budget(sets=0, work=max(self.allowed, 0))
         moles = _decided(self._found(held, p, one))
         if len(moles):

@@ -35,7 +35,7 @@ _THREADS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownBaskets:
     """Transactions as far as they matter: what may be known of them, and what must not be told."""
 
     starts: Ints  # transaction t has items[starts[t] : starts[t + 1]], each once
@@ -56,14 +56,14 @@ class Known:
 
 
 def minimal_moles(
-    known: Known, k: int, h: Fraction, p: int | None = None, *, budget: Budget | None = None
+    known: KnownBaskets, k: int, h: Fraction, p: int | None = None, *, budget: Budget | None = None
 ) -> Sets:
     """All minimal moles, or those found before a budget was spent: the same ones each time.
 
     >>> rows = [[0, 1], [0, 1], [0, 2], [0, 2], [1], [2]]
     >>> starts = np.cumsum([0, *map(len, rows)])
     >>> nothing = np.zeros(7, np.int64), np.zeros(0, np.int32), 0
-    >>> known = Known(starts, np.concatenate(rows).astype(np.int32), 3, *nothing)
+    >>> known = KnownBaskets(starts, np.concatenate(rows).astype(np.int32), 3, *nothing)
     >>> list(minimal_moles(known, k=3, h=Fraction(1)))
     [(0, 1), (0, 2)]
     """
@@ -83,7 +83,7 @@ def minimal_moles(
     if p > 1:
         there = np.flatnonzero((supports > 0) & ~alone)
         rank = there[np.argsort(supports[there], kind="stable")]
-        search = _Search(known, rank, maxima[rank], k, p, over, under, budget or Budget())
+        search = _Miner(known, rank, maxima[rank], k, p, over, under, budget or Budget())
         found += [
             Sets(m.begins, rank[m.items].astype(np.int32), m.complete, m.work) for m in search.all()
         ]
@@ -123,11 +123,11 @@ class _Scratch:
             self.ints = np.zeros(2 * len(self.ints), np.int64)
 
 
-class _Search:
+class _Miner:
     """The search on items that are no moles alone, numbered by ascending support."""
 
     def __init__(
-        self, known: Known, rank: Ints, maxima: Ints, k: int, p: int, over: int, under: int,
+        self, known: KnownBaskets, rank: Ints, maxima: Ints, k: int, p: int, over: int, under: int,
         budget: Budget,
     ) -> None:  # fmt: skip
         """`rank`: these items."""
@@ -139,7 +139,7 @@ class _Search:
             known.starts, known.items, number, len(rank)
         )
         private = known.private_starts, known.private, known.private_count
-        self.known = Known(starts, items, len(rank), *private)
+        self.known = KnownBaskets(starts, items, len(rank), *private)
 
     def all(self) -> list[Sets]:
         """Pairs, then everything that is longer."""
@@ -257,7 +257,7 @@ def _only_minimal(moles: Sets, count: int) -> Sets:
     return ordered.some(np.flatnonzero(kernels.hold_no_other(ordered.begins, ordered.items, count)))
 
 
-def thin_set(known: Known, k: int) -> tuple[int, ...] | None:
+def thin_set(known: KnownBaskets, k: int) -> tuple[int, ...] | None:
     """A set that fewer than k transactions hold, and of which every part is held by more.
 
     A set is held by at least as many transactions as any whole transaction that holds it. So if
@@ -267,7 +267,7 @@ def thin_set(known: Known, k: int) -> tuple[int, ...] | None:
     have more minimal moles than anybody can list.
 
     >>> starts, items = np.array([0, 2, 4, 7]), np.array([0, 1, 0, 1, 0, 1, 2], np.int32)
-    >>> known = Known(starts, items, 3, np.zeros(4, np.int64), np.zeros(0, np.int32), 0)
+    >>> known = KnownBaskets(starts, items, 3, np.zeros(4, np.int64), np.zeros(0, np.int32), 0)
     >>> thin_set(known, 2), thin_set(known, 1)
     ((2,), None)
     """

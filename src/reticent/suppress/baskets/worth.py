@@ -11,7 +11,7 @@ import numpy as np
 
 from reticent.suppress.baskets.diagrams import Family
 from reticent.suppress.baskets.itemsets import remove_for_itemsets
-from reticent.suppress.baskets.moles import Known
+from reticent.suppress.baskets.moles import KnownBaskets
 from reticent.suppress.engine import Threats, mask, remove
 from reticent.suppress.sets import Ints, Mask
 
@@ -19,10 +19,10 @@ _BITS = 40  # of a cost that loops compare; beyond, counts of itemsets lose thei
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PromisedBaskets:
     """The promise, and the transactions it is about."""
 
-    known: Known
+    known: KnownBaskets
     k: int
     h: Fraction
     p: int | None
@@ -41,7 +41,7 @@ class Worth(Protocol):
         """Costs of single items that add up to those of several, or nearly."""
 
     def greedy(
-        self, asked: Asked, all_moles: Callable[[], Threats | None]
+        self, asked: PromisedBaskets, all_moles: Callable[[], Threats | None]
     ) -> tuple[int, ...] | None:
         """The papers' order, exactly; None if that is too much work."""
 
@@ -65,7 +65,7 @@ class Occurrences:
         return self.supports
 
     def greedy(
-        self, asked: Asked, all_moles: Callable[[], Threats | None]
+        self, asked: PromisedBaskets, all_moles: Callable[[], Threats | None]
     ) -> tuple[int, ...] | None:
         """By the minimal moles with an item for each of its occurrences."""
         moles = all_moles()
@@ -103,7 +103,7 @@ class Itemsets:
         return costs
 
     def greedy(
-        self, asked: Asked, all_moles: Callable[[], Threats | None]
+        self, asked: PromisedBaskets, all_moles: Callable[[], Threats | None]
     ) -> tuple[int, ...] | None:
         """By all moles with an item for each of its nuggets."""
         found = remove_for_itemsets(

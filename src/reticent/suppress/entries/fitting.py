@@ -23,7 +23,7 @@ from reticent.compiling import compiled, inner
 _NONE = np.int64(-1)
 
 
-class Tree(NamedTuple):
+class RuleTree(NamedTuple):
     """Patterns by the way to them. Nodes are numbers; the root of a value has that value's."""
 
     edges: NDArray[np.int64]  # by slot: a node and a cell, or -1
@@ -34,13 +34,13 @@ class Tree(NamedTuple):
     roots: NDArray[np.int32]  # values that some rule points to
 
 
-def tree(patterns: NDArray[np.int32], values: NDArray[np.int32]) -> Tree:
+def tree(patterns: NDArray[np.int32], values: NDArray[np.int32]) -> RuleTree:
     """The tree of some rules."""
     sizes = patterns.max(axis=0, initial=-1).astype(np.int64) + 1
     cells = np.concatenate([[0], np.cumsum(sizes)])
     nodes = int(values.max(initial=-1)) + 1
     room = 1 << (nodes + 2 * len(values) + 1).bit_length()
-    found = Tree(
+    found = RuleTree(
         np.full(2 * room, _NONE), np.empty(2 * room, np.int32), np.zeros(room, np.int64),
         np.full(room, -1, np.int32), cells, np.unique(values),
     )  # fmt: skip

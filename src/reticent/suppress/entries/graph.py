@@ -17,11 +17,11 @@ import numpy as np
 
 from reticent.suppress.entries import placing
 from reticent.suppress.entries.rules import Codes, concerned
-from reticent.suppress.entries.steps import Step
+from reticent.suppress.entries.steps import HidingStep
 from reticent.suppress.sets import Ints
 
 if TYPE_CHECKING:
-    from reticent.suppress.entries.search import Search
+    from reticent.suppress.entries.search import EntrySearch
 
 _RECORDS = 1 << 17  # that find their places at a time: Ctrl-C is heard only in between
 
@@ -29,7 +29,7 @@ _RECORDS = 1 << 17  # that find their places at a time: Ctrl-C is heard only in 
 class Graph:
     """Nodes where records stand, and the steps between them."""
 
-    def __init__(self, search: Search) -> None:
+    def __init__(self, search: EntrySearch) -> None:
         """Look at the table as it is now."""
         self.search = search
         table, rules = search.table, search.rules
@@ -70,7 +70,7 @@ class Graph:
 
     # --- steps -----------------------------------------------------------------------------------
 
-    def next(self) -> Step | None:
+    def next(self) -> HidingStep | None:
         """The next node, by the strategy that is asked for, and what to hide there."""
         rules = self.search.rules
         while (node := self._choose()) >= 0:
@@ -79,7 +79,7 @@ class Graph:
                 self.closed, node,
             )  # fmt: skip
             if column >= 0:
-                return Step(worth, partial(self._take, records, column))
+                return HidingStep(worth, partial(self._take, records, column))
             # Nobody stands there, or all that could be hidden must be published.
             placing.leave_out(self.places, node)
         return None

@@ -21,7 +21,7 @@ Int = NDArray[np.int32]
 NODES, PLACES, LINKS, HEAP = range(4)  # what `used` counts
 
 
-class Places(NamedTuple):
+class NodePlaces(NamedTuple):
     """Nodes, lists of the records at each, and lists of the nodes above each rule."""
 
     cells: Int  # by node: a row of codes, -1 where it says nothing
@@ -44,10 +44,10 @@ class Places(NamedTuple):
     used: NDArray[np.int64]
 
 
-def places(width: int, unsafe: NDArray[np.bool_], records: int) -> Places:
+def places(width: int, unsafe: NDArray[np.bool_], records: int) -> NodePlaces:
     """No node yet."""
     none, few = np.full(1 << 8, -1, np.int32), np.zeros(1 << 8, np.int32)
-    return Places(
+    return NodePlaces(
         np.zeros((1 << 8, width), np.int32), few, np.zeros(1 << 8, np.int64), few.copy(),
         few.copy(), none, none.copy(), few.copy(), np.full(1 << 10, -1, np.int32), few.copy(),
         few.copy(), none.copy(), few.copy(), none.copy(), np.full(len(unsafe), -1, np.int32),
@@ -55,7 +55,7 @@ def places(width: int, unsafe: NDArray[np.bool_], records: int) -> Places:
     )  # fmt: skip
 
 
-def larger(old: Places) -> Places:
+def larger(old: NodePlaces) -> NodePlaces:
     """The same with at least twice the room for whatever has little left."""
     nodes, count, links, _ = old.used.tolist()
     by_node = ("cells", "values", "masks", "gains", "was", "heads", "spots", "heap")

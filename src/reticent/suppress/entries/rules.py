@@ -36,7 +36,7 @@ _ROWS = 1 << 17  # compared with all rules at a time: Ctrl-C is heard only in be
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RuleLimits:
     """What a rule may reach before it tells too much."""
 
     min_support: int
@@ -49,7 +49,7 @@ class Limits:
 
 
 @dataclass(slots=True)
-class Table:
+class EntryTable:
     """A table as it is published so far; people who asked have no value."""
 
     conditions: Codes  # a row a record, a column a condition; -1: hidden
@@ -76,7 +76,7 @@ class Table:
 
 
 @dataclass(slots=True)
-class Rules:
+class KnownRules:
     """Rules, and what is counted of them."""
 
     patterns: Codes  # a row a rule; -1: says nothing of that column
@@ -85,7 +85,7 @@ class Rules:
     least: int
     over: int
     under: int
-    tree: fitting.Tree | None = None
+    tree: fitting.RuleTree | None = None
     unsafe: Mask = field(init=False)  # which of them tell too much about somebody
 
     def __post_init__(self) -> None:
@@ -102,7 +102,7 @@ class Rules:
         return self.least, self.over, self.under
 
     @property
-    def ways(self) -> fitting.Tree:
+    def ways(self) -> fitting.RuleTree:
         """The tree of their patterns, which is grown when somebody asks for it."""
         if self.tree is None:
             self.tree = fitting.tree(self.patterns, self.values)
@@ -117,7 +117,7 @@ class Rules:
     def too_alike(self, some: NDArray[np.integer[Any]]) -> Ints:
         """How many records with the value must not fit it any more: the papers' MinHide.
 
-        >>> rules = Rules(np.zeros((1, 1), np.int32), np.zeros(1, np.int32),
+        >>> rules = KnownRules(np.zeros((1, 1), np.int32), np.zeros(1, np.int32),
         ...               np.array([[7, 5, 1]]), 0, 11, 20)
         >>> rules.too_alike(np.array([0])), rules.too_many(np.array([0]))
         (array([3]), array([2]))
@@ -153,22 +153,22 @@ class Rules:
         )  # fmt: skip
         return found
 
-    def some(self, which: Mask) -> Rules:
+    def some(self, which: Mask) -> KnownRules:
         """Those for which the mask says so."""
-        return Rules(
+        return KnownRules(
             self.patterns[which], self.values[which], self.numbers[which], self.least, self.over,
             self.under,
         )  # fmt: skip
 
-    def but_not(self, others: Rules) -> Rules:
+    def but_not(self, others: KnownRules) -> KnownRules:
         """Those that are not among others."""
         return self.some(~fitting.among(others.ways, self.patterns, self.values))
 
-    def and_also(self, more: Rules) -> Rules:
+    def and_also(self, more: KnownRules) -> KnownRules:
         """These, then others."""
         if not len(more):
             return self
-        return Rules(
+        return KnownRules(
             np.concatenate([self.patterns, more.patterns]),
             np.concatenate([self.values, more.values]),
             np.concatenate([self.numbers, more.numbers]), self.least, self.over, self.under,
@@ -182,7 +182,7 @@ class Rules:
         return found
 
 
-def find(table: Table, limits: Limits) -> Rules:
+def find(table: EntryTable, limits: RuleLimits) -> KnownRules:
     """The unsafe rules of a table, by the value that they point to, then by their codes."""
     over, under = limits.share(table.records)
     limits = replace(limits, min_support=min(limits.min_support, table.records))
@@ -190,7 +190,7 @@ def find(table: Table, limits: Limits) -> Rules:
     nothing = _Found(np.zeros((0, table.columns + 1), np.int32), np.zeros((0, 2), np.int64))
     found = _search(table, people, limits, over, under) if len(people) else nothing
     exposed = np.zeros((len(found.spelt), 1), np.int64)
-    rules = Rules(
+    rules = KnownRules(
         np.ascontiguousarray(found.spelt[:, 1:]), found.spelt[:, 0].copy(),
         np.concatenate([found.counts, exposed], axis=1), limits.min_support, over, under,
     )  # fmt: skip
@@ -224,7 +224,7 @@ class _Found:
         return _Found(spelt[first], counts[first])
 
 
-def _people(table: Table) -> Codes:
+def _people(table: EntryTable) -> Codes:
     """The different people who asked: their value, then their conditions."""
     who = np.column_stack([table.truth[table.asked], table.conditions[table.asked]])
     return who[_once(who)] if len(who) else who
@@ -238,7 +238,7 @@ def _once(rows: Codes) -> Ints:
     return found.rows
 
 
-def _search(table: Table, people: Codes, limits: Limits, over: int, under: int) -> _Found:
+def _search(table: EntryTable, people: Codes, limits: RuleLimits, over: int, under: int) -> _Found:
     """All unsafe rules, each once."""
     width = table.columns
     cells = [*(table.conditions[:, j] + 1 for j in range(width)), table.values + 1]
@@ -307,13 +307,13 @@ def _alike(
         yield held, every[held], table[held, 1]
 
 
-def _exposed(table: Table, rules: Rules) -> Ints:
+def _exposed(table: EntryTable, rules: KnownRules) -> Ints:
     """How many people who asked have the conditions of each rule, and its value."""
     _, some = rules.of(table.conditions[table.asked], table.truth[table.asked])
     return np.bincount(some, minlength=len(rules))
 
 
-def concerned(rules: Rules, table: Table) -> Mask:
+def concerned(rules: KnownRules, table: EntryTable) -> Mask:
     """Which records that show their value fit an unsafe rule that points to it."""
     found, ways = np.zeros(table.records, np.bool_), rules.some(rules.unsafe).ways
     for start in range(0, table.records, _ROWS):
@@ -322,7 +322,7 @@ def concerned(rules: Rules, table: Table) -> Mask:
     return found
 
 
-def recounted(rules: Rules, table: Table) -> Rules:
+def recounted(rules: KnownRules, table: EntryTable) -> KnownRules:
     """The same rules, counted on another table."""
     order, begins = grouped([*table.conditions.T, table.values])
     first, sizes = order[begins[:-1]], np.diff(begins)

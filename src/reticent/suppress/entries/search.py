@@ -31,16 +31,16 @@ from reticent.suppress.entries.matching import smallest
 from reticent.suppress.entries.rules import (
     MOST_COLUMNS,
     Codes,
-    Limits,
-    Rules,
-    Table,
+    EntryTable,
+    KnownRules,
+    RuleLimits,
     find,
     recounted,
 )
-from reticent.suppress.entries.steps import Kinds, Own, Source, Values
+from reticent.suppress.entries.steps import Kinds, OthersValues, Own, StepSource
 from reticent.suppress.sets import GaveUp, Ints, Mask, Sets, invert
 
-__all__ = ["REGIONS", "STRATEGIES", "Hidden", "Limits", "Partial", "hide"]
+__all__ = ["REGIONS", "STRATEGIES", "Hidden", "Partial", "RuleLimits", "hide"]
 
 SENSITIVE, CONDITIONS, OWN = REGIONS = (
     "sensitive-of-others", "conditions-of-others", "conditions-of-sensitive",
@@ -82,7 +82,7 @@ class Hidden:
 
 def hide(
     partial: Partial,
-    limits: Limits,
+    limits: RuleLimits,
     regions: Collection[str],
     strategy: str = "max-descendant",
     seed: int = 1,
@@ -92,17 +92,17 @@ def hide(
     >>> from fractions import Fraction
     >>> table = Partial(np.array([[0], [0], [0], [1]], np.int32), np.array([0, 0, 0, 1], np.int32),
     ...                 np.array([True, False, False, False]), np.zeros((4, 2), np.bool_))
-    >>> found = hide(table, Limits(0, Fraction(1, 2)), ["sensitive-of-others"])
+    >>> found = hide(table, RuleLimits(0, Fraction(1, 2)), ["sensitive-of-others"])
     >>> found.records.tolist(), found.columns.tolist(), found.reasons
     ([1], [1], ((0, (0,)),))
     """
     if partial.conditions.shape[1] > MOST_COLUMNS:
         raise GaveUp
-    first = Search(partial, limits, strategy, seed)
+    first = EntrySearch(partial, limits, strategy, seed)
     plans = [*_plans(regions)]
 
-    def fresh() -> Search:
-        return Search(partial, limits, strategy, seed, first.first)
+    def fresh() -> EntrySearch:
+        return EntrySearch(partial, limits, strategy, seed, first.first)
 
     # To look for rules once more is dear: first what a plan hides if no other rule shows up.
     guesses = [fresh().guess(*plan) if len(plans) > 1 else (0, 0) for plan in plans]
@@ -116,7 +116,7 @@ def hide(
     return best
 
 
-def _again(search: Search, plan: tuple[tuple[str, ...], str | None]) -> Hidden:
+def _again(search: EntrySearch, plan: tuple[tuple[str, ...], str | None]) -> Hidden:
     """Follow a plan; where people stay exposed, once more without what exposes them.
 
     A condition that was hidden for one person takes a record from what another is compared with.
@@ -129,7 +129,7 @@ def _again(search: Search, plan: tuple[tuple[str, ...], str | None]) -> Hidden:
         if not len(found.exposed) or not search.harmful.any():
             break
         partial = replace(search.partial, fixed=search.partial.fixed | search.harmful)
-        search = Search(partial, search.limits, search.strategy, search.seed, search.first)
+        search = EntrySearch(partial, search.limits, search.strategy, search.seed, search.first)
     assert best is not None
     return best
 
@@ -153,17 +153,22 @@ def _plans(regions: Collection[str]) -> Iterator[tuple[tuple[str, ...], str | No
         yield (OWN,), spare
 
 
-class Search:
+class EntrySearch:
     """A table on its way to being safe."""
 
     def __init__(
-        self, partial: Partial, limits: Limits, strategy: str, seed: int, known: Rules | None = None
+        self,
+        partial: Partial,
+        limits: RuleLimits,
+        strategy: str,
+        seed: int,
+        known: KnownRules | None = None,
     ) -> None:
         """`known`: the unsafe rules of the table as it is, if somebody has found them."""
         self.partial, self.limits, self.strategy = partial, limits, strategy
         self.seed, self.random = seed, Random(seed)
         values = np.where(partial.asked, -1, partial.truth).astype(np.int32)
-        self.table = Table(partial.conditions.copy(), values, partial.truth, partial.asked)
+        self.table = EntryTable(partial.conditions.copy(), values, partial.truth, partial.asked)
         self.first = find(self.table, limits) if known is None else known
         self.rules = _copied(self.first)
         self.harmful = np.zeros(partial.fixed.shape, np.bool_)  # what exposes somebody after all
@@ -223,10 +228,10 @@ class Search:
             if spare is not None and self.rules.unsafe.any():
                 self._mixed([self._source(spare)])
 
-    def _source(self, region: str) -> Source:
+    def _source(self, region: str) -> StepSource:
         if region == CONDITIONS:
             return Graph(self)
-        return Values(self) if region == SENSITIVE else Own(self)
+        return OthersValues(self) if region == SENSITIVE else Own(self)
 
     def _hide_values(self) -> None:
         """Others' sensitive entries: each unsafe rule must lose a number of records."""
@@ -262,7 +267,7 @@ class Search:
         for entry in remove(Threats(packed, things), np.ones(things, np.int64)):
             self.hide_one(int(people[entry // width]), entry % width)
 
-    def _mixed(self, sources: list[Source]) -> None:
+    def _mixed(self, sources: list[StepSource]) -> None:
         """The step that makes most rules safe for each entry that it hides; ties to the first."""
         while self.rules.unsafe.any():
             steps = [step for source in sources if (step := source.next()) is not None]
@@ -318,7 +323,7 @@ class Search:
                         table.truth, table.asked, records, columns, cells, gone, why, rules.limits,
                         end - 1, max(end - _ENTRIES, 0),
                     )  # fmt: skip
-            after = Table(conditions, values, table.truth, table.asked)
+            after = EntryTable(conditions, values, table.truth, table.asked)
             if sure or not len(fresh := find(after, self.limits).but_not(rules)):
                 self.table = after
                 return gone, why
@@ -352,5 +357,5 @@ class Search:
         return int(people[np.argmax(fits)]), tuple(columns.tolist())
 
 
-def _copied(rules: Rules) -> Rules:
+def _copied(rules: KnownRules) -> KnownRules:
     return replace(rules, numbers=rules.numbers.copy())

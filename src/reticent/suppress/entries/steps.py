@@ -13,23 +13,23 @@ from reticent.suppress.entries.rules import concerned, grouped
 from reticent.suppress.sets import Ints, invert
 
 if TYPE_CHECKING:
-    from reticent.suppress.entries.search import Search
+    from reticent.suppress.entries.search import EntrySearch
 
 _NONE_LEFT = -(1 << 30)  # a gain that no other reaches, whatever rules become unsafe
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class HidingStep:
     """Something that can be hidden next."""
 
     worth: float  # how much of rules an entry makes safe: all of one is 1
     take: Callable[[], None]
 
 
-class Source(Protocol):
+class StepSource(Protocol):
     """Where steps come from."""
 
-    def next(self) -> Step | None:
+    def next(self) -> HidingStep | None:
         """The best step that is left."""
 
     def heard(self, changed: Ints) -> None:
@@ -39,7 +39,7 @@ class Source(Protocol):
 class Kinds:
     """Others' records that show a value which unsafe rules point to: alike in all conditions."""
 
-    def __init__(self, search: Search) -> None:
+    def __init__(self, search: EntrySearch) -> None:
         """Of records whose value need not be published."""
         table, partial = search.table, search.partial
         open_ = ~partial.asked & ~partial.fixed[:, table.columns]
@@ -68,10 +68,10 @@ class Kinds:
         return found
 
 
-class Values:
+class OthersValues:
     """Others' sensitive entries, one kind of records after the other."""
 
-    def __init__(self, search: Search) -> None:
+    def __init__(self, search: EntrySearch) -> None:
         """Look at the table as it is now."""
         self.search = search
         self.kinds = Kinds(search)
@@ -82,7 +82,7 @@ class Values:
         # Small numbers, as all of them are looked at in each step.
         self.gains = (unsafe[begins[1:]] - unsafe[begins[:-1]]).astype(np.int32)
 
-    def next(self) -> Step | None:
+    def next(self) -> HidingStep | None:
         """The kind that fits most unsafe rules."""
         kind = int(self.gains.argmax()) if len(self.kinds) else -1
         if kind < 0 or self.gains[kind] <= 0:
@@ -99,7 +99,7 @@ class Values:
                 self.gains[kind] = _NONE_LEFT
             self.search.hide_some(records, self.search.table.columns)
 
-        return Step(float((1 / needs).sum()), take)
+        return HidingStep(float((1 / needs).sum()), take)
 
     def heard(self, changed: Ints) -> None:
         """Count unsafe rules anew where they changed."""
@@ -112,7 +112,7 @@ class Values:
 class Own:
     """Conditions of people who asked, entry by entry."""
 
-    def __init__(self, search: Search) -> None:
+    def __init__(self, search: EntrySearch) -> None:
         """Look at the table as it is now."""
         self.search = search
         self.people = np.flatnonzero(search.partial.asked)
@@ -129,7 +129,7 @@ class Own:
         self.gains = np.array(gains, np.int64).reshape(len(self.people), search.table.columns)
         self.open = ~search.partial.fixed[self.people, :-1]
 
-    def next(self) -> Step | None:
+    def next(self) -> HidingStep | None:
         """The entry that stands in most unsafe rules of its person."""
         gains = np.where(self.open, self.gains, 0)
         if not gains.max(initial=0):
@@ -145,7 +145,7 @@ class Own:
             self.gains[person] -= self.has[[r for r in cut if unsafe[r]]].sum(axis=0)
             self.search.hide_one(int(self.people[person]), column)
 
-        return Step(float(shares.sum()), take)
+        return HidingStep(float(shares.sum()), take)
 
     def heard(self, changed: Ints) -> None:
         """Count unsafe rules anew where they changed."""

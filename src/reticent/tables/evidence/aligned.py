@@ -23,7 +23,7 @@ from reticent.tables.prepare import Prepared, part_of
 
 
 @dataclass(frozen=True, slots=True)
-class Masked:
+class AlignedRows:
     """A prepared table and its masked columns, row by row."""
 
     prepared: Prepared
@@ -31,7 +31,7 @@ class Masked:
     columns: Mapping[str, Column]
 
     @classmethod
-    def of(cls, prepared: Prepared, recodings: Mapping[str, Recoding]) -> Masked:
+    def of(cls, prepared: Prepared, recodings: Mapping[str, Recoding]) -> AlignedRows:
         """Mask a prepared table."""
         return cls(prepared, recodings, recoded(prepared.cleaned, recodings))
 
@@ -67,7 +67,7 @@ def for_classifiers(table: Table, recodings: Mapping[str, Recoding]) -> Table:
     return replace(table, columns={**table.columns, **masked})
 
 
-def aligned(prepared: Prepared, released: Table) -> Masked:
+def aligned(prepared: Prepared, released: Table) -> AlignedRows:
     """The original masked as its release shows; refused if that does not give the released rows."""
     shown = {}
     for name in prepared.roles.released:
@@ -84,7 +84,7 @@ def aligned(prepared: Prepared, released: Table) -> Masked:
         for domain in prepared.domains
     }
     try:
-        masked = Masked.of(prepared, recodings)
+        masked = AlignedRows.of(prepared, recodings)
     except InputError:  # a value without a place
         masked = None
     expected = {} if masked is None else {**prepared.table.columns, **masked.columns}
@@ -93,7 +93,7 @@ def aligned(prepared: Prepared, released: Table) -> Masked:
         out = left_out(ours, list(shown.values()))
         most = prepared.policy.suppress_records * prepared.table.rows
         if out is not None and out.sum() <= most:
-            return Masked.of(part_of(prepared, ~out), recodings)
+            return AlignedRows.of(part_of(prepared, ~out), recodings)
     if masked is None or not same_rows(ours, list(shown.values())):
         raise InputError(
             "this is no release of that table under that policy: masking the original as it "

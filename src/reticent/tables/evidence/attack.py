@@ -25,11 +25,11 @@ from reticent.data.collapse import Codes, distinct
 from reticent.data.columns import Column, Table, stacked
 from reticent.evidence.classify import majority
 from reticent.privacy.promises import Anonymity, Confidence, Promise, ours
-from reticent.tables.evidence.aligned import Masked, recoded
+from reticent.tables.evidence.aligned import AlignedRows, recoded
 from reticent.tables.evidence.study import Round, mistakes
 
 
-def attacks(masked: Masked, register: Table | None, rounds: Sequence[Round]) -> dict[str, Any]:
+def attacks(masked: AlignedRows, register: Table | None, rounds: Sequence[Round]) -> dict[str, Any]:
     """All of it, before and after masking, for what each promise assumes to be known of us.
 
     What a join with earlier releases reveals is measured by the promise itself.
@@ -50,7 +50,9 @@ def attacks(masked: Masked, register: Table | None, rounds: Sequence[Round]) -> 
     }
 
 
-def linked_by(masked: Masked, promise: Promise, register: Table | None = None) -> dict[str, Any]:
+def linked_by(
+    masked: AlignedRows, promise: Promise, register: Table | None = None
+) -> dict[str, Any]:
     """Linkage by what one promise assumes to be known, before and after masking."""
     plain = masked.prepared.cleaned.columns
     names = list(ours(promise.over))
@@ -68,7 +70,7 @@ def linked_by(masked: Masked, promise: Promise, register: Table | None = None) -
     return found
 
 
-def _inferred(masked: Masked, promise: Confidence) -> dict[str, Any]:
+def _inferred(masked: AlignedRows, promise: Confidence) -> dict[str, Any]:
     marks = masked.prepared.sensitive_marks(promise)
     known, sensitive = list(ours(promise.over)), list(ours(promise.sensitive))
     found: dict[str, Any] = {"over": known, "sensitive": sensitive}
@@ -78,7 +80,7 @@ def _inferred(masked: Masked, promise: Confidence) -> dict[str, Any]:
     return found
 
 
-def _predicted(masked: Masked, rounds: Sequence[Round]) -> list[dict[str, Any]]:
+def _predicted(masked: AlignedRows, rounds: Sequence[Round]) -> list[dict[str, Any]]:
     """How often a tree tells each sensitive column from the quasi-identifiers."""
     prepared = masked.prepared
     known: dict[str, set[str]] = {}

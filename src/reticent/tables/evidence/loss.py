@@ -11,10 +11,10 @@ from reticent.data.collapse import distinct
 from reticent.data.columns import Column
 from reticent.data.encode import Domain, Node
 from reticent.data.recode import Recoding
-from reticent.tables.evidence.aligned import Masked
+from reticent.tables.evidence.aligned import AlignedRows
 
 
-def losses(masked: Masked) -> dict[str, Any]:
+def losses(masked: AlignedRows) -> dict[str, Any]:
     """All of it, per record and per column."""
     prepared = masked.prepared
     rows = prepared.table.rows

@@ -17,7 +17,7 @@ from reticent.errors import ReticentError
 from reticent.evidence import classify
 from reticent.evidence.classify import FEWEST, QUICK, Sides, majority
 from reticent.privacy.promises import columns_of
-from reticent.tables.evidence.aligned import Masked
+from reticent.tables.evidence.aligned import AlignedRows
 from reticent.tables.prepare import Prepared
 
 _QUICK_CELLS = 600_000  # wide tables take longer: 100,000 × 200 took 10 of a release's 15 s
@@ -32,7 +32,7 @@ class Round:
     fresh: Sides | None = None  # masked as learnt on the training part alone
 
 
-def divided(masked: Masked, test: NDArray[np.bool_]) -> Round:
+def divided(masked: AlignedRows, test: NDArray[np.bool_]) -> Round:
     """A round with some rows of a table for testing and the others for training."""
     plain, shown = masked.prepared.cleaned, masked.view()
     return Round((plain.take(~test), plain.take(test)), (shown.take(~test), shown.take(test)))
@@ -132,7 +132,7 @@ def utility(prepared: Prepared, recodings: Mapping[str, Recoding]) -> dict[str, 
     prepared = _sampled(prepared)
     test = next(classify.splits(prepared.table.rows, folds=None, seed=1))
     try:
-        part = divided(Masked.of(prepared, recodings), test)
+        part = divided(AlignedRows.of(prepared, recodings), test)
         found = errors(prepared, [part], "tree")
     except (ReticentError, ArithmeticError, ValueError):  # a page must not stop a release
         return {"reason": "no classifier could be trained on it"}
