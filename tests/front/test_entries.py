@@ -8,6 +8,7 @@ import html
 import json
 import os
 import random
+import shutil
 import signal
 import stat
 from collections import Counter
@@ -15,6 +16,7 @@ from dataclasses import replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
+from itertools import count as counting
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +30,9 @@ import pytest
 
 from reticent import entries
 from reticent.entries import pages, text
-from reticent.errors import InputError, Unsatisfiable
+from reticent.errors import InputError, Stopped, Unsatisfiable
 from reticent.files.tabular import read_typed
+from reticent.progress import Watch
 from terminal import run
 
 JOBS = ["baker", "nurse", "clerk", "pilot"]
@@ -663,23 +666,87 @@ def test_inputs_are_never_written_over(name: str, here: Path) -> None:
     assert (here / name).read_bytes() == before
 
 
-@pytest.mark.parametrize("stage", ["read", "hide", "write", "verify"])
-def test_ctrl_c_leaves_nothing(stage: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A search has nothing safe before its end, so stopping writes nothing."""
+@pytest.mark.parametrize(
+    ("stage", "times", "code"),
+    [("read", 1, 130), ("hide", 1, 130), ("write", 1, 0), ("write", 2, 130), ("verify", 2, 130)],
+)
+def test_ctrl_c_before_a_safe_choice_or_twice_leaves_nothing(
+    stage: str, times: int, code: int, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from reticent.progress import Clock
 
     begin = Clock.stage
 
     def interrupted(self: Clock, name: str) -> Any:
-        if name == stage:
+        for _ in range(times if name == stage else 0):
             signal.raise_signal(signal.SIGINT)
         return begin(self, name)
 
     monkeypatch.setattr(Clock, "stage", interrupted)
     before = sorted(os.listdir(here))
-    said = run("entries", "release", "in.csv", "-p", "p.toml", "-o", "out", code=130)
-    assert "nothing was written" in said.stderr
-    assert sorted(os.listdir(here)) == before
+    said = run("entries", "release", "in.csv", "-p", "p.toml", "-o", "out", code=code)
+    if code:
+        assert "nothing was written" in said.stderr
+        assert sorted(os.listdir(here)) == before
+    else:
+        assert "stopped early" not in said.stdout  # the search was at its end
+        run("entries", "verify", "out", "-p", "p.toml", "--original", "in.csv")
+
+
+def test_ctrl_c_once_writes_the_release_so_far(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from reticent.suppress.sets import Halt
+
+    release = ("entries", "release", "in.csv", "-p", "p.toml", "-o", "out", "--json")
+    ask, codes = Halt.now, []
+    for point in counting():
+        asked = counting()
+
+        def now(self: Halt, point: int = point, asked: Any = asked) -> bool:
+            if next(asked) == point:
+                signal.raise_signal(signal.SIGINT)
+            return ask(self)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Halt, "now", now)
+            said = run(*release, code=None)
+        codes.append(said.exit_code)
+        if said.exit_code:
+            assert said.exit_code == 130
+            assert not (here / "out").exists()
+            continue
+        run("entries", "verify", "out", "-p", "p.toml", "--original", "in.csv")
+        told = json.loads(said.stdout)
+        assert (
+            json.loads((here / "out/public/report.json").read_text())["stopped_early"]
+            == (told["stopped_early"])
+        )
+        page = (here / "out/public/report.html").read_text()
+        assert ("stopped before its end" in page) == told["stopped_early"]
+        shutil.rmtree(here / "out")
+        if not told["stopped_early"]:
+            break
+        assert "Stopping: writing the release so far" in said.stderr
+    assert codes == sorted(codes, reverse=True)  # nothing until there is something safe
+    assert codes.count(0) > 2
+
+
+@pytest.mark.parametrize("suffix", [".csv", ""])
+def test_stopped_from_python(suffix: str, here: Path) -> None:
+    for points in counting():
+        left = iter(range(points))
+        watch = Watch(stop=lambda left=left: next(left, None) is None)  # type: ignore[misc]
+        try:
+            found = entries.release("in.csv", "p.toml", output=f"out{suffix}", watch=watch)
+        except Stopped:
+            assert not (here / f"out{suffix}").exists()
+            continue
+        assert entries.verify(f"out{suffix}", "p.toml", original="in.csv").holds
+        assert found.summary()["stopped_early"] is found.stopped_early
+        assert ("stopped early" in text.release(found)) == found.stopped_early
+        assert ("stopped early" in found._repr_html_()) == found.stopped_early
+        (shutil.rmtree if not suffix else os.remove)(here / f"out{suffix}")
+        if not found.stopped_early:
+            break
 
 
 # --- verify --------------------------------------------------------------------------------------

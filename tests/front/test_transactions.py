@@ -6,9 +6,12 @@ import gzip
 import json
 import os
 import random
+import shutil
+import signal
 import stat
 from collections import Counter
 from fractions import Fraction
+from itertools import count as counting
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +22,9 @@ import pytest
 
 from naive import transactions as naive
 from reticent import transactions
-from reticent.errors import InputError, Unsatisfiable
+from reticent.errors import InputError, Stopped, Unsatisfiable
+from reticent.progress import Watch
+from reticent.transactions import text
 from terminal import run
 
 ROWS = ["abef|1", "cefg|2", "abg|3", "abfg|2", "abdg|2", "efg|1", "befg|3"]
@@ -429,3 +434,67 @@ def test_long_baskets_and_any_number_of_known_items() -> None:
         found = transactions.release(rows, policy)
         assert found.finding.holds
         assert len(found.suppressed) < 20
+
+
+def test_stopped_at_any_point(example: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C writes the release so far, once there is one, and nothing before; so does a watch."""
+    from reticent.suppress.baskets import methods
+    from reticent.suppress.sets import Budget, Halt
+
+    for name in ("_AT_ONCE", "_HOPELESS", "_PATIENT"):  # moles are listed where they matter only
+        monkeypatch.setattr(methods, name, Budget(sets=2, work=10**9))
+    (example / "p.toml").write_text(EXAMPLE.replace("k = 3", "k = 2"))
+    release = ("transactions", "release", example / "in.dat", "-p", example / "p.toml", "-o")
+    ask, codes = Halt.now, []
+    for point in counting():
+        asked = counting()
+
+        def now(self: Halt, point: int = point, asked: Any = asked) -> bool:
+            if next(asked) == point:
+                signal.raise_signal(signal.SIGINT)
+            return ask(self)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Halt, "now", now)
+            said = run(*release, example / "out", "--json", code=None)
+        codes.append(said.exit_code)
+        if said.exit_code:
+            assert said.exit_code == 130
+            assert not (example / "out").exists()
+            continue
+        told = json.loads(said.stdout)
+        assert (
+            json.loads((example / "out/public/report.json").read_text())["stopped_early"]
+            == (told["stopped_early"])
+        )
+        for side in ("public", "private"):
+            page = (example / "out" / side / "report.html").read_text()
+            early = "stopped before its end" in page or "Stopped early" in page
+            assert early == told["stopped_early"]
+        run("transactions", "verify", example / "out", "-p", example / "p.toml")
+        shutil.rmtree(example / "out")
+        if not told["stopped_early"]:
+            break
+    assert codes == sorted(codes, reverse=True)
+    assert codes.count(0) > 2
+
+
+def test_stopped_from_python() -> None:
+    rows = [{*row.replace("|", "")} for row in ROWS]
+    policy = {"private": ["1", "2", "3"], "h": 0.5, "k": 3, "p": 3}
+    early = 0
+    for points in counting():
+        left = iter(range(points))
+        watch = Watch(stop=lambda left=left: next(left, None) is None)  # type: ignore[misc]
+        try:
+            found = transactions.release(rows, policy, watch=watch)
+        except Stopped:
+            continue
+        assert transactions.verify(found.table, policy).holds
+        assert found.summary()["stopped_early"] is found.stopped_early
+        assert ("stopped early" in text.release(found)) == found.stopped_early
+        assert ("stopped early" in found._repr_html_()) == found.stopped_early
+        if not found.stopped_early:
+            break
+        early += 1
+    assert early

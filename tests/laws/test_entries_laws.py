@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterable
 from fractions import Fraction
 from itertools import combinations
+from itertools import count as counting
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from entries_at_hand import OPEN, allowed, holds, listed, published, spelt
 from naive.entries import Case, unsafe_rules
 from reticent.privacy.entries import altered
 from reticent.suppress.entries.search import REGIONS, STRATEGIES, Partial, RuleLimits, hide
+from reticent.suppress.sets import GaveUp, Halt
 
 
 def random_table(rng: random.Random) -> tuple[Partial, RuleLimits]:
@@ -63,7 +65,9 @@ def test_every_region(seed: int) -> None:
             assert holds(table, limits, entries)
             for at, (record, column) in enumerate(entries):
                 assert not holds(table, limits, entries[:at] + entries[at + 1 :])
-                request, columns = hidden.reasons[at]
+                reason = hidden.reasons[at]
+                assert reason is not None
+                request, columns = reason
                 assert table.asked[request]
                 assert columns
                 own = region(table, record, column) == REGIONS[2]
@@ -266,3 +270,38 @@ def test_equally_good_steps(region: str, column: int) -> None:
     table = spelt("a x?", "a x", "a x")
     hidden = hide(table, RuleLimits(0, Fraction(1, 2)), (region, REGIONS[2]))
     assert listed(hidden) == [(1, column)]
+
+
+@pytest.mark.parametrize("regions", OPEN)
+def test_stopped_at_any_point(regions: tuple[str, ...]) -> None:
+    """Once everybody is protected, a search that is told to stop has something to publish."""
+    early = 0
+    for seed in range(40):
+        table, limits = random_table(random.Random(seed))
+        whole = hide(table, limits, regions)
+        if len(whole.exposed):
+            continue
+        for points in counting():
+            left = iter(range(points))
+            safe: list[bool] = []
+            halt = Halt(
+                lambda left=left: next(left, None) is None,  # type: ignore[misc]
+                lambda safe=safe: safe.append(True),  # type: ignore[misc]
+            )
+            try:
+                found = hide(table, limits, regions, halt=halt)
+            except GaveUp:
+                assert halt.heard
+                assert not safe
+                continue
+            assert safe
+            assert holds(table, limits, listed(found))
+            before, after = published(table), published(table, listed(found))
+            assert altered(before, after, table.fixed, allowed(table, regions)).nothing
+            assert len(found.reasons) == len(found) >= len(whole)
+            assert found.stopped_early == halt.heard
+            if not halt.heard:
+                assert (listed(found), found.reasons) == (listed(whole), whole.reasons)
+                break
+            early += 1
+    assert early > 20

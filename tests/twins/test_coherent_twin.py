@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Iterator
 from fractions import Fraction
+from itertools import count as counting
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from naive import transactions as naive
 from reticent.suppress.baskets import methods
 from reticent.suppress.baskets.methods import ItemSearch
 from reticent.suppress.baskets.worth import Itemsets, Occurrences
-from reticent.suppress.sets import Budget, GaveUp, Sets
+from reticent.suppress.sets import Budget, GaveUp, Halt, Sets
 from transactions_at_hand import known, nuggets
 
 METHODS = ("greedy", "levels", "grow", "best")
@@ -33,9 +35,20 @@ def assert_minimal(case: naive.Case, gone: set[int]) -> None:
         assert any(item in mole for mole in left(case, gone - {item}))
 
 
-def search(case: naive.Case) -> ItemSearch:
+def search(case: naive.Case, halt: Halt | None = None) -> ItemSearch:
     found = known(case)
-    return ItemSearch(found, case.k, case.h, case.p, Occurrences(found.supports()))
+    return ItemSearch(found, case.k, case.h, case.p, Occurrences(found.supports()), halt)
+
+
+def halts() -> Iterator[Halt]:
+    """Of a search that is asked to stop at the first point, at the second, and so on to its end."""
+    halt = Halt(heard=True)
+    for points in counting():
+        if not halt.heard:
+            return
+        left = iter(range(points))
+        halt = Halt(lambda left=left: next(left, None) is None)  # type: ignore[misc]
+        yield halt
 
 
 def cases(seeds: range) -> list[naive.Case]:
@@ -157,3 +170,53 @@ def test_who_cannot_know(monkeypatch: pytest.MonkeyPatch) -> None:
     for method in METHODS:
         with pytest.raises(GaveUp):
             found.run(method)
+
+
+@pytest.mark.parametrize("room", [True, False])
+@pytest.mark.parametrize("method", METHODS)
+def test_stopped_at_any_point(method: str, room: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the first safe choice on, a search that is told to stop has one; it is not minimal."""
+    if not room:
+        monkeypatch.setattr(methods, "_AT_ONCE", Budget(sets=3, work=200))
+        monkeypatch.setattr(methods, "_HOPELESS", Budget(sets=3, work=200))
+        monkeypatch.setattr(methods, "_PATIENT", Budget(sets=10, work=10**9))
+    early = 0
+    for case in cases(range(2700, 2730)):
+        whole = search(case).run(method)
+        assert not whole.stopped_early
+        for halt in halts():
+            safe: list[bool] = []
+            halt.started = lambda safe=safe: safe.append(True)  # type: ignore[misc]
+            try:
+                found = search(case, halt).run(method)
+            except GaveUp:
+                assert halt.heard
+                assert not safe
+                continue
+            assert safe
+            assert not left(case, set(found.removed.gone))
+            assert found.lost >= whole.lost or method == "best"
+            assert found.stopped_early == halt.heard
+            early += found.stopped_early
+        assert found == whole
+    assert early or (room and method != "best")
+
+
+def test_stopped_where_itemsets_are_kept() -> None:
+    early = 0
+    for seed in range(2800, 2830):
+        problem = itemsets.random_problem(seed)
+        case = problem.case
+        if not case.feasible():
+            continue
+        table = known(case, itemsets.PUBLIC)
+        worth = Itemsets(nuggets(problem), np.array(problem.among_all), table.supports())
+        for halt in halts():
+            try:
+                found = ItemSearch(table, case.k, case.h, case.p, worth, halt).run("best")
+            except GaveUp:
+                assert halt.heard
+                continue
+            assert not left(case, set(found.removed.gone))
+            early += found.stopped_early
+    assert early > 20

@@ -29,7 +29,7 @@ def release(say: Say, reading: Any, data: Data, policy: PolicyPath, output: Outp
     from reticent import entries
     from reticent.entries import text
 
-    with watching(say, stoppable=False) as watch:
+    with watching(say) as watch:
         found = entries.release(
             data, policy, output=output, reading=reading, force=say.force, watch=watch
         )

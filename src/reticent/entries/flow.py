@@ -23,7 +23,7 @@ from reticent.entries import asked as asking
 from reticent.entries.checking import carried, judge
 from reticent.entries.original import Original, read
 from reticent.entries.policy import EntryPolicy
-from reticent.errors import InputError, Problem, Unsatisfiable, many, quoted
+from reticent.errors import InputError, Problem, Stopped, Unsatisfiable, many, quoted
 from reticent.files.tabular import CSV, Reading, from_arrow, to_frame
 from reticent.privacy import entries as verifier
 from reticent.privacy.entries import EntryFinding
@@ -97,6 +97,11 @@ class EntryRelease:
         entries = self.rows * len(self.original.roles.entries)
         return Fraction(len(self.search.records), max(entries, 1))
 
+    @property
+    def stopped_early(self) -> bool:
+        """Whether the search was asked to end: less might have been hidden."""
+        return self.search.stopped_early
+
     @cached_property
     def before(self) -> EntryFinding:
         """What the requests alone would have left open."""
@@ -140,7 +145,7 @@ def release(
     with clock.stage("read"):
         original, kind = read(data, policy, reading)
     with clock.stage("hide"):
-        search = find(original)
+        search = find(original, clock.watch)
     with clock.stage("mask"):
         released = without(original, search)
     result = EntryRelease(
@@ -238,11 +243,11 @@ def _arrow(result: EntryRelease, *, stored: bool = False) -> pa.Table:
     return formed(table, forms) if forms else table
 
 
-def find(original: Original) -> Hidden:
+def find(original: Original, watch: Watch) -> Hidden:
     """What to hide besides the requests."""
     from reticent.suppress.entries.rules import MOST_COLUMNS
     from reticent.suppress.entries.search import Partial, RuleLimits, hide
-    from reticent.suppress.sets import GaveUp
+    from reticent.suppress.sets import GaveUp, Halt
 
     policy, codes, asked = original.policy, original.codes, original.asked
     if len(policy.conditions) > MOST_COLUMNS:
@@ -253,9 +258,12 @@ def find(original: Original) -> Hidden:
         )  # fmt: skip
     partial = Partial(codes.conditions, codes.values, original.who(codes.values), asked.fixed)
     limits = RuleLimits(policy.min_support, policy.min_confidence, policy.max_pattern)
+    halt = Halt(watch.stop, watch.started)
     try:
-        found = hide(partial, limits, policy.may_hide, policy.strategy, policy.seed)
+        found = hide(partial, limits, policy.may_hide, policy.strategy, policy.seed, halt)
     except GaveUp:
+        if halt.heard:
+            raise Stopped("Stopped before everybody was safe; nothing was written.") from None
         raise InputError(
             "there are too many combinations of values to look at, so nobody knows which are safe",
             where=original.table.name,

@@ -103,6 +103,7 @@ def _shared(release: EntryRelease) -> dict[str, Any]:
         "requests": release.requests,
         "others": len(release.search.records),
         "loss": words.percent(release.loss),
+        "stopped_early": release.stopped_early,
         "hidden": hidden,
         "drawn": charts.bars("Entries hidden besides the requests", "entries", bars),
         "not_drawn": len(hidden) - len(bars),
@@ -149,7 +150,7 @@ def _unsafe(promise: SafeEntries) -> str:
 
 def _by_rule(release: EntryRelease) -> list[tuple[str, int]]:
     """From which columns rules started that forced something to be hidden, and how much."""
-    found = Counter(", ".join(one["rule"]) for one in report.reasons(release))
+    found = Counter(", ".join(one["rule"]) for one in report.reasons(release) if one["rule"])
     return found.most_common()
 
 

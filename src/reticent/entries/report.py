@@ -36,6 +36,7 @@ def release_summary(release: EntryRelease) -> dict[str, Any]:
         "may_hide": list(policy.may_hide),
         "method": release.search.method,
         "unsafe_rules": {"before": release.search.rules, "after": 0},
+        "stopped_early": release.stopped_early,
         "templates": [about(policy.promise) | {"verified": holds}],
         "warnings": list(release.warnings),
         "output": release.output,
@@ -57,6 +58,7 @@ def public(release: EntryRelease) -> dict[str, Any]:
     return {
         "rows": release.rows,
         **hidden(release),
+        "stopped_early": release.stopped_early,
         "templates": [
             about(release.policy.promise) | {"holds": release.finding and release.finding.holds}
         ],
@@ -65,17 +67,20 @@ def public(release: EntryRelease) -> dict[str, Any]:
 
 
 def reasons(release: EntryRelease) -> Iterator[dict[str, Any]]:
-    """What was hidden where, and which rule about whom forced it; for the owner's eyes."""
+    """What was hidden where, and which rule about whom forced it; for the owner's eyes.
+
+    A search that was stopped early does not know of every entry whether a rule forces it.
+    """
     names = release.original.roles.entries
     search = release.search
-    for record, column, (request, rule) in zip(
+    for record, column, reason in zip(
         search.records.tolist(), search.columns.tolist(), search.reasons, strict=True
     ):
         yield {
             "record": record + 1,
             "column": names[column],
-            "for_request": request + 1,
-            "rule": [names[i] for i in rule],
+            "for_request": reason and reason[0] + 1,
+            "rule": reason and [names[i] for i in reason[1]],
         }
 
 
@@ -154,4 +159,5 @@ def html(release: EntryRelease) -> str:
         "requests": f"{release.requests:,}",
         "further entries hidden": f"{len(release.search.records):,} ({percent(release.loss, '%')})",
     }
-    return small_table(f"{release.rows:,} rows released", rows)
+    early = "; stopped early, less might be hidden" if release.stopped_early else ""
+    return small_table(f"{release.rows:,} rows released{early}", rows)

@@ -23,7 +23,7 @@ def release(found: EntryRelease) -> str:
     lines = [
         f"{many(found.rows, 'row')} released; {many(found.requests, 'request')} granted, "
         f"{many(entries, 'further entry', 'further entries')} hidden, {percent(found.loss, '%')} "
-        "of all.",
+        + ("of all; stopped early, less might be hidden." if found.stopped_early else "of all."),
         "",
         f"Kept, and recounted: {found.policy.promise.text}.",
         "",

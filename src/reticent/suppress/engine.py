@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.suppress import removal
-from reticent.suppress.sets import Ints, Mask, Sets, invert, together
+from reticent.suppress.sets import Halt, Ints, Mask, Sets, invert, together
 
 _SEED = 88172645463325252  # of the order in which swaps are tried
 # How many threats swaps look at, for each thing of each. With a tenth of it, the optimum was found
@@ -80,7 +80,10 @@ class Threats:
 
 
 def remove(
-    threats: Threats, costs: Ints | Callable[[Mask], Ints], gone: Iterable[int] = ()
+    threats: Threats,
+    costs: Ints | Callable[[Mask], Ints],
+    gone: Iterable[int] = (),
+    halt: Halt | None = None,
 ) -> tuple[int, ...]:
     """The order in which things go until every threat is broken that can be, after those gone.
 
@@ -98,6 +101,8 @@ def remove(
     away = np.bincount(np.array(list(gone), np.int64), minlength=threats.things)
     order: list[int] = []
     while True:
+        if halt is not None:
+            halt.or_give_up()
         needs, room = threats.needs - threats.missing(away), threats.room - away
         if not (needs > 0).any():
             return tuple(order)

@@ -8,7 +8,7 @@ the items of a mole, the records that fit a rule.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -37,6 +37,28 @@ class Budget:
         """Take this from it."""
         self.work -= work
         if self.work < 0:
+            raise GaveUp
+
+
+@dataclass(slots=True)
+class Halt:
+    """Whether somebody asked a search to end, which it may with the best safe choice so far.
+
+    It is asked between compiled loops; what is heard inside one counts when that loop returns.
+    """
+
+    stop: Callable[[], bool] = lambda: False
+    started: Callable[[], None] = lambda: None  # from here on there is a safe choice
+    heard: bool = False
+
+    def now(self) -> bool:
+        """Whether to end; who said yes once is not asked again."""
+        self.heard = self.heard or self.stop()
+        return self.heard
+
+    def or_give_up(self) -> None:
+        """End what cannot be of use half done."""
+        if self.now():
             raise GaveUp
 
 

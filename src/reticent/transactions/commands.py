@@ -37,7 +37,7 @@ def release(say: Say, reading: Any, data: Data, policy: PolicyPath, output: Outp
     from reticent import transactions
     from reticent.transactions import text
 
-    with watching(say, stoppable=False) as watch:
+    with watching(say) as watch:
         found = transactions.release(
             data, policy, output=output, reading=reading, force=say.force, watch=watch
         )

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reticent.data.baskets import Baskets
-from reticent.errors import InputError, Problem, Unsatisfiable
+from reticent.errors import InputError, Problem, Stopped, Unsatisfiable
 from reticent.files import basket_files
 from reticent.files.tabular import Reading
 from reticent.privacy import coherence
@@ -67,6 +67,11 @@ class BasketRelease:
         """The share of all item occurrences that went."""
         before = self.original.occurrences
         return Fraction(before - self.released.occurrences, max(before, 1))
+
+    @property
+    def stopped_early(self) -> bool:
+        """Whether the search was asked to end: less might have gone."""
+        return self.search.stopped_early
 
     @cached_property
     def before(self) -> tuple[BasketExposure, ...]:
@@ -117,7 +122,7 @@ def release(
     roles = policy.roles(baskets.names)
     refuse_infeasible(baskets, roles, policy)
     with clock.stage("search"):
-        search, gone, nuggets = find(baskets, roles, policy)
+        search, gone, nuggets = find(baskets, roles, policy, clock.watch)
     with clock.stage("mask"):
         released = baskets.without(gone)
         released = released.arranged() if policy.order == "sorted" else released
@@ -153,22 +158,25 @@ def release(
 
 
 def find(
-    baskets: Baskets, roles: ItemRoles, policy: BasketPolicy
+    baskets: Baskets, roles: ItemRoles, policy: BasketPolicy, watch: Watch
 ) -> tuple[Suppressed, Mask, tuple[int, int] | None]:
     """Which items to suppress; and the nuggets before and after, if they matter."""
     from reticent.suppress.baskets.methods import ItemSearch
     from reticent.suppress.baskets.worth import Itemsets, Occurrences
-    from reticent.suppress.sets import GaveUp
+    from reticent.suppress.sets import GaveUp, Halt
 
     known, public = known_of(baskets, roles)
     counted = None if policy.nuggets is None else nuggets_of(baskets, policy.nuggets)
     worth: Worth = Occurrences(known.supports())
     if counted is not None and policy.utility == "itemsets":
         worth = Itemsets(counted, public, known.supports())
+    halt = Halt(watch.stop, watch.started)
     try:
-        search = ItemSearch(known, policy.k, policy.promise.h, policy.p, worth)
+        search = ItemSearch(known, policy.k, policy.promise.h, policy.p, worth, halt)
         found = search.run(policy.method)
     except GaveUp:
+        if halt.heard:
+            raise Stopped("Stopped before any choice was safe; nothing was written.") from None
         raise InputError(
             "there are too many sets of items to look at, so nobody knows which are safe",
             where=baskets.name,

@@ -113,6 +113,7 @@ def _shared(release: BasketRelease) -> dict[str, Any]:
         "unlimited": promise.p is None,
         "smallest": release.finding.smallest,
         "order": release.policy.order,
+        "stopped_early": release.stopped_early,
         "command": command("reticent transactions release", release.reading),
     }
 

@@ -38,6 +38,7 @@ def release_summary(release: BasketRelease) -> dict[str, Any]:
         "method": release.search.method,
         "tried": tried(release),
         "moles": {"found": release.search.moles, "all": release.search.complete},
+        "stopped_early": release.stopped_early,
         "templates": [about(release.policy.promise) | {"verified": release.finding.holds}],
         "warnings": [*release.roles.warnings, *release.warnings],
         "output": release.output,
@@ -81,6 +82,7 @@ def public(release: BasketRelease) -> dict[str, Any]:
         "items": len(release.released.names),
         "occurrences": release.released.occurrences,
         "loss_in_percent": round(100 * float(release.loss)),
+        "stopped_early": release.stopped_early,
         "templates": [about(release.policy.promise) | {"verified": release.finding.holds}],
         "note": "The promise was recounted on the released transactions alone.",
     }
@@ -193,4 +195,5 @@ def html(release: BasketRelease) -> str:
         "items suppressed": f"{int(release.gone.sum()):,} of {len(release.original.names):,}",
         "occurrences lost": f"{float(release.loss):.1%}",
     }
-    return small_table(f"{release.released.transactions:,} transactions released", rows)
+    early = "; stopped early, less might be suppressed" if release.stopped_early else ""
+    return small_table(f"{release.released.transactions:,} transactions released{early}", rows)

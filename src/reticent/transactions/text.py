@@ -20,7 +20,8 @@ def release(found: BasketRelease) -> str:
     gone, items = int(found.gone.sum()), len(found.original.names)
     lines = [
         f"{many(found.released.transactions, 'transaction')} released; {gone:,} of {items:,} "
-        f"items suppressed, {float(found.loss):.2%} of all occurrences.",
+        f"items suppressed, {float(found.loss):.2%} of all occurrences"
+        + ("; stopped early, less might be suppressed." if found.stopped_early else "."),
         "",
         f"Kept, and recounted: {found.policy.promise.text}.",
         "",

@@ -31,7 +31,7 @@ from reticent.suppress.baskets import nodes as loops
 from reticent.suppress.baskets.diagrams import Counts, Diagrams, Family, most_parts
 from reticent.suppress.baskets.moles import KnownBaskets, minimal_moles
 from reticent.suppress.baskets.nuggets import Rows, distinct_rows, frequent_sets
-from reticent.suppress.sets import Budget, GaveUp, Ints, Mask, Sets, invert
+from reticent.suppress.sets import Budget, GaveUp, Halt, Ints, Mask, Sets, invert
 
 _WORK_OF_A_MOLE = 16  # to find it
 
@@ -46,7 +46,7 @@ class RemovalOrder:
 
 def remove_for_itemsets(
     known: KnownBaskets, k: int, h: Fraction, p: int | None, nuggets: Family, among_all: Ints,
-    *, most_work: int = 2 * 10**9, most_work_alone: int = 10**8,
+    *, most_work: int = 2 * 10**9, most_work_alone: int = 10**8, halt: Halt | None = None,
 ) -> RemovalOrder:  # fmt: skip
     """Suppress items until no mole is left; nothing is given back.
 
@@ -56,7 +56,7 @@ def remove_for_itemsets(
     still there; they go by number then. Little hangs on it: they go anyway and stay away, and what
     is counted of the others does not depend on their order.
     """
-    removal = _Removal(known, k, h, p, nuggets, among_all, Budget(most_work))
+    removal = _Removal(known, k, h, p, nuggets, among_all, Budget(most_work), halt or Halt())
     try:
         removal.run(most_work_alone)
     except GaveUp:
@@ -135,9 +135,9 @@ class _Removal:
 
     def __init__(
         self, known: KnownBaskets, k: int, h: Fraction, p: int | None, nuggets: Family,
-        among_all: Ints, budget: Budget,
+        among_all: Ints, budget: Budget, halt: Halt,
     ) -> None:  # fmt: skip
-        self.known, self.k, self.h, self.budget = known, k, h, budget
+        self.known, self.k, self.h, self.budget, self.halt = known, k, h, budget, halt
         self.p = known.count + 1 if p is None else p
         self.supports = known.supports()
         self.begins, self.holders = invert(known.starts, known.items, known.count)
@@ -167,6 +167,7 @@ class _Removal:
         self._go_by_score(Present(rows, self.p, self.budget), fine, np.arange(len(rows.rank)))
 
     def _go(self, item: int) -> None:
+        self.halt.or_give_up()
         self.order.append(item)
         self.there[item] = False
         if self.costs[item] > 1:  # a nugget of one item takes no other with it

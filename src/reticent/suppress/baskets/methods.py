@@ -12,6 +12,9 @@ for any other the transactions that hold it are searched for a mole, unless the 
 Swaps work on the pool alone. If it is not complete, what they find is searched for moles, these
 join the pool, and so on, until nothing on the pool is cheaper than what is known to be safe. So
 Connect (k = 50, any number of items known) needs a few thousand of its millions of moles.
+
+From the first give-back on there is a choice that is safe, if dear: who asks the search to stop
+then gets the cheapest that is known. What has not come back by then stays away.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ from numpy.typing import NDArray
 from reticent.suppress.baskets.moles import KnownBaskets, minimal_moles, thin_set
 from reticent.suppress.baskets.worth import PromisedBaskets, Worth
 from reticent.suppress.engine import Removed, Threats, give_back, improve, mask, remove
-from reticent.suppress.sets import Budget, GaveUp, Mask, Sets, invert, project, without
+from reticent.suppress.sets import Budget, GaveUp, Halt, Mask, Sets, invert, project, without
 
 # Searches that go further are given up: seconds of work, words of bitsets looked at at a nanosecond
 # or two each, and half a gigabyte of moles.
@@ -53,15 +56,19 @@ class Suppressed:
     moles: int  # that were found
     complete: bool  # whether these are all there are
     worst: tuple[tuple[tuple[int, ...], int], ...]  # the shortest of them, and who holds them
+    stopped_early: bool = False  # somebody asked for it; less might do
 
 
 class ItemSearch:
     """The methods, on one set of transactions and one promise."""
 
     def __init__(
-        self, known: KnownBaskets, k: int, h: Fraction, p: int | None, worth: Worth
-    ) -> None:
+        self, known: KnownBaskets, k: int, h: Fraction, p: int | None, worth: Worth,
+        halt: Halt | None = None,
+    ) -> None:  # fmt: skip
         """`worth`: what it costs to suppress items."""
+        self.halt = halt or Halt()
+        self.fallback: dict[str, Removed] = {}  # the first safe choice, before anything came back
         self.known, self.k, self.h, self.p, self.worth = known, k, h, p, worth
         self.begins, self.rows = invert(known.starts, known.items, known.count)
         self.supports = np.diff(self.begins)
@@ -74,11 +81,16 @@ class ItemSearch:
 
     def run(self, method: str) -> Suppressed:
         """Items to suppress, by one method or by the best."""
-        found = self._best() if method == "best" else self._by(method)
+        try:
+            found = self._best() if method == "best" else self._by(method)
+        except GaveUp:
+            if not (self.halt.heard and self.fallback):
+                raise
+            found = self.fallback
         lost = {name: self._lost(removed) for name, removed in found.items()}
         name = min(lost, key=lambda name: lost[name])
         known = len(self.pool), self.complete, self._worst()
-        return Suppressed(found[name], name, lost[name], lost, *known)
+        return Suppressed(found[name], name, lost[name], lost, *known, self.halt.heard)
 
     def _by(self, method: str) -> dict[str, Removed]:
         if method == "greedy":
@@ -99,6 +111,8 @@ class ItemSearch:
         self.allowed = _PATIENT.work
         if not found:
             found["grow"] = self.grow()
+        if self.halt.now():
+            return found
         return found | {"swaps": self.swaps(min(found.values(), key=self._lost))}
 
     def _lost(self, removed: Removed) -> tuple[int, ...]:
@@ -110,17 +124,20 @@ class ItemSearch:
         """The papers' way, if it can be gone."""
         self._mine_all(min(budget, _AT_ONCE, key=lambda b: b.work))  # others are glad of it, too
         asked = PromisedBaskets(self.known, self.k, self.h, self.p)
-        order = self.worth.greedy(asked, lambda: self.pool if self._mine_all(budget) else None)
-        return None if order is None else self._give_back(order)
+        order = self.worth.greedy(
+            asked, lambda: self.pool if self._mine_all(budget) else None, self.halt
+        )
+        return None if order is None else self._give_back("greedy", order)
 
     def levels(self) -> Removed:
         """Sets of one item, of two, of three, and so on."""
         single = self.pool.sets.some(np.flatnonzero(np.diff(self.pool.sets.begins) == 1))
-        order = remove(Threats(single, self.known.count), self.costs)
+        order = self._removed(single)
         rest, size = self.pool if self.complete else None, 2
         while rest is None and (self.p is None or size <= self.p):
+            self.halt.or_give_up()
             moles = self._among(order, size)
-            order += remove(Threats(moles, self.known.count), self.costs, order)
+            order += self._removed(moles, order)
             if not moles.complete:
                 continue  # what is left has fewer of them
             if size >= _LOOK_AHEAD or (self.p is None and not len(moles)):
@@ -130,42 +147,46 @@ class ItemSearch:
                     rest = Threats(left, self.known.count)
                 elif not len(moles):  # longer ones than can be listed; some of them will do
                     left = self._among(order, self.p)
-                    order += remove(Threats(left, self.known.count), self.costs, order)
+                    order += self._removed(left, order)
                     continue
             size += 1
-        return self._give_back(self._by_size(rest, order) if rest else order)
+        return self._give_back("levels", self._by_size(rest, order) if rest else order)
 
     def _by_size(self, rest: Threats, order: tuple[int, ...]) -> tuple[int, ...]:
         """Go on where all moles that are left are known."""
         sizes = np.diff(rest.sets.begins)
         for size in np.unique(sizes):
-            level = Threats(rest.sets.some(np.flatnonzero(sizes == size)), self.known.count)
-            order += remove(level, self.costs, order)
+            order += self._removed(rest.sets.some(np.flatnonzero(sizes == size)), order)
         return order
+
+    def _removed(self, moles: Sets, order: tuple[int, ...] = ()) -> tuple[int, ...]:
+        """What else goes until these are broken."""
+        return remove(Threats(moles, self.known.count), self.costs, order, self.halt)
 
     def grow(self) -> Removed:
         """No item at first; then each that brings no mole, by falling support."""
+        self.halt.or_give_up()
         there = np.flatnonzero(self.supports)
         rare_first = there[np.lexsort((-there, self.supports[there]))]
-        return self._give_back(tuple(rare_first.tolist()))
+        return self._give_back("grow", tuple(rare_first.tolist()))
 
     def swaps(self, best: Removed) -> Removed:
         """Cheaper items for some that are gone, as far as the budget goes."""
         costs, left = self.worth.added_up(), _ROUNDS
-        while left:
+        while left and not self.halt.now():
             gone = improve(self.pool, costs, best.gone, _SWAPPING if self.complete else _SOME_SWAPS)
             if self.worth.lost(gone) >= self._lost(best):
                 return best
             order = tuple(np.flatnonzero(gone).tolist())
             if self.complete:
-                return self._give_back(order)
+                return self._give_back("swaps", order)
             left -= 1
             fresh = self._mined(order, self.p, _FRESH)
             self.pool = self.pool.and_also([fresh])
             if not len(fresh):
                 if not fresh.complete:
                     return best
-                best, left = self._give_back(order), _ROUNDS
+                best, left = self._give_back("swaps", order), _ROUNDS
         return best
 
     # --- moles -----------------------------------------------------------------------------------
@@ -196,7 +217,8 @@ class ItemSearch:
     def _mine_all(self, budget: Budget) -> bool:
         """Fill the pool, if that can be done."""
         if not self.complete:
-            moles = minimal_moles(self.known, self.k, self.h, self.p, budget=budget)
+            self.halt.or_give_up()
+            moles = minimal_moles(self.known, self.k, self.h, self.p, budget=budget, halt=self.halt)
             if moles.complete:
                 self.pool, self.complete = Threats(moles, self.known.count), True
         return self.complete
@@ -225,18 +247,29 @@ class ItemSearch:
             return replace(one, begins=one.begins[:1], complete=True)
         if thin is not None and budget.sets == 0:
             return one
-        moles = minimal_moles(known, self.k, self.h, p, budget=budget)
+        moles = minimal_moles(known, self.k, self.h, p, budget=budget, halt=self.halt)
         self.allowed -= moles.work
         return one if thin is not None and not len(moles) else moles
 
-    def _give_back(self, order: tuple[int, ...]) -> Removed:
-        """Let items come back, the last gone first, each that brings no mole."""
+    def _give_back(self, method: str, order: tuple[int, ...]) -> Removed:
+        """Let items come back, the last gone first, each that brings no mole, until told to end."""
+        self.fallback = self.fallback or {method: Removed(order, frozenset())}
+        self.halt.started()
         if self.complete:
             return give_back(self.pool, order)
         fresh: list[Sets] = []
-        removed = give_back(self.pool, order, lambda item, gone: self._barred(item, gone, fresh))
+        removed = give_back(self.pool, order, lambda item, gone: self._stays(item, gone, fresh))
         self.pool = self.pool.and_also(fresh)
         return removed
+
+    def _stays(self, item: int, gone: Mask, fresh: list[Sets]) -> bool:
+        """Whether an item cannot come back, or nobody waits to know."""
+        try:
+            return self.halt.now() or self._barred(item, gone, fresh)
+        except GaveUp:
+            if not self.halt.heard:
+                raise
+            return True
 
     def _barred(self, item: int, gone: Mask, fresh: list[Sets]) -> bool:
         """Whether an item would be part of a mole: one is looked for where the item is held."""

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from reticent.suppress import sets
 from reticent.suppress.baskets import kernels
 from reticent.suppress.baskets.nuggets import distinct_rows
-from reticent.suppress.sets import Budget, Ints, Sets, plain_share, together
+from reticent.suppress.sets import Budget, Halt, Ints, Sets, plain_share, together
 
 _ROOM_FOR_BITS = 1 << 27  # bytes, for every item's bits over all transactions
 _THREADS = 2
@@ -56,8 +56,9 @@ class KnownBaskets:
 
 
 def minimal_moles(
-    known: KnownBaskets, k: int, h: Fraction, p: int | None = None, *, budget: Budget | None = None
-) -> Sets:
+    known: KnownBaskets, k: int, h: Fraction, p: int | None = None, *,
+    budget: Budget | None = None, halt: Halt | None = None,
+) -> Sets:  # fmt: skip
     """All minimal moles, or those found before a budget was spent: the same ones each time.
 
     >>> rows = [[0, 1], [0, 1], [0, 2], [0, 2], [1], [2]]
@@ -83,7 +84,7 @@ def minimal_moles(
     if p > 1:
         there = np.flatnonzero((supports > 0) & ~alone)
         rank = there[np.argsort(supports[there], kind="stable")]
-        search = _Miner(known, rank, maxima[rank], k, p, over, under, budget or Budget())
+        search = _Miner(known, rank, maxima[rank], k, p, over, under, budget, halt)
         found += [
             Sets(m.begins, rank[m.items].astype(np.int32), m.complete, m.work) for m in search.all()
         ]
@@ -128,10 +129,10 @@ class _Miner:
 
     def __init__(
         self, known: KnownBaskets, rank: Ints, maxima: Ints, k: int, p: int, over: int, under: int,
-        budget: Budget,
+        budget: Budget | None, halt: Halt | None,
     ) -> None:  # fmt: skip
         """`rank`: these items."""
-        self.maxima, self.budget = maxima, budget
+        self.maxima, self.budget, self.halt = maxima, budget or Budget(), halt or Halt()
         self.k, self.p, self.over, self.under = k, p, over, under
         number = np.full(known.count, -1, np.int32)
         number[rank] = np.arange(len(rank))
@@ -164,7 +165,7 @@ class _Miner:
 
         def work(thread: int) -> list[_Part]:
             scratch, done = _Scratch(self.known.count, self.known.private_count), []
-            while not _over(spent.sum(axis=0), left, self.budget.work):
+            while not (_over(spent.sum(axis=0), left, self.budget.work) or self.halt.now()):
                 with lock:
                     at = next(numbers)
                 if at >= len(wanted):

@@ -13,7 +13,7 @@ from reticent.suppress.baskets.diagrams import Family
 from reticent.suppress.baskets.itemsets import remove_for_itemsets
 from reticent.suppress.baskets.moles import KnownBaskets
 from reticent.suppress.engine import Threats, mask, remove
-from reticent.suppress.sets import Ints, Mask
+from reticent.suppress.sets import Halt, Ints, Mask
 
 _BITS = 40  # of a cost that loops compare; beyond, counts of itemsets lose their last digits
 
@@ -41,7 +41,7 @@ class Worth(Protocol):
         """Costs of single items that add up to those of several, or nearly."""
 
     def greedy(
-        self, asked: PromisedBaskets, all_moles: Callable[[], Threats | None]
+        self, asked: PromisedBaskets, all_moles: Callable[[], Threats | None], halt: Halt
     ) -> tuple[int, ...] | None:
         """The papers' order, exactly; None if that is too much work."""
 
@@ -65,11 +65,11 @@ class Occurrences:
         return self.supports
 
     def greedy(
-        self, asked: PromisedBaskets, all_moles: Callable[[], Threats | None]
+        self, asked: PromisedBaskets, all_moles: Callable[[], Threats | None], halt: Halt
     ) -> tuple[int, ...] | None:
         """By the minimal moles with an item for each of its occurrences."""
         moles = all_moles()
-        return None if moles is None else remove(moles, self.supports)
+        return None if moles is None else remove(moles, self.supports, halt=halt)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,10 +103,10 @@ class Itemsets:
         return costs
 
     def greedy(
-        self, asked: PromisedBaskets, all_moles: Callable[[], Threats | None]
+        self, asked: PromisedBaskets, all_moles: Callable[[], Threats | None], halt: Halt
     ) -> tuple[int, ...] | None:
         """By all moles with an item for each of its nuggets."""
         found = remove_for_itemsets(
-            asked.known, asked.k, asked.h, asked.p, self.nuggets, self.numbers
+            asked.known, asked.k, asked.h, asked.p, self.nuggets, self.numbers, halt=halt
         )
         return found.order if found.complete else None

@@ -12,7 +12,8 @@ Three regions may be open, and any of them alone suffices where nothing must be 
 Hiding a condition takes a record from whatever it fits, so rules about other values become
 stronger: the table is searched again until it has no unsafe rule. What was ever unsafe stays known.
 At last entries come back, the last first, until none can; the rule that bars an entry is the reason
-why it is hidden.
+why it is hidden. Once everybody is protected, whoever asks the search to stop gets the best choice
+so far: what has not come back, or not for sure, stays hidden.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from reticent.suppress.entries.rules import (
     recounted,
 )
 from reticent.suppress.entries.steps import Kinds, OthersValues, Own, StepSource
-from reticent.suppress.sets import GaveUp, Ints, Mask, Sets, invert
+from reticent.suppress.sets import GaveUp, Halt, Ints, Mask, Sets, invert
 
 __all__ = ["REGIONS", "STRATEGIES", "Hidden", "Partial", "RuleLimits", "hide"]
 
@@ -66,10 +67,12 @@ class Hidden:
 
     records: Ints  # of each entry, in the order in which they went
     columns: Ints  # the sensitive one goes by the number of conditions
-    reasons: tuple[tuple[int, tuple[int, ...]], ...]  # a request, and the conditions of its rule
+    # For each a request, and the conditions of its rule; None: nobody waited to know.
+    reasons: tuple[tuple[int, tuple[int, ...]] | None, ...]
     exposed: Ints  # people who cannot be protected, as too much must be published
     rules: int  # that were unsafe before
     method: str  # which regions were used, and how
+    stopped_early: bool = False  # somebody asked for it; less might do
 
     def __len__(self) -> int:
         return len(self.records)
@@ -86,6 +89,7 @@ def hide(
     regions: Collection[str],
     strategy: str = "max-descendant",
     seed: int = 1,
+    halt: Halt | None = None,
 ) -> Hidden:
     """Find few entries to hide so that no rule is unsafe.
 
@@ -98,11 +102,12 @@ def hide(
     """
     if partial.conditions.shape[1] > MOST_COLUMNS:
         raise GaveUp
-    first = EntrySearch(partial, limits, strategy, seed)
+    halt = halt or Halt()
+    first = EntrySearch(partial, limits, strategy, seed, halt)
     plans = [*_plans(regions)]
 
     def fresh() -> EntrySearch:
-        return EntrySearch(partial, limits, strategy, seed, first.first)
+        return EntrySearch(partial, limits, strategy, seed, halt, first.first)
 
     # To look for rules once more is dear: first what a plan hides if no other rule shows up.
     guesses = [fresh().guess(*plan) if len(plans) > 1 else (0, 0) for plan in plans]
@@ -110,10 +115,15 @@ def hide(
     for guess, plan in sorted(zip(guesses, plans, strict=True), key=lambda pair: pair[0]):
         # If somebody is exposed, a plan that promises no better may still do better.
         if best is None or len(best.exposed) or guess < best.cost:
-            found = _again(fresh(), plan)
+            try:
+                found = _again(fresh(), plan)
+            except GaveUp:
+                if not halt.heard or best is None or len(best.exposed):
+                    raise
+                break
             best = found if best is None or found.cost < best.cost else best
     assert best is not None
-    return best
+    return replace(best, stopped_early=halt.heard)
 
 
 def _again(search: EntrySearch, plan: tuple[tuple[str, ...], str | None]) -> Hidden:
@@ -129,7 +139,9 @@ def _again(search: EntrySearch, plan: tuple[tuple[str, ...], str | None]) -> Hid
         if not len(found.exposed) or not search.harmful.any():
             break
         partial = replace(search.partial, fixed=search.partial.fixed | search.harmful)
-        search = EntrySearch(partial, search.limits, search.strategy, search.seed, search.first)
+        search = EntrySearch(
+            partial, search.limits, search.strategy, search.seed, search.halt, search.first
+        )
     assert best is not None
     return best
 
@@ -157,16 +169,12 @@ class EntrySearch:
     """A table on its way to being safe."""
 
     def __init__(
-        self,
-        partial: Partial,
-        limits: RuleLimits,
-        strategy: str,
-        seed: int,
-        known: KnownRules | None = None,
-    ) -> None:
+        self, partial: Partial, limits: RuleLimits, strategy: str, seed: int,
+        halt: Halt | None = None, known: KnownRules | None = None,
+    ) -> None:  # fmt: skip
         """`known`: the unsafe rules of the table as it is, if somebody has found them."""
         self.partial, self.limits, self.strategy = partial, limits, strategy
-        self.seed, self.random = seed, Random(seed)
+        self.seed, self.random, self.halt = seed, Random(seed), halt or Halt()
         values = np.where(partial.asked, -1, partial.truth).astype(np.int32)
         self.table = EntryTable(partial.conditions.copy(), values, partial.truth, partial.asked)
         self.first = find(self.table, limits) if known is None else known
@@ -190,12 +198,17 @@ class EntrySearch:
         records, columns = self._entries()
         exposed = self._exposed()
         if len(exposed):
+            self.halt.or_give_up()
             self._blame(records, columns)
+        else:
+            self.halt.started()
         gone, why = self._give_back(records, columns, sure=regions == (SENSITIVE,) and not spare)
         kept = np.flatnonzero(gone)
-        asking = {rule: self._asking(rule) for rule in np.unique(why[kept]).tolist()}
+        asking = {rule: self._asking(rule) for rule in np.unique(why[kept]).tolist() if rule >= 0}
         reasons = tuple(
             (record if self.partial.asked[record] else asking[rule][0], asking[rule][1])
+            if rule >= 0
+            else None
             for record, rule in zip(records[kept].tolist(), why[kept].tolist(), strict=True)
         )
         method = " and ".join(regions)
@@ -218,6 +231,7 @@ class EntrySearch:
         """
         before = -1
         while self.rules.unsafe.any() and (hidden := sum(map(len, self.records))) > before:
+            self.halt.or_give_up()
             before = hidden
             if regions == (SENSITIVE,):
                 self._hide_values()
@@ -240,7 +254,7 @@ class EntrySearch:
         held = kinds.begins, kinds.rules
         sets = Sets(*invert(*held, len(self.rules)))
         threats = Threats(sets, len(kinds), needs, kinds.room, held)
-        order = np.array(remove(threats, np.ones(len(kinds), np.int64)), np.int64)
+        order = np.array(remove(threats, np.ones(len(kinds), np.int64), halt=self.halt), np.int64)
         self._take(kinds.lowest(order), self.table.columns)
         self.rules.numbers[:, 1] -= threats.missing(np.bincount(order, minlength=len(kinds)))
         self.rules = replace(self.rules)  # which judges them anew
@@ -264,12 +278,14 @@ class EntrySearch:
             np.cumsum([0, *map(len, sets)]), np.array([e for s in sets for e in s], np.int32)
         )
         things = len(people) * width
-        for entry in remove(Threats(packed, things), np.ones(things, np.int64)):
+        for entry in remove(Threats(packed, things), np.ones(things, np.int64), halt=self.halt):
+            self.halt.or_give_up()
             self.hide_one(int(people[entry // width]), entry % width)
 
     def _mixed(self, sources: list[StepSource]) -> None:
         """The step that makes most rules safe for each entry that it hides; ties to the first."""
         while self.rules.unsafe.any():
+            self.halt.or_give_up()
             steps = [step for source in sources if (step := source.next()) is not None]
             if not steps:
                 return
@@ -315,14 +331,18 @@ class EntrySearch:
             table, rules = self.table, _copied(self.rules)
             conditions, values = table.conditions.copy(), table.values.copy()
             gone, why, some = np.ones(len(records), np.bool_), np.full(len(records), -1), True
-            while some:
+            while some and not self.halt.now():
                 some = False
                 for end in range(len(records), 0, -_ENTRIES):
+                    if self.halt.now():
+                        break
                     some |= fitting.give_back(
                         rules.ways, rules.patterns, rules.numbers, rules.unsafe, conditions, values,
                         table.truth, table.asked, records, columns, cells, gone, why, rules.limits,
                         end - 1, max(end - _ENTRIES, 0),
                     )  # fmt: skip
+            if self.halt.now() and not sure:  # whether rules that nobody knows bar some takes long
+                return np.ones(len(records), np.bool_), np.full(len(records), -1)
             after = EntryTable(conditions, values, table.truth, table.asked)
             if sure or not len(fresh := find(after, self.limits).but_not(rules)):
                 self.table = after
