@@ -9,19 +9,16 @@ show that condition, and move to other nodes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from random import Random
 
 import numpy as np
 
 from reticent.suppress.entries import placing
-from reticent.suppress.entries.rules import Codes, concerned
+from reticent.suppress.entries.rules import Codes, EntryTable, KnownRules, concerned
 from reticent.suppress.entries.steps import HidingStep
-from reticent.suppress.sets import Ints
-
-if TYPE_CHECKING:
-    from reticent.suppress.entries.search import EntrySearch
+from reticent.suppress.sets import Ints, Mask
 
 _RECORDS = 1 << 17  # that find their places at a time: Ctrl-C is heard only in between
 
@@ -29,23 +26,24 @@ _RECORDS = 1 << 17  # that find their places at a time: Ctrl-C is heard only in 
 class Graph:
     """Nodes where records stand, and the steps between them."""
 
-    def __init__(self, search: EntrySearch) -> None:
+    def __init__(
+        self, table: EntryTable, rules: KnownRules, fixed: Mask, strategy: str, random: Random
+    ) -> None:
         """Look at the table as it is now."""
-        self.search = search
-        table, rules = search.table, search.rules
-        fixed = search.partial.fixed[:, :-1]
-        self.closed = (fixed * (np.int64(1) << np.arange(fixed.shape[1]))).sum(axis=1)
+        self.table, self.rules, self.strategy, self.random = table, rules, strategy, random
+        self.closed = (fixed[:, :-1] * (np.int64(1) << np.arange(table.columns))).sum(axis=1)
         people = np.flatnonzero(table.asked)
         people = people[np.argsort(table.truth[people], kind="stable")]
         self.people = table.conditions[people]
         last = int(table.truth.max(initial=-1))
         self.starts = np.searchsorted(table.truth[people], np.arange(last + 2))
         self.places = placing.places(table.columns, rules.unsafe, table.records)
-        self._join(np.flatnonzero(concerned(rules, table)))
+        self.moved: Ints = np.flatnonzero(concerned(rules, table))
+        self._join()
 
-    def _join(self, records: Ints) -> None:
-        """Let records stand where they belong now, and nowhere else."""
-        table, rules = self.search.table, self.search.rules
+    def _join(self) -> None:
+        """Let records that moved stand where they belong now, and nowhere else."""
+        table, rules, records = self.table, self.rules, self.moved
         at, part = 0, 0
         while at < len(records):
             end = min(at + _RECORDS, len(records))
@@ -55,6 +53,7 @@ class Graph:
             )  # fmt: skip
             if at < end:
                 self.places = placing.larger(self.places)
+        self.moved = records[:0]
 
     def standing(self) -> Iterator[tuple[Codes, Ints]]:
         """The nodes, and the records at each."""
@@ -72,45 +71,42 @@ class Graph:
 
     def next(self) -> HidingStep | None:
         """The next node, by the strategy that is asked for, and what to hide there."""
-        rules = self.search.rules
+        rules = self.rules
         while (node := self._choose()) >= 0:
             column, worth, records = placing.step(
                 self.places, rules.ways, rules.patterns, rules.numbers, rules.unsafe, rules.limits,
                 self.closed, node,
             )  # fmt: skip
             if column >= 0:
-                return HidingStep(worth, partial(self._take, records, column))
+                return HidingStep(worth, int(column), partial(self._take, records))
             # Nobody stands there, or all that could be hidden must be published.
             placing.leave_out(self.places, node)
         return None
 
     def _choose(self) -> int:
-        if self.search.strategy == "max-descendant":  # none of its ancestors has fewer
+        if self.strategy == "max-descendant":  # none of its ancestors has fewer
             return int(placing.first(self.places))
         nodes = int(self.places.used[placing.NODES])
         useful = np.flatnonzero((self.places.gains[:nodes] > 0) & (self.places.spots[:nodes] >= 0))
         if not len(useful):
             return -1
-        if self.search.strategy == "random-max":
+        if self.strategy == "random-max":
             sizes = np.bitwise_count(self.places.masks[useful])
-            return int(self.search.random.choice(useful[sizes == sizes.max()].tolist()))
+            return int(self.random.choice(useful[sizes == sizes.max()].tolist()))
         # Draws until one stands below no other: each that does not is as likely as any.
         while True:
-            node = int(useful[self.search.random.randrange(len(useful))])
+            node = int(useful[self.random.randrange(len(useful))])
             if placing.is_top(self.places, node, useful):
                 return node
 
-    def _take(self, records: Ints, column: int) -> None:
+    def _take(self, records: Ints) -> Sequence[Ints]:
         alike: dict[bytes, list[int]] = {}  # those who stand at a node have one value
-        for record, row in zip(
-            records.tolist(), self.search.table.conditions[records], strict=True
-        ):
+        for record, row in zip(records.tolist(), self.table.conditions[records], strict=True):
             alike.setdefault(row.tobytes(), []).append(record)
-        for some in alike.values():
-            self.search.hide_some(np.array(some), column)
-        self.heard(np.concatenate(self.search.flipped))
-        self._join(records)
+        self.moved = records
+        return [np.array(some) for some in alike.values()]
 
     def heard(self, changed: Ints) -> None:
-        """Count unsafe rules anew where they changed."""
-        placing.heard(self.places, changed, self.search.rules.unsafe)
+        """Count unsafe rules anew where they changed, and let those who moved stand elsewhere."""
+        placing.heard(self.places, changed, self.rules.unsafe)
+        self._join()

@@ -38,7 +38,7 @@ from reticent.suppress.entries.rules import (
     find,
     recounted,
 )
-from reticent.suppress.entries.steps import Kinds, OthersValues, Own, StepSource
+from reticent.suppress.entries.steps import HidingStep, Kinds, OthersValues, Own, StepSource
 from reticent.suppress.sets import GaveUp, Halt, Ints, Mask, Sets, invert
 
 __all__ = ["REGIONS", "STRATEGIES", "Hidden", "Partial", "RuleLimits", "hide"]
@@ -182,7 +182,6 @@ class EntrySearch:
         self.harmful = np.zeros(partial.fixed.shape, np.bool_)  # what exposes somebody after all
         self.records: list[Ints] = []
         self.columns: list[Ints] = []
-        self.flipped: list[NDArray[np.int32]] = []  # rules that changed sides in the last step
 
     def run(self, regions: tuple[str, ...], spare: str | None) -> Hidden:
         """Hide until nothing is unsafe, then give back."""
@@ -243,13 +242,15 @@ class EntrySearch:
                 self._mixed([self._source(spare)])
 
     def _source(self, region: str) -> StepSource:
+        seen = self.table, self.rules, self.partial.fixed
         if region == CONDITIONS:
-            return Graph(self)
-        return OthersValues(self) if region == SENSITIVE else Own(self)
+            return Graph(*seen, self.strategy, self.random)
+        return OthersValues(*seen) if region == SENSITIVE else Own(*seen)
 
     def _hide_values(self) -> None:
         """Others' sensitive entries: each unsafe rule must lose a number of records."""
-        kinds, every = Kinds(self), np.arange(len(self.rules))
+        kinds = Kinds(self.table, self.rules, self.partial.fixed)
+        every = np.arange(len(self.rules))
         needs = np.where(self.rules.unsafe, self.rules.too_many(every), 0)
         held = kinds.begins, kinds.rules
         sets = Sets(*invert(*held, len(self.rules)))
@@ -280,7 +281,8 @@ class EntrySearch:
         things = len(people) * width
         for entry in remove(Threats(packed, things), np.ones(things, np.int64), halt=self.halt):
             self.halt.or_give_up()
-            self.hide_one(int(people[entry // width]), entry % width)
+            person = entry // width
+            self._hide_some(people[person : person + 1], entry % width)
 
     def _mixed(self, sources: list[StepSource]) -> None:
         """The step that makes most rules safe for each entry that it hides; ties to the first."""
@@ -289,26 +291,26 @@ class EntrySearch:
             steps = [step for source in sources if (step := source.next()) is not None]
             if not steps:
                 return
-            best = max(steps, key=lambda step: step.worth)
-            self.flipped = []
-            best.take()
-            changed, often = np.unique(np.concatenate(self.flipped), return_counts=True)
-            changed = changed[often % 2 == 1]  # one that changed sides twice is where it was
+            changed = self.hide_step(max(steps, key=lambda step: step.worth))
             for source in sources:
                 source.heard(changed)
 
-    def hide_one(self, record: int, column: int) -> None:
-        """Hide an entry, and count anew."""
-        self.hide_some(np.array([record]), column)
+    def hide_step(self, step: HidingStep) -> Ints:
+        """Hide what a step says; the rules that changed sides, ascending."""
+        flipped = [self._hide_some(records, step.column) for records in step.take()]
+        changed, often = np.unique(np.concatenate(flipped), return_counts=True)
+        turned: Ints = changed[often % 2 == 1]  # one that changed sides twice is where it was
+        return turned
 
-    def hide_some(self, records: Ints, column: int) -> None:
-        """Hide one entry of each of some records that are alike."""
+    def _hide_some(self, records: Ints, column: int) -> NDArray[np.int32]:
+        """Hide one entry of each of some records that are alike; the rules that changed sides."""
         record = int(records[0])
         table, rules = self.table, self.rules
         secret = int(table.truth[record]) if table.asked[record] else -1
         row, value = table.conditions[record].copy(), int(table.values[record])
-        self.flipped.append(rules.change(row, value, secret, column, -len(records)))
+        flipped = rules.change(row, value, secret, column, -len(records))
         self._take(records, column)
+        return flipped
 
     def _take(self, records: Ints, column: int) -> None:
         self.records.append(records)
