@@ -11,6 +11,7 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -462,6 +463,41 @@ def test_published_files_are_readable_and_private_ones_are_not(tmp_path: Path) -
     assert mode(tmp_path / "True") == 0o600
 
 
+@pytest.mark.parametrize("mask", [0o000, 0o022, 0o027, 0o077])
+def test_outputs_heed_the_umask_without_a_touch(
+    mask: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = os.umask(mask)
+    try:
+        with monkeypatch.context() as patch:
+            patch.delattr(os, "umask")  # to ask for it is to change it, for all threads
+            with whole_file(tmp_path / "file", force=False) as temporary:
+                temporary.write_text("x")
+                assert mode(temporary) == 0o600
+            with whole_folder(tmp_path / "folder", force=False) as temporary:
+                assert mode(temporary) == 0o700
+    finally:
+        os.umask(before)
+    assert mode(tmp_path / "file") == 0o666 & ~mask
+    assert mode(tmp_path / "folder") == 0o777 & ~mask
+    assert hidden(tmp_path) == []
+
+
+def test_each_thread_records_what_it_wrote(tmp_path: Path) -> None:
+    def work(name: str) -> list[Path]:
+        with output.recorded() as written:
+            for part in "ab":
+                with whole_file(tmp_path / f"{name}{part}", force=False) as temporary:
+                    temporary.write_text(name)
+        return written
+
+    with output.recorded() as ours, ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(work, "1234"))
+        work("5")
+    assert found == [[tmp_path / f"{name}{part}" for part in "ab"] for name in "1234"]
+    assert ours == []  # whoever is nearest records
+
+
 # --- folders -------------------------------------------------------------------------------------
 
 
@@ -587,6 +623,16 @@ def test_other_names_are_left_alone(tmp_path: Path, dead_pid: int) -> None:
         temporary.write_text("new")
     assert other.exists()
     assert plain.exists()
+
+
+def test_a_process_tells_its_own_from_those_of_one_that_had_its_number(tmp_path: Path) -> None:
+    path = tmp_path / "out.csv"
+    left = leave(tmp_path, path.name, os.getpid())
+    with whole_file(path, force=False) as temporary:
+        assert not left.exists()
+        output.repair(path)
+        temporary.write_text("new")
+    assert path.read_text() == "new"
 
 
 def test_names_with_dots_and_brackets(tmp_path: Path, dead_pid: int) -> None:

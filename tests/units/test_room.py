@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import threading
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 
 from reticent.data import memory
 from reticent.data.collapse import distinct
+from reticent.data.spill import Threads
 
 
 @pytest.fixture
@@ -66,3 +69,23 @@ def test_rows_are_collapsed_in_files_as_in_memory(data: st.DataObject, files: Pa
     assert found.rows is not None
     for kept, column in zip(found.columns, columns, strict=True):
         assert column[found.rows].tolist() == kept.tolist()
+
+
+def test_each_thread_has_its_own_room_and_hands_it_on(files: Path) -> None:
+    inside, seen = threading.Barrier(2, timeout=60), {}
+
+    def work(name: str, place: Path | None) -> None:
+        with memory.mapped(place) if place else nullcontext(), Threads(2) as pool:
+            inside.wait()
+            seen[name] = [memory.is_mapped(), *pool.map(lambda _: memory.is_mapped(), range(4))]
+            inside.wait()
+
+    threads = [
+        threading.Thread(target=work, args=given) for given in (("files", files), ("memory", None))
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert seen == {"files": [True] * 5, "memory": [False] * 5}
+    assert not memory.is_mapped()

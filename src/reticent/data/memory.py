@@ -13,6 +13,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -23,25 +24,26 @@ from reticent.data.spill import connect
 from reticent.errors import InputError
 
 SMALL = 1 << 24  # bytes: arrays below stay in memory
-_place: Path | None = None
-_limit: int | None = None
+_mapped: ContextVar[tuple[Path, int | None] | None] = ContextVar("mapped", default=None)
 
 
 @contextmanager
 def mapped(place: Path, limit: int | None = None) -> Iterator[None]:
-    """As long as this lasts, large arrays are made in files, and sorted within so many bytes."""
-    global _place, _limit
-    before = _place, _limit
-    _place, _limit = place, limit
+    """As long as this lasts, large arrays are made in files, and sorted within so many bytes.
+
+    That holds for this thread, and for `Threads` that it gives work to.
+    """
+    before = _mapped.get()
+    _mapped.set((place, limit))
     try:
         yield
     finally:
-        _place, _limit = before
+        _mapped.set(before)
 
 
 def is_mapped() -> bool:
     """Whether large arrays are made in files now."""
-    return _place is not None
+    return _mapped.get() is not None
 
 
 def empty(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
@@ -49,14 +51,15 @@ def empty(shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
     kind = np.dtype(dtype)
     shape = shape if isinstance(shape, tuple) else (shape,)
     size = int(np.prod(shape, dtype=np.int64)) * kind.itemsize
-    if _place is None or not size or size < SMALL:
+    where = _mapped.get()
+    if where is None or not size or size < SMALL:
         return np.empty(shape, kind)
-    with tempfile.TemporaryFile(dir=_place) as file:
+    with tempfile.TemporaryFile(dir=where[0]) as file:
         try:
             os.posix_fallocate(file.fileno(), 0, size)  # or a full disk would end the process
         except OSError:
             raise InputError(
-                "there is no room left for counts that do not fit in memory", where=str(_place),
+                "there is no room left for counts that do not fit in memory", where=str(where[0]),
                 do="free some space, or point TMPDIR to a larger disk; nothing was written.",
             ) from None  # fmt: skip
         pages = mmap.mmap(file.fileno(), size)
@@ -91,8 +94,9 @@ def look_up(values: Any, codes: NDArray[Any]) -> NDArray[Any]:
 @contextmanager
 def database() -> Iterator[Any]:
     """A database that sorts and groups what does not fit in memory."""
-    assert _place is not None
-    with connect(_place, _limit) as found:
+    where = _mapped.get()
+    assert where is not None
+    with connect(*where) as found:
         yield found
 
 

@@ -5,11 +5,18 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import copy_context
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
+from reticent.files.output import alive
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 _PREFIX = "reticent-spill-"
 _A_THREAD = 150 * 10**6  # bytes: with less for each, sorting 3 million rows of texts failed
 
@@ -19,10 +26,18 @@ def spill_folder() -> Iterator[Path]:
     """A folder below ``TMPDIR``; what killed runs left there is removed."""
     for left in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*-*"):
         pid = left.name.removeprefix(_PREFIX).split("-")[0]
-        if pid.isdigit() and not Path(f"/proc/{pid}").exists() and os.access(left, os.W_OK):
+        if pid.isdecimal() and not alive(int(pid)) and os.access(left, os.W_OK):
             shutil.rmtree(left, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-") as folder:
         yield Path(folder)
+
+
+class Threads(ThreadPoolExecutor):
+    """Threads that see what is set for whoever gives them work, as where large arrays live."""
+
+    def submit(self, fn: Callable[_P, _T], /, *args: _P.args, **kwargs: _P.kwargs) -> Future[_T]:
+        """Have something done in the context of this very moment."""
+        return super().submit(copy_context().run, partial(fn, *args, **kwargs))
 
 
 def connect(spill: Path, memory_limit: int | None = None) -> Any:
@@ -30,7 +45,8 @@ def connect(spill: Path, memory_limit: int | None = None) -> Any:
     import duckdb
 
     limit = {"memory_limit": f"{memory_limit}B"} if memory_limit else {}
-    threads = len(os.sched_getaffinity(0))
+    ours = getattr(os, "sched_getaffinity", None)  # not every system has it
+    threads = len(ours(0)) if ours else os.cpu_count() or 1
     if memory_limit and memory_limit < _A_THREAD * threads:
         threads = max(memory_limit // _A_THREAD, 1)
     database = duckdb.connect(

@@ -10,6 +10,7 @@ import shutil
 import signal
 import threading
 from collections.abc import Collection, Iterable, Iterator
+from contextvars import ContextVar
 from pathlib import Path
 
 from reticent.errors import InputError
@@ -27,7 +28,10 @@ def write_text(path: Path, text: str) -> None:
     _sync(path)
 
 
-_LEFTOVER = re.compile(r"\.(?P<name>.+)\.(?P<pid>\d+)-[0-9a-f]{8}\.reticent-(?P<what>tmp|old)")
+_LEFTOVER = re.compile(
+    r"\.(?P<name>.+)\.(?P<pid>\d+)-(?P<run>[0-9a-f]{4})[0-9a-f]{4}\.reticent-(?P<what>tmp|old)"
+)
+_RUN = secrets.token_hex(2)  # in containers, a later run may have the number of a killed one
 
 
 def check_free(path: Path, *, force: bool, holds: Collection[str] = ()) -> None:
@@ -102,10 +106,10 @@ def name_of(path: Path) -> str:
 def clear_leftover(path: Path) -> None:
     """Remove what a killed run left, or put it back where its swap was interrupted."""
     match = _LEFTOVER.fullmatch(path.name)
-    if not match or path in _ours:
+    if not match:
         return
-    pid = int(match["pid"])  # in containers a later run may have the number of a killed one
-    if pid != os.getpid() and _alive(pid):
+    pid = int(match["pid"])
+    if match["run"] == _RUN if pid == os.getpid() else alive(pid):
         return
     target = path.with_name(match["name"])
     if match["what"] == "old" and not target.exists():
@@ -116,26 +120,39 @@ def clear_leftover(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _alive(pid: int) -> bool:
+def alive(pid: int) -> bool:
+    """Whether there is such a process, be it somebody else's."""
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):
         return False
     except PermissionError:
-        return True
+        pass
     return True
 
 
-_ours: set[Path] = set()  # temporary names of this very process
-
-
 def _beside(path: Path, what: str) -> Path:
-    name = f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.reticent-{what}"
-    _ours.add(path.with_name(name))
-    return path.with_name(name)
+    run = f"{os.getpid()}-{_RUN}{secrets.token_hex(2)}"
+    return path.with_name(f".{path.name}.{run}.reticent-{what}")
 
 
-appeared: list[Path] = []  # what this process has finished writing, or is about to
+_appeared: ContextVar[list[Path] | None] = ContextVar("appeared", default=None)
+
+
+@contextlib.contextmanager
+def recorded() -> Iterator[list[Path]]:
+    """What is written inside, as far as it has appeared."""
+    before, paths = _appeared.get(), list[Path]()
+    _appeared.set(paths)
+    try:
+        yield paths
+    finally:
+        _appeared.set(before)
+
+
+def _record(path: Path) -> None:
+    if (paths := _appeared.get()) is not None:
+        paths.append(path)
 
 
 @contextlib.contextmanager
@@ -176,11 +193,11 @@ def whole_file(path: Path, *, force: bool, private: bool = False) -> Iterator[Pa
         yield temporary
         _sync(temporary)
         if not private:
-            temporary.chmod(0o666 & ~_umask())
+            temporary.chmod(0o666 & _allowed(path))
         with _undisturbed():
             check_free(path, force=force)
             temporary.replace(path)
-            appeared.append(path)
+            _record(path)
             _sync(path.parent)
     except OSError as error:
         raise _unwritable(path, error) from None
@@ -203,11 +220,11 @@ def whole_folder(path: Path, *, force: bool, holds: Collection[str] = ()) -> Ite
             _sync(file)
         with _undisturbed():
             check_free(path, force=force, holds=holds)
+            temporary.chmod(_allowed(path))
             if path.exists():
                 path.rename(old)
-            temporary.chmod(0o777 & ~_umask())
             temporary.rename(path)
-            appeared.append(path)
+            _record(path)
             _sync(path.parent)
             remove(old)
     except OSError as error:
@@ -233,10 +250,19 @@ def _unwritable(path: Path, error: OSError) -> InputError:
     )  # fmt: skip
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _allowed(path: Path) -> int:
+    """What others may do with new files beside `path`: seen from one, made for that and removed.
+
+    To ask for the umask is to change it, for all threads. What will hold data cannot be the one to
+    look at: who opened it while it was empty could read it later.
+    """
+    probe = _beside(path, "tmp")
+    handle = os.open(probe, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o777)
+    try:
+        return os.fstat(handle).st_mode & 0o777
+    finally:
+        os.close(handle)
+        probe.unlink()
 
 
 def _sync(path: Path) -> None:

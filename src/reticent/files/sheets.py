@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain, islice
@@ -23,6 +22,7 @@ from numpy.typing import NDArray
 from reticent.data import memory
 from reticent.data.collapse import Codes, distinct
 from reticent.data.columns import Column, texts
+from reticent.data.spill import Threads
 from reticent.files.tabular import ARROW
 
 _LINES = 1 << 16  # lines printed at a time: about 5 MB of text, so memory stays flat
@@ -407,7 +407,7 @@ def _print(
     known: dict[int, tuple[pa.Array, pa.Array]] = {}  # column → values, and as they are printed
     done = 0
     # Two threads print while the writer writes; Arrow lets go of the interpreter lock.
-    with ThreadPoolExecutor(2) as pool:
+    with Threads(2) as pool:
         for number, sheet in enumerate(sheets):
             last = len(sheet.names) - 1
             if not number:

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from copy import copy, deepcopy
 from dataclasses import dataclass
 from fractions import Fraction
@@ -31,6 +30,7 @@ from numpy.typing import NDArray
 
 from reticent.data import memory
 from reticent.data.collapse import Codes, Distinct, distinct, fit_one_word
+from reticent.data.spill import Threads
 from reticent.privacy.promises import Anonymity, Confidence, Promise
 from reticent.refine import kernels
 from reticent.refine.cuts import Cuts, Reveal
@@ -228,7 +228,7 @@ def _thinned(found: Distinct, most: int) -> Distinct:
     return Distinct(tuple(column[kept] for column in found.columns), counts[kept])
 
 
-_second_thread = ThreadPoolExecutor(1)
+_second_thread = Threads(1)
 
 
 def together(tasks: Sequence[Callable[[], None]]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from reticent.data.columns import Table
-from reticent.data.spill import connect
+from reticent.data.spill import Threads, connect
 from reticent.errors import InputError, Problem, ReticentError
 from reticent.files.sheets import Sheet
 from reticent.sources.engines import (
@@ -60,7 +60,7 @@ class Embedded(Source):
         self.parquet, self.stream = list(parquet), stream
         self.progress = progress
         self.database = connect(spill, memory_limit)
-        self.aside = ThreadPoolExecutor(1)  # queries run there, and Ctrl-C is heard here
+        self.aside = Threads(1)  # queries run there, and Ctrl-C is heard here
         self.failure: ReticentError | None = None  # of the stream, in our own words
 
     def close(self) -> None:

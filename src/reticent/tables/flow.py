@@ -11,13 +11,13 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from reticent.data.spill import Threads
 from reticent.errors import InputError
 from reticent.progress import Clock, Watch
 from reticent.releases import folder as release_folder
@@ -188,9 +188,9 @@ def _asked(found: Found, effort: Effort, *, several: bool) -> dict[str, str]:
 
 
 @contextmanager
-def _beside() -> Iterator[ThreadPoolExecutor]:
+def _beside() -> Iterator[Threads]:
     """A second thread; whoever is interrupted does not wait for what it is doing."""
-    pool = ThreadPoolExecutor(1)
+    pool = Threads(1)
     try:
         yield pool
     finally:

@@ -188,24 +188,27 @@ def _means(engine_option: Sequence[str] | None, **others: Any) -> dict[str, Any]
 @contextmanager
 def _failing_well(say: Say) -> Iterator[None]:
     """Turn every failure into a message and an exit code; no traceback, no cell, reaches a user."""
-    try:
-        if output := sys.modules.get("reticent.files.output"):
-            output.appeared.clear()
-        with signals.hearing():
-            yield
-    except Stopped as stopped:
-        say.failure(stopped)
-        raise typer.Exit(signals.exit_code()) from None
-    except (typer.Exit, BrokenPipeError):
-        raise
-    except (KeyboardInterrupt, Exception) as error:
-        raise typer.Exit(_failed(say, error)) from None
+    from reticent.files.output import recorded
+
+    with recorded() as written:
+        try:
+            with signals.hearing():
+                yield
+        except Stopped as stopped:
+            say.failure(stopped)
+            raise typer.Exit(signals.exit_code()) from None
+        except (typer.Exit, BrokenPipeError):
+            raise
+        except (KeyboardInterrupt, Exception) as error:
+            raise typer.Exit(_failed(say, error, written)) from None
 
 
-def _failed(say: Say, error: BaseException) -> int:
+def _failed(say: Say, error: BaseException, written: Sequence[Path]) -> int:
     """Say what went wrong; the exit code."""
     if signals.heard or isinstance(error, KeyboardInterrupt):  # libraries have own words for it
-        say.failure(Stopped(f"Stopped; {_written()} written."))
+        paths = " and ".join(map(str, written))  # all the same: it was too late to stop
+        was = f"{paths} {'was' if len(written) == 1 else 'were'}" if written else "nothing was"
+        say.failure(Stopped(f"Stopped; {was} written."))
         return signals.exit_code()
     _trace(say, error)
     if isinstance(error, ReticentError):
@@ -221,15 +224,6 @@ def _failed(say: Say, error: BaseException) -> int:
         )
     )
     return 70
-
-
-def _written() -> str:
-    """What a command that was stopped has written all the same: it was too late to stop."""
-    output = sys.modules.get("reticent.files.output")
-    paths = [str(path) for path in output.appeared] if output else []
-    return (
-        f"{' and '.join(paths)} {'was' if len(paths) == 1 else 'were'}" if paths else "nothing was"
-    )
 
 
 def _trace(say: Say, error: BaseException) -> None:

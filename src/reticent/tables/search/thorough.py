@@ -26,7 +26,6 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -34,6 +33,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from reticent.data.spill import Threads
 from reticent.errors import InputError
 from reticent.progress import Watch
 from reticent.tables.search.effort import UNBOUNDED, Effort
@@ -172,7 +172,7 @@ class _Exploring:
         # The steps of a large table run on two threads themselves, and two copies take room; a
         # user's own utility may not be ready for two.
         alone = _cells(self.origin) > _ONE_BY_ONE or callable(self.origin.goal.utility)
-        with ThreadPoolExecutor(1 if alone else 2) as pool:
+        with Threads(1 if alone else 2) as pool:
             plans = self._plans(trips)
             while pair := list(islice(plans, self._left(2))):
                 for trip in pool.map(self._travel, pair):
