@@ -8,6 +8,18 @@ from reticent.front.cli import app
 
 RETICENT = Path(sys.executable).with_name("reticent")
 
+PROGRESS = """
+`--progress json` is for programs that run a command: on the error stream, each line that is a JSON
+object tells how far it is, with the seconds since its stage began and what a terminal shows:
+`{"stage": "refine", "step": 12, "seconds": 1.4, "text": "…"}` or
+`{"stage": "write", "done": 300, "of": 1000, "seconds": 0.8, "text": "…"}`.
+A stage is told as it begins, and then at most five times a second. Every other line is a message.
+The last line, however the command ends, is `{"stage": "done", "exit": 0}` with its exit code.
+SIGTERM ends a command: it exits with 143, and has written nothing unless it says so. SIGINT is
+Ctrl-C: a search that has begun ends in a release of what it found so far, and anything else, or a
+second one, with 130.
+"""
+
 
 def names() -> list[str]:
     """Every command, subcommands included."""
@@ -23,6 +35,7 @@ def main() -> None:
     page = "# Commands\n\nEach command's own `--help`. Exit codes: 0 done and verified; 1 a "
     page += "`verify` found a violation; 2 bad input, or not decidable; 3 no release can keep the "
     page += "policy; 70 a fault of the program (nothing written); 130 stopped by the user.\n"
+    page += PROGRESS
     for name in names():
         done = subprocess.run(
             [RETICENT, *name.split(), "--help"],

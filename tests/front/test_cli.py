@@ -128,7 +128,8 @@ def test_version() -> None:
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_help_names_the_common_options(command: Sequence[str]) -> None:
     text = run(*command, "--help").stdout
-    for option in ("--json", "--quiet", "--show-values", "--force", "--debug", "--version"):
+    common = ("json", "quiet", "show-values", "force", "debug", "progress", "version")
+    for option in (f"--{name}" for name in common):
         assert option in text
 
 

@@ -1204,7 +1204,7 @@ def deadly(honest):
 for owner, name in ((Path, "write_text"), (Path, "mkdir"), (os, "fsync"), (Path, "rename"), (Path, "replace")):
     setattr(owner, name, deadly(getattr(owner, name)))
 sys.argv[:2] = ["reticent"]
-from reticent.front.cli import main
+from reticent.front import main
 main()
 """  # os._exit tidies up as little as a kill does
 

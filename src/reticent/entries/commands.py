@@ -21,6 +21,7 @@ app = typer.Typer(
     help="Single entries: the rest of a table does not give back what somebody asked to hide.",
     no_args_is_help=True,
 )
+STAGES = {"hide": "looking for what else to hide"}
 
 
 @command(app, "release")
@@ -29,7 +30,7 @@ def release(say: Say, reading: Any, data: Data, policy: PolicyPath, output: Outp
     from reticent import entries
     from reticent.entries import text
 
-    with watching(say) as watch:
+    with watching(say, STAGES) as watch:
         found = entries.release(
             data, policy, output=output, reading=reading, force=say.force, watch=watch
         )
@@ -52,7 +53,7 @@ def verify(
     from reticent import entries
     from reticent.entries import text
 
-    with watching(say, stoppable=False) as watch:
+    with watching(say, STAGES, stoppable=False) as watch:
         found = entries.verify(data, policy, original=original, reading=reading, watch=watch)
     say.note(*found.notes, *(f"Warning: {text}" for text in found.warnings))
     say.verdict(text.verdict(found), found.summary(), found.holds)
@@ -64,7 +65,7 @@ def risk(say: Say, reading: Any, data: Data, policy: PolicyPath) -> None:
     from reticent import entries
     from reticent.entries import text
 
-    with watching(say, stoppable=False) as watch:
+    with watching(say, STAGES, stoppable=False) as watch:
         found = entries.risk(data, policy, reading=reading, watch=watch)
     say.note(*found.original.table.notes, *(f"Warning: {w}" for w in found.original.warnings))
     say.result(text.risk(found), found.summary())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import secrets
 import shutil
 import signal
 import threading
@@ -31,7 +30,7 @@ def write_text(path: Path, text: str) -> None:
 _LEFTOVER = re.compile(
     r"\.(?P<name>.+)\.(?P<pid>\d+)-(?P<run>[0-9a-f]{4})[0-9a-f]{4}\.reticent-(?P<what>tmp|old)"
 )
-_RUN = secrets.token_hex(2)  # in containers, a later run may have the number of a killed one
+_RUN = os.urandom(2).hex()  # in containers, a later run may have the number of a killed one
 
 
 def check_free(path: Path, *, force: bool, holds: Collection[str] = ()) -> None:
@@ -132,7 +131,7 @@ def alive(pid: int) -> bool:
 
 
 def _beside(path: Path, what: str) -> Path:
-    run = f"{os.getpid()}-{_RUN}{secrets.token_hex(2)}"
+    run = f"{os.getpid()}-{_RUN}{os.urandom(2).hex()}"
     return path.with_name(f".{path.name}.{run}.reticent-{what}")
 
 

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import gc
-import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,8 +11,8 @@ import typer
 from reticent.errors import InputError
 from reticent.releases.kinds import KINDS, ReleaseKind
 from reticent.terminal.command import (
+    Commands,
     Earlier,
-    NotNeeded,
     Output,
     Released,
     Say,
@@ -28,6 +24,7 @@ from reticent.terminal.command import (
 )
 
 app = typer.Typer(
+    cls=Commands,
     help="Share data about people without sharing what must stay private.",
     no_args_is_help=True,
     add_completion=False,
@@ -104,7 +101,7 @@ def policy_check(
     kind = kind_in(policy)
     earlier = named_paths(previous) if previous else None
     options = _options(kind, {"previous": earlier, **means}, where=str(policy))
-    with watching(say, stoppable=False) as watch:
+    with watching(say, kind.commands().STAGES, stoppable=False) as watch:
         warnings = kind.door().check(policy, data, reading=reading, watch=watch, **options)
     say.note(*(f"Warning: {w}" for w in warnings))
     promises = kind.door().Policy.load(policy).promised
@@ -137,27 +134,3 @@ def sample(
 
     written = make_sample(kind, rows, seed, output=output, force=say.force)
     say.result("\n".join(f"Wrote {path}" for path in written), {"written": written})
-
-
-def main() -> None:
-    """Run the command line, and leave as soon as everything is said.
-
-    Taking the interpreter down tidily costs 0.2 to 0.3 s after a large table, for nothing: files
-    are synced and renamed by now, and no thread has anything left to do.
-    """
-    gc.disable()  # a command is short, and imports alone would be swept a dozen times
-    sys.meta_path.insert(0, NotNeeded)
-    try:
-        app()
-    except SystemExit as leaving:
-        code = leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
-    else:
-        code = 0
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError, AttributeError):  # closed, full or none
-            stream.flush()
-    os._exit(code)
-
-
-if __name__ == "__main__":
-    main()

@@ -21,4 +21,4 @@ def patience() -> str:
     folder = Path(getattr(kernels.list_groups._cache, "cache_path", "") or "")
     if any(folder.glob("kernels.list_groups-*.nbi")):
         return ""
-    return " (compiling the inner loops, once on this machine: some seconds)"
+    return "compiling the inner loops, once on this machine: some seconds"

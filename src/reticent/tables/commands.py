@@ -12,7 +12,6 @@ from reticent.errors import InputError
 from reticent.terminal.command import (
     Data,
     Earlier,
-    NotNeeded,
     Output,
     PolicyPath,
     Released,
@@ -27,10 +26,18 @@ taxonomy_app = typer.Typer(help="Check, show or make a taxonomy.", no_args_is_he
 app.add_typer(taxonomy_app, name="taxonomy")
 
 
-def _let_in(data: str, means: dict[str, Any]) -> None:
-    """Spark, and what Ibis reads databases with, do need pandas."""
-    if means["engine"] == "spark" or "://" in data:
-        NotNeeded.let_in()
+STAGES = {
+    "collapse": "counting equal rows",
+    "encode": "fitting the policy to the table",
+    "refine": "looking for what can be revealed",
+    "compare cuts": "looking for better cuts",
+    "release": "releasing",
+    "learn": "masking as learnt on the training records alone",
+    "tree": "growing decision trees",
+    "bayes": "training naive Bayes",
+    "boosting": "training gradient boosting",
+    "regression": "training logistic regression",
+}
 
 
 @command(app, "release")
@@ -67,8 +74,7 @@ def release(
     """Mask a table so that it keeps every promise of a policy."""
     from reticent.tables import flow
 
-    _let_in(data, means)
-    with watching(say) as watch:
+    with watching(say, STAGES) as watch:
         found = flow.release(
             data, policy, output=output, reading=reading, force=say.force, trace=trace,
             max_steps=max_steps, time_limit=time_limit, search_time=search_time,
@@ -95,8 +101,7 @@ def verify(
     """Recount every promise on a released table: ``reticent verify``, of a table."""
     from reticent.tables import flow, report, text
 
-    _let_in(data, means)
-    with watching(say, stoppable=False) as watch:
+    with watching(say, STAGES, stoppable=False) as watch:
         found = flow.verify(
             data, policy, previous=named_paths(previous), reading=reading, watch=watch, **means
         )
@@ -118,8 +123,7 @@ def risk(
     """Show what an attacker could do with a table as it is."""
     from reticent.tables import flow, report, text
 
-    _let_in(data, means)
-    with watching(say, stoppable=False) as watch:
+    with watching(say, STAGES, stoppable=False) as watch:
         found = flow.risk(
             data, policy, previous=named_paths(previous), reading=reading, watch=watch, **means
         )
@@ -177,10 +181,9 @@ def evaluate(
     previous: Earlier = None,
 ) -> None:
     """Measure what a release costs and what it stops."""
-    NotNeeded.let_in()
     from reticent.tables import evaluation, text
 
-    with watching(say, stoppable=False) as watch:
+    with watching(say, STAGES, stoppable=False) as watch:
         found = evaluation.evaluate(
             original, released, policy, test=test, folds=folds, seed=seed,
             classifiers=_listed(classifiers),
@@ -218,10 +221,9 @@ def sweep(
 
     A threshold replaces that of every promise of its kind. Publish one of the releases at most.
     """
-    NotNeeded.let_in()
     from reticent.tables import sweeps, text
 
-    with watching(say, stopping="releases that are done are kept.") as watch:
+    with watching(say, STAGES, stopping="releases that are done are kept.") as watch:
         found = sweeps.sweep(
             data, policy, output=output, k=_whole_numbers(k), at_most=_listed(at_most), seed=seed,
             classifiers=_listed(classifiers), previous=named_paths(previous), reading=reading,
@@ -257,7 +259,6 @@ def init(
     """Draft a commented policy from a table."""
     from reticent.tables.drafts import draft
 
-    _let_in(data, means)
     drafted = draft(
         data, output=output, reading=reading, force=say.force, show_values=say.show_values,
         **means,
@@ -283,7 +284,6 @@ def taxonomy_check(
     """Report every problem of a taxonomy, and which values of a column it does not cover."""
     from reticent.tables import taxonomies
 
-    _let_in(data or "", means)
     found = taxonomies.check_taxonomy(taxonomy, data, column, reading=reading, **means)
     covers = f" It covers every value of column {column}." if column else ""
     say.result(
@@ -324,7 +324,6 @@ def taxonomy_make(
     """Make a taxonomy from the values of a column."""
     from reticent.tables import taxonomies
 
-    _let_in(data, means)
     found = taxonomies.make_taxonomy(
         data, column, output=output, prefix=prefix, date=date, bins=bins, equal=equal,
         reading=reading, force=say.force, **means,

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from reticent.data.spill import Threads
 from reticent.errors import InputError
 from reticent.progress import Clock, Watch
+from reticent.refine.loading import patience
 from reticent.releases import folder as release_folder
 from reticent.releases.kinds import TABLES
 from reticent.releases.places import Place
@@ -119,6 +120,7 @@ def release(
         before = beside.submit(exposures, prepared, worst=20)
         beside.submit(_load_verifier)
         with clock.stage("refine"):
+            clock.watch.tell(patience())
             prepared, found, left_out = find_leaving_out(
                 prepared, clock.watch, effort, alternative=alternative
             )

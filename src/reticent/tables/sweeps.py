@@ -39,6 +39,7 @@ from reticent.files.tabular import Reading
 from reticent.pages.charts import standalone
 from reticent.privacy.promises import as_fraction
 from reticent.progress import Clock, Watch
+from reticent.refine.loading import patience
 from reticent.releases import folder as release_folder
 from reticent.releases.places import SIDES, Place
 from reticent.sources import arrival
@@ -145,10 +146,12 @@ def sweep(
     waiting = [point for point in points if point.name not in state.done]
     clock = Clock(watch)
     watch.stage("refine")
+    watch.tell(patience())
     try:
         for at, asked, found, left_out in _searches(prepared, [p.policy for p in waiting], watch):
             point = waiting[at]
-            watch.stage(f"{point.name}, {len(state.done) + 1} of {len(points)}")
+            watch.stage("release")
+            watch.tell(f"{point.name}, {len(state.done) + 1} of {len(points)}")
             if isinstance(found, Found):
                 state.begin()  # not before there is something to write
             record = _released(point, asked, found, left_out, data, place, measuring, clock)

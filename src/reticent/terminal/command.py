@@ -5,22 +5,21 @@ from __future__ import annotations
 import contextlib
 import inspect
 import json
-import signal
 import sys
-import time
 import traceback
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
+from typer.core import TyperGroup
 
 from reticent import __version__
 from reticent.errors import InputError, ReticentError, Stopped
-from reticent.terminal import signals
+from reticent.terminal import progress, signals
 
 if TYPE_CHECKING:
     from reticent.files.tabular import Reading
@@ -36,6 +35,7 @@ class Say:
     show_values: bool = False
     force: bool = False
     debug: bool = False
+    progress: str = "auto"
 
     def result(self, text: str, data: Any, *, good: bool = True) -> None:
         """Print the answer, in words or for machines; one that is not good is never kept quiet."""
@@ -98,6 +98,10 @@ _COMMON: dict[str, Any] = {
     ],
     "force": Annotated[bool, typer.Option("--force", help="Replace an output that exists.")],
     "debug": Annotated[bool, typer.Option("--debug", help="Show where an error came from.")],
+    "progress": Annotated[
+        Literal["auto", "json", "none"],
+        typer.Option("--progress", help="How far it is: a bar, or lines of JSON for programs."),
+    ],
     "version": Version,
 }
 _READING: dict[str, Any] = {
@@ -123,6 +127,20 @@ _MEANS: dict[str, Any] = {
 }
 
 
+class Commands(TyperGroup):
+    """All commands; a program that asked for progress hears of every end, of bad usage too."""
+
+    def main(self, *given: Any, **how: Any) -> Any:
+        """Run one."""
+        words = given[0] if given else how.get("args")
+        try:
+            return super().main(*given, **how)
+        except SystemExit as leaving:
+            code = leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
+            progress.ended(sys.argv[1:] if words is None else words, code)
+            raise SystemExit(code) from None
+
+
 def command(group: typer.Typer, name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Register a command: its own options, those common to all, and its failures' exit codes.
 
@@ -136,7 +154,7 @@ def command(group: typer.Typer, name: str) -> Callable[[Callable[..., None]], Ca
         reads = any(p.name == "reading" for p in own)
         chooses = any(p.name == "means" for p in own)
         extra = {**(_MEANS if chooses else {}), **(_READING if reads else {}), **_COMMON}
-        defaults = {**dict.fromkeys([*_MEANS, *_READING]), "decimal": "."}
+        defaults = {**dict.fromkeys([*_MEANS, *_READING]), "decimal": ".", "progress": "auto"}
 
         def run(**given: Any) -> None:
             say = Say(**{key: given.pop(key) for key in _COMMON if key != "version"})
@@ -238,106 +256,25 @@ _STOPPING = "writing the release so far. Press Ctrl-C again to write nothing."
 
 
 @contextmanager
-def watching(say: Say, *, stoppable: bool = True, stopping: str = _STOPPING) -> Iterator[Watch]:
-    """Progress on a terminal, and Ctrl-C: once to stop and write, twice to stop at once."""
+def watching(
+    say: Say,
+    stages: Mapping[str, str] | None = None,
+    *,
+    stoppable: bool = True,
+    stopping: str = _STOPPING,
+) -> Iterator[Watch]:
+    """Show how far a flow is, and hear Ctrl-C: once to stop and write, twice to stop at once.
+
+    `stages` are words for the stages of this flow alone.
+    """
     from reticent.progress import Watch
 
-    state: dict[str, Any] = {"started": False, "stop": False, "stage": "", "since": 0.0}
-
-    def interrupted(number: int, frame: Any) -> None:
-        if state["stop"] or not state["started"]:
-            signals.end(number)
-        state["stop"] = True
-        say.note(f"Stopping: {stopping}")
-
-    before = signal.signal(signal.SIGINT, interrupted)
-    shown: Any = None
-    if sys.stderr and sys.stderr.isatty() and not say.quiet:
-        from rich.console import Console
-
-        shown = Console(stderr=True).status("reading")
-        shown.start()
-
-    def stage(name: str) -> None:
-        signals.insist()
-        state.update(stage=name, since=time.monotonic())
-        if shown:
-            from reticent.refine.loading import patience
-
-            shown.update(_STAGES.get(name, name) + (patience() if name == "refine" else ""))
-
-    def step(number: int, values: Sequence[Any]) -> None:
-        if shown:
-            shown.update(
-                f"revealing: {number} refinements, promises at {', '.join(map(str, values))}"
-            )
-
-    def rows(done: int, of: int) -> None:
-        signals.insist()
-        spent = time.monotonic() - state["since"]
-        if shown and done and spent > 0:
-            said = _STAGES.get(state["stage"], state["stage"])
-            left = (of - done) * spent / done
-            shown.update(
-                f"{said}: {done / of:.0%}, {done / spent:,.0f} rows a second, "
-                f"about {left:.0f} s left"
-            )
-
-    try:
+    told = progress.shown(say.progress, stages or {}, quiet=say.quiet)
+    with signals.asking(lambda: say.note(f"Stopping: {stopping}")) as asked, told as shown:
         yield Watch(
-            stage,
-            step,
-            rows=rows,
-            stop=lambda: bool(state["stop"]),
-            started=lambda: state.update(started=stoppable),
-        )
-    finally:
-        signal.signal(signal.SIGINT, before)
-        if shown:
-            shown.stop()
-
-
-_STAGES = {
-    "read": "reading the table",
-    "collapse": "counting equal rows",
-    "encode": "fitting the policy to the table",
-    "refine": "looking for what can be revealed",
-    "compare cuts": "looking for better cuts",
-    "mask": "masking",
-    "search": "looking for what must go",
-    "hide": "looking for what else to hide",
-    "count": "counting",
-    "judge": "measuring how useful it is",
-    "write": "writing",
-    "verify": "recounting every promise on what was written",
-    "learn": "masking as learnt on the training records alone",
-    "tree": "growing decision trees",
-    "bayes": "training naive Bayes",
-    "boosting": "training gradient boosting",
-    "regression": "training logistic regression",
-}
-
-
-class NotNeeded:
-    """An import hook that finds nothing: has imports of some modules fail in this process.
-
-    Where they are installed, Arrow loads pandas to ask whether a list is a data frame (0.12 s and
-    50 MB), and Numba loads SciPy to look for a linear algebra that our loops never call (0.17 s).
-    """
-
-    modules = ("pandas", "scipy.linalg")
-
-    @classmethod
-    def let_in(cls) -> None:
-        """Make them importable again, for what does need them: scikit-learn."""
-        if cls in sys.meta_path:
-            sys.meta_path.remove(cls)
-
-    @classmethod
-    def find_spec(cls, name: str, path: Any = None, target: Any = None) -> None:
-        """Refuse some modules, and leave all others to the next finder."""
-        if name in cls.modules:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+            shown.stage, shown.step, rows=shown.rows, tell=shown.tell,
+            stop=lambda: asked.stop, started=asked.start if stoppable else lambda: None,
+        )  # fmt: skip
 
 
 # --- arguments of several commands ---------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -46,6 +46,35 @@ def hearing() -> Iterator[None]:
             timer.cancel()
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+class Asked:
+    """Whether Ctrl-C was pressed for the first time where a flow can still write what it has."""
+
+    def __init__(self, told: Callable[[], None]) -> None:
+        self.told, self.started, self.stop = told, False, False
+
+    def start(self) -> None:
+        """From here on there is something to write."""
+        self.started = True
+
+    def hear(self, number: int, frame: Any) -> None:
+        """Stop soon; at once if there is nothing to write, or asked again."""
+        if self.stop or not self.started:
+            end(number)
+        self.stop = True
+        self.told()
+
+
+@contextmanager
+def asking(told: Callable[[], None]) -> Iterator[Asked]:
+    """Have Ctrl-C ask a flow to stop, which is `told` to the user."""
+    asked = Asked(told)
+    before = signal.signal(signal.SIGINT, asked.hear)
+    try:
+        yield asked
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def end(number: int, frame: Any = None) -> None:

@@ -26,6 +26,10 @@ app = typer.Typer(
     help="Baskets and click streams: nobody is singled out by a few known items.",
     no_args_is_help=True,
 )
+STAGES = {
+    "search": "looking for what must go",
+    "compare": "comparing it with the original",
+}
 
 
 Known = Annotated[int, typer.Option(min=1, help="Items that somebody may know, at most.")]
@@ -37,7 +41,7 @@ def release(say: Say, reading: Any, data: Data, policy: PolicyPath, output: Outp
     from reticent import transactions
     from reticent.transactions import text
 
-    with watching(say) as watch:
+    with watching(say, STAGES) as watch:
         found = transactions.release(
             data, policy, output=output, reading=reading, force=say.force, watch=watch
         )
@@ -57,7 +61,7 @@ def verify(
     from reticent import transactions
     from reticent.transactions import report, text
 
-    with watching(say, stoppable=False) as watch:
+    with watching(say, STAGES, stoppable=False) as watch:
         found = transactions.verify(data, policy, reading=reading, watch=watch)
     _warn(say, found.roles, only="private")  # public ones may all be suppressed
     said = report.verify_summary(found, names=say.show_values)
@@ -84,7 +88,7 @@ def risk(
         if chart.suffix != ".svg":
             raise InputError("the chart is an .svg file", where=str(chart))
         check_free(chart, force=say.force)
-    with watching(say, stoppable=False) as watch:
+    with watching(say, STAGES, stoppable=False) as watch:
         found = transactions.risk(data, policy, most=known, reading=reading, watch=watch)
     if chart is not None:
         with whole_file(chart, force=say.force) as path:
@@ -106,7 +110,7 @@ def evaluate(
     from reticent import transactions
     from reticent.transactions import text
 
-    with watching(say, stoppable=False) as watch:
+    with watching(say, STAGES, stoppable=False) as watch:
         found = transactions.evaluate(
             original, released, policy, most=known, reading=reading, watch=watch
         )
