@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from reticent import Watch
+from reticent import Watch, front
 from reticent.tables import flow
 from reticent.terminal import progress, signals
 from terminal import run
@@ -272,6 +272,27 @@ def test_python_hears_the_same(tmp_path: Path) -> None:
     watch = Watch(stage=heard.append, tell=lambda words: heard.append(f"({words})"))
     flow.release("data.csv", "policy.toml", watch=watch)
     assert heard[:3] == ["read", "encode", "refine"]
+
+
+@pytest.mark.parametrize(
+    ("words", "lean"),
+    [
+        ("release data.csv -p policy.toml -o out", True),
+        ("verify out -p policy.toml", True),
+        ("entries release data.csv", True),
+        ("transactions risk data.dat", True),
+        ("release data.csv --engine spark", False),
+        ("release data.csv --engine=spark", False),
+        ("risk sqlite:///data.db --table t", False),
+        ("evaluate data.csv out", False),
+        ("transactions evaluate data.dat out", False),
+        ("init release", False),
+        ("new-one", False),
+        ("", False),
+    ],
+)
+def test_only_quick_commands_do_without_pandas(words: str, lean: bool) -> None:
+    assert front._is_lean(words.split()) is lean
 
 
 # --- real processes ------------------------------------------------------------------------------

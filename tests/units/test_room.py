@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+import tempfile
 import threading
 from contextlib import nullcontext
 from pathlib import Path
@@ -14,7 +17,8 @@ from hypothesis import strategies as st
 
 from reticent.data import memory
 from reticent.data.collapse import distinct
-from reticent.data.spill import Threads
+from reticent.data.spill import Threads, connect, spill_folder
+from reticent.files.output import alive
 
 
 @pytest.fixture
@@ -89,3 +93,29 @@ def test_each_thread_has_its_own_room_and_hands_it_on(files: Path) -> None:
         thread.join()
     assert seen == {"files": [True] * 5, "memory": [False] * 5}
     assert not memory.is_mapped()
+
+
+def test_only_folders_of_runs_that_are_gone_are_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        process.wait()
+    numbers = {process.pid: False, os.getpid(): True, os.getppid(): True, 10**30: False}
+    assert {pid: alive(pid) for pid in numbers} == numbers
+    for pid in numbers:
+        (tmp_path / f"reticent-spill-{pid}-x").mkdir()
+    (tmp_path / "reticent-spill-own-x").mkdir()
+    with spill_folder() as ours:
+        assert ours.parent == tmp_path
+    kept = {f"reticent-spill-{name}-x" for name in (os.getpid(), os.getppid(), "own")}
+    assert set(os.listdir(tmp_path)) == kept
+
+
+def test_a_system_that_knows_of_no_affinity_has_threads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    with connect(tmp_path) as database:
+        [threads] = database.sql("SELECT current_setting('threads')").fetchall()
+    assert threads == (os.cpu_count(),)
