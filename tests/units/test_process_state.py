@@ -18,9 +18,8 @@ from typing import Any
 
 import pytest
 
-from reticent import pages
 from reticent.data import memory
-from reticent.tables import flow
+from reticent.tables import flow, pages
 
 POLICY = """\
 [attributes.Job]
