@@ -263,7 +263,7 @@ def test_previous_releases_in_python() -> None:
     assert reticent.verify(found.table, policy).holds
     again = reticent.Policy.parse(policy.canonical())
     assert again.model_dump() == policy.model_dump()
-    assert again.joined == ("clinic",)
+    assert again.releases == ("clinic",)
 
 
 def test_what_is_said_and_changes_nothing() -> None:

@@ -23,7 +23,7 @@ from reticent import Unsatisfiable
 def is_monotone(case: Case, template: Template) -> bool:
     """Where the spec guarantees that refining never helps.
 
-    `over` holds all that links, on both sides, and what is counted lies in one table. Joined rows
+    `over` holds all that links, on both sides, and what is counted lies in one table. Linked rows
     lie in both, so a promise without `of` is not meant.
     """
     names = sequence.named(template, case.earlier)
@@ -126,9 +126,9 @@ def test_the_order_of_rows_is_no_matter(seed: int, tmp_path: Path) -> None:
 
 
 def test_a_refinement_can_mend_a_promise(tmp_path: Path) -> None:
-    """The thesis says it cannot (lemma 6.2.2); where a join column stands outside `over` it can.
+    """The thesis says it cannot (lemma 6.2.2); where a linking column stands outside `over` it can.
 
-    With places masked, 10 of 11 joined rows are of somebody who is sick. Told apart, the sick meet
+    With places masked, 10 of 11 linked rows are of somebody who is sick. Told apart, the sick meet
     one record, and who is healthy meets a thousand.
     """
     old = pa.table({"Place": ["X"] + ["Y"] * 1000, "Zip": ["1"] * 1001})
@@ -146,7 +146,7 @@ def test_a_refinement_can_mend_a_promise(tmp_path: Path) -> None:
 
 
 def test_what_breaks_a_promise_now_may_keep_it_later(tmp_path: Path) -> None:
-    """Joined rows are counted on both sides: a small group can vanish, as nobody matches it."""
+    """Linked rows are counted on both sides: a small group can vanish, as nobody matches it."""
     pq.write_table(pa.table({"J": ["UK"] * 3 + ["FR"]}), tmp_path / "old.parquet")
     table = pa.table({"J": ["UK"] + ["FR"] * 3, "Q": ["a"] + ["b"] * 3})
     policy = {

@@ -1,7 +1,7 @@
-"""Sequential releases, read straight off their definition: every join is built, pair by pair.
+"""Sequential releases, read straight off their definition: rows are linked, pair by pair.
 
-T1 is refined so that the join an attacker can make of it with earlier releases keeps the templates.
-Every hypothetical step masks T1 again, joins everything again and counts from nothing. A candidate
+T1 is refined so that what an attacker can link it with in earlier releases keeps the templates.
+Every hypothetical step masks T1 again, links everything again and counts from nothing. A candidate
 that fails is tried again after each step, since a refinement of T1 can also repair a template.
 """
 
@@ -169,7 +169,7 @@ def strangers(rows: list[Row], release: Earlier, world: World) -> tuple[int, int
     )
 
 
-# The join, and what it gives away -----------------------------------------------------------------
+# Linked rows, and what they give away -------------------------------------------------------------
 
 
 def named(template: Template, earlier: Sequence[Earlier]) -> list[str]:
@@ -178,16 +178,16 @@ def named(template: Template, earlier: Sequence[Earlier]) -> list[str]:
     return [e.name for e in earlier if any(c.startswith(f"{e.name}.") for c in columns)]
 
 
-def joined(
+def linked(
     rows: list[Row],
     labels: list[Labels],
     names: Collection[str],
     earlier: Sequence[Earlier],
     world: World,
 ) -> list[Row]:
-    """Build the star join of T1, as the labels show it, with the releases of these names.
+    """Build the star join (the paper's word) of T1, as shown, with the releases of these names.
 
-    Each joined row holds the columns of T1 and, under qualified names, those of the releases, also
+    Each linked row holds the columns of T1 and, under qualified names, those of the releases, also
     the dropped ones. The earlier releases are never matched with one another.
     """
     star = [release for release in earlier if release.name in names]
@@ -210,8 +210,8 @@ def measure(
     earlier: Sequence[Earlier],
     world: World,
 ) -> int | Fraction:
-    """Return A(X) or C(X) on the join with the releases the template names."""
-    tuples = joined(rows, labels, named(template, earlier), earlier, world)
+    """Return A(X) or C(X) on T1 linked with the releases the template names."""
+    tuples = linked(rows, labels, named(template, earlier), earlier, world)
     return single.measure(template, tuples, tuples)
 
 
@@ -228,7 +228,7 @@ def needed(
         names = named(strong, earlier)
         if names != named(weak, earlier):
             return False
-        return single.implies(strong, weak, joined(rows, labels, names, earlier, world))
+        return single.implies(strong, weak, linked(rows, labels, names, earlier, world))
 
     return [
         t

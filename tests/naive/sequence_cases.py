@@ -30,7 +30,7 @@ class Case:
     """A policy, a table and its earlier releases, ready for `sequence.refine`."""
 
     rows: list[Row]
-    attrs: list[Attr]  # those in no `over` are kept, and say by which intervals they join
+    attrs: list[Attr]  # those in no `over` are kept, and say by which intervals they link
     templates: list[Template]
     earlier: list[Earlier]
     trees: dict[str, Tree]
@@ -65,7 +65,7 @@ def random_case(rng: random.Random, *, foreign: bool = True) -> Case:
     who = random_visits(rng, people, rng.randint(4, 14))
     shared = [random_attr(rng, name) for name in ["J0", "J.1", "J2"][: rng.choice([1, 2, 2, 3])]]
     if rng.random() < 0.15:
-        shared.append(Attr("N", "discretize"))  # nothing to join it by
+        shared.append(Attr("N", "discretize"))  # nothing to link it by
     names = ["Q0", "Q1"][: rng.choice([0, 1, 1, 1, 2, 2])]
     own = [random_attr(rng, name, learnt=True) for name in names]
     persons = {attr.name: random_values(rng, attr, people) for attr in shared}  # a value a person
@@ -105,10 +105,10 @@ def random_case(rng: random.Random, *, foreign: bool = True) -> Case:
     no_join = {a.name for a in attrs if learnt(a) and any(published(e, a.name) for e in earlier)}
     shapes = random_shapes(rng, attrs, earlier, no_join, [n for n in columns if n[0] == "S"])
     used = {name for shape in shapes for name in shape.over}
-    join = {a.name for a in shared if not learnt(a)}
-    spare = {a.name for a in attrs} - used - join  # no role: neither masked nor kept
-    trees = {a.name: a.tree for a in attrs if a.tree and a.name in join - used}
-    attrs = [a for a in attrs if a.name in used or (a.intervals and a.name in join)]
+    linking = {a.name for a in shared if not learnt(a)}
+    spare = {a.name for a in attrs} - used - linking  # no role: neither masked nor kept
+    trees = {a.name: a.tree for a in attrs if a.tree and a.name in linking - used}
+    attrs = [a for a in attrs if a.name in used or (a.intervals and a.name in linking)]
     order = [name for name in columns if name not in spare]
     rng.shuffle(order)
     rows = [{name: columns[name][i] for name in order} for i in range(len(who))]
@@ -197,7 +197,7 @@ def random_release(
     """Return a release and the person of each of its records."""
     who = random_visits(rng, len(ids), rng.randint(3, 12))
     some = rng.sample(shared, rng.randint(1, len(shared)))
-    if all(learnt(attr) for attr in some):  # something must join
+    if all(learnt(attr) for attr in some):  # something must link
         some.append(shared[0])
     columns: dict[str, list[Any]] = {}
     for attr in some:
@@ -217,7 +217,7 @@ def random_release(
         if "Id" not in dropped or rng.random() < 0.6:  # never published on both sides
             drop.append("Id")
     able = [attr.name for attr in some if not learnt(attr)]
-    if len(able) > 1 and rng.random() < 0.15:  # a column that could join, had it been published
+    if len(able) > 1 and rng.random() < 0.15:  # a column that could link, had it been published
         drop.append(able[-1])
     order = list(columns)
     rng.shuffle(order)
@@ -353,9 +353,9 @@ def random_shapes(
     for _ in range(0 if shapes and rng.random() < 0.7 else rng.choice([1, 1, 2, 2, 3])):
         star = rng.sample(earlier, rng.choice([0, 1, 1, len(earlier), len(earlier)]))
         chosen = rng.sample(able, rng.randint(1, len(able)))
-        if rng.random() < 0.3:  # all that joins, as far as it is masked
-            joins = {n for e in star for n in common[e.name]} & set(able)
-            chosen += sorted(joins - set(chosen))
+        if rng.random() < 0.3:  # all that links, as far as it is masked
+            linking = {n for e in star for n in common[e.name]} & set(able)
+            chosen += sorted(linking - set(chosen))
         elif star and shapes and rng.random() < 0.1:
             chosen = []  # about an earlier release alone
         over = list(chosen)
@@ -393,12 +393,12 @@ def loose_shapes(
     common: Mapping[str, set[str]],
     mine: Sequence[str],
 ) -> list[Shape]:
-    """Return a confidence whose `over` lacks the join columns, and a shape that masks those.
+    """Return a confidence whose `over` lacks the linking columns, and a shape that masks those.
 
-    So a refinement of a join column can repair the confidence.
+    So a refinement of a linking column can repair the confidence.
     """
     e = rng.choice(earlier)
-    joins = [name for name in able if name in common[e.name]]
+    linking = [name for name in able if name in common[e.name]]
     others = [name for name in able if name not in common[e.name]]
     over = rng.sample(others, min(len(others), rng.choice([1, 1, 2])))
     sensitive = f"{e.name}.D"
@@ -406,7 +406,7 @@ def loose_shapes(
         sensitive = mine[0]
         over += [f"{e.name}.Z"] * published(e, "Z")
     loose = Shape(tuple(over), sensitive=(sensitive,))
-    return [loose, Shape(tuple(joins))] if over and joins else []
+    return [loose, Shape(tuple(linking))] if over and linking else []
 
 
 def smaller(rng: random.Random, shape: Shape, earlier: Sequence[Earlier]) -> Shape:

@@ -1,4 +1,4 @@
-"""Releases beside earlier ones against their naive twin, which makes every join, pair by pair."""
+"""Releases beside earlier ones against their naive twin, which links rows pair by pair."""
 
 import random
 from dataclasses import replace

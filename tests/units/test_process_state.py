@@ -69,8 +69,8 @@ def questions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Callable[
 
     in_files: dict[str, Any] = {"engine": "duckdb", "engine_options": {"counts": "files"}}
     return [
-        lambda: flow.check(policy).policy.canonical(),
-        lambda: flow.check(other, data, **in_files).warnings,
+        lambda: flow.check(policy),
+        lambda: flow.check(other, data, **in_files),
         lambda: verified(policy),
         lambda: verified(other),
         lambda: verified(policy, engine="duckdb"),

@@ -24,7 +24,7 @@ from reticent.data.columns import Table, shortest
 from reticent.data.taxonomy import Taxonomy
 
 Bits = NDArray[np.uint64]
-_INTERVAL = re.compile(r"\[(?P<low>[^,\]]+),(?P<high>[^,\])]+)(?P<end>[\])])")
+INTERVAL = re.compile(r"\[(?P<low>[^,\[\]()]+),(?P<high>[^,\[\]()]+)(?P<end>[\])])")
 
 
 class Values(Protocol):
@@ -108,7 +108,7 @@ class Spans:
     def _span(self, value: str) -> tuple[Any, Any, bool] | None:
         """From where to where, and whether the end belongs to it; None for anything else."""
         if value not in self.known:
-            match = _INTERVAL.fullmatch(value)
+            match = INTERVAL.fullmatch(value)
             try:
                 if match:
                     ends = self.read(match["low"], True), self.read(match["high"], True)

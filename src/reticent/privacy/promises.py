@@ -5,7 +5,7 @@ k distinct values of the columns ``of``) share it. Confidence ⟨X → Y, h⟩: 
 a person is known by, nobody can infer a sensitive value in Y with more than confidence h.
 
 A promise may name columns of earlier releases, ``clinic2025.Zip``. It is then about what somebody
-learns who joins the table with exactly these releases.
+learns who links the table with exactly these releases.
 
 Thresholds are exact: ``0.1`` is one tenth and never the nearest binary float, so a promise is
 decided in integers everywhere.

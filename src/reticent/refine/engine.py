@@ -9,7 +9,7 @@ Source: Fung 2007, chapters 4 and 5 (algorithms TDR and TDD); Wang, Fung, Yu 200
     paper           here
     Cut_i, Sup_i    Cuts                 what each column shows now
     Score(v)        InfoGain(v) / (PrivLoss(v) + 1)
-    InfoGain(v)     Goal.gains           from class counts only
+    InfoGain(v)     Usefulness.gains     from class counts only
     PrivLoss(v)     mean of Measure.loss over the promises about v's column
 
 The score "conditional" has the same form: the gain given all that is shown (see `scores`), over the
@@ -26,7 +26,7 @@ Where we differ from the papers:
 1. Groups are kept per promise, over its own columns only, and rows are collapsed over those; the
    papers link one set of partitions over all columns (TIPS). Results are the same.
 2. Candidates keep a running extreme per promise, and go for good once invalid (test_refine_twin);
-   but not for promises about a join, which a refinement can mend (test_sequence_twin).
+   but not for promises about earlier releases, which a refinement can mend (test_sequence_twin).
 3. The erratum on redundant templates: `reticent.privacy.promises.implied`.
 4. Ties are pinned: attribute order, then value order; a later candidate must beat the best by more
    than a billionth of it (test_release_laws, test_refine_twin).
@@ -46,7 +46,7 @@ from numpy.typing import NDArray
 from reticent.refine import kernels
 from reticent.refine.cuts import Cuts
 from reticent.refine.measures import Measure
-from reticent.refine.scores import Floats, Goal, Score
+from reticent.refine.scores import Floats, Score, Usefulness
 
 Choose = Callable[[NDArray[np.int64], Floats], int]
 _FREE: dict[Score, float] = {"paper": 1.0, "conditional": 0.1}  # keeps free steps from infinity
@@ -67,7 +67,7 @@ class Step:
     slot: int = -1  # the candidate, as `Cuts` knows it
 
 
-def begin(cuts: Cuts, measures: Sequence[Measure], goal: Goal) -> Losses:
+def begin(cuts: Cuts, measures: Sequence[Measure], goal: Usefulness) -> Losses:
     """Offer the beneficial refinements of the most masked table, and measure each."""
     losses = Losses(cuts, measures, goal.score)
     goal.begin()
@@ -79,7 +79,7 @@ def begin(cuts: Cuts, measures: Sequence[Measure], goal: Goal) -> Losses:
 def refine(
     cuts: Cuts,
     measures: Sequence[Measure],
-    goal: Goal,
+    goal: Usefulness,
     losses: Losses,
     *,
     choose: Choose | None = None,

@@ -275,7 +275,7 @@ def scan_code(
     """Add (or take back) the bits that each candidate would save in telling every record's class.
 
     Marks are classes, from 1. Telling those of a group takes bits(records) - Σ bits(records of a
-    class); see `joint.ClassBits`.
+    class); see `ClassBits`.
     """
     none = len(tally) - 1
     picked = np.empty(width, dtype=np.int64)

@@ -2,10 +2,10 @@
 
 This is the seam *what is measured*: the loop asks a measure what every candidate would leave of
 its promise and tells it what was revealed; whether the groups behind it are those of one table or
-of a join is the measure's own business.
+of several, linked, is the measure's own business.
 
-In one table (of joins see `refine.previous.measure`), splitting a group can only make the smallest
-part smaller and the largest confidence larger, so each candidate keeps a running extreme: only
+In one table (of several see `WithPrevious`), splitting a group can only make the smallest part
+smaller and the largest confidence larger, so each candidate keeps a running extreme: only
 groups that changed are looked at again, and a candidate that breaks a promise once breaks it for
 good (the promise is anti-monotone).
 
@@ -251,7 +251,7 @@ class SmallestGroup:
         attributes: Sequence[int],
         of: tuple[Codes, int] | None = None,
     ) -> None:
-        self.promise = promise
+        self.promise: Promise = promise
         self.attributes = self.heeds = frozenset(attributes)
         self.groups = Groups(cuts, attributes, *(of or ()))
         self.value = of[1] if of else int(self.groups.weights.sum(dtype=np.int64))
@@ -366,7 +366,7 @@ class LargestConfidence:
         `least`: groups with fewer records will be left out, and do not count.
         """
         self.least = least
-        self.promise = promise
+        self.promise: Promise = promise
         self.attributes = self.heeds = frozenset(attributes)
         self.parts = [Groups(cuts, attributes, marks, count) for marks, count in sensitive]
         slots, marks = cuts.none + 1, max(count for _, count in sensitive) + 2
@@ -482,7 +482,7 @@ class LeavingOut:
 
     def __init__(self, measures: Sequence[SmallestGroup], most: int) -> None:
         self.measures = list(measures)
-        self.promise = measures[0].promise
+        self.promise: Promise = measures[0].promise
         self.attributes = self.heeds = frozenset[int]().union(*(m.attributes for m in measures))
         self.most = most
         self.gone = 0

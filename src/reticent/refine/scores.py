@@ -3,7 +3,7 @@
     score = "paper"          InfoGain(v): what v's parts tell about the class of the records that
                              show v, whatever else is shown of them
     score = "conditional"    the bits that v saves in telling the class of every record, given all
-                             that its masked columns show already (`joint.ClassBits`); where it
+                             that its masked columns show already (`ClassBits`); where it
                              saves none, a millionth of InfoGain(v)
 
 Under the paper's score a second column that tells the same as a first gains as much again, and a
@@ -29,7 +29,7 @@ from reticent.data.collapse import Codes
 from reticent.data.encode import Node
 from reticent.refine import kernels
 from reticent.refine.cuts import Cuts, Reveal
-from reticent.refine.totals import ClassBits, Joint, SquaredGroups
+from reticent.refine.totals import ClassBits, SquaredGroups, Totals
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -51,7 +51,7 @@ class Candidate:
 Utility = str | Callable[[Candidate], float]
 
 
-class Goal:
+class Usefulness:
     """The utility of every candidate, kept up to date from class counts."""
 
     def __init__(
@@ -74,12 +74,12 @@ class Goal:
         for attribute, domain in enumerate(cuts.domains):
             first, bottom = cuts.span(attribute)
             for part in memory.parts(len(domain.codes)):
-                joint: Any = domain.codes[part].astype(np.int64)
+                cell: Any = domain.codes[part].astype(np.int64)
                 if classes is not None:
-                    joint *= class_count
-                    joint += classes[part]
+                    cell *= class_count
+                    cell += classes[part]
                 each = None if cuts.counts is None else cuts.counts[part]
-                counts = np.bincount(joint, each, minlength=domain.size * class_count)
+                counts = np.bincount(cell, each, minlength=domain.size * class_count)
                 by_class[first + 1 : bottom + 1] += counts.astype(np.int64).reshape(
                     domain.size, class_count
                 )
@@ -90,12 +90,12 @@ class Goal:
         self.alike: dict[int, tuple[NDArray[np.int64], Counts]] = {}
         self.worths: dict[int, float] = {}  # candidate → what it is worth, if not its gain
         self.gained = 0.0
-        self.joint: Joint | None = None
+        self.totals: Totals | None = None
         if utility == "discernibility":
-            self.joint = SquaredGroups(cuts)
+            self.totals = SquaredGroups(cuts)
         elif utility == "classification" and (measured or score == "conditional"):
             assert classes is not None
-            self.joint = ClassBits(cuts, classes, class_count)
+            self.totals = ClassBits(cuts, classes, class_count)
 
     def count(self, low: int, high: int) -> Counts:
         """How many records of each class lie under the slots low, …, high - 1."""
@@ -111,19 +111,19 @@ class Goal:
                 self.cuts.offer_values(attribute)
                 self.hidden[attribute] = self.count(*self.cuts.span(attribute))
                 self._rate_values(attribute)
-        if self.joint:
-            self.joint.begin()
+        if self.totals:
+            self.totals.begin()
 
     def forget(self, slot: int) -> None:
         """Hear that a candidate is about to be refined."""
         self.gained += self.worths.pop(slot, float(self.gain[slot]))
-        if self.joint:
-            self.joint.forget(slot)
+        if self.totals:
+            self.totals.forget(slot)
 
     @property
     def worth(self) -> float:
         """What all refinements together gained; of two cuts of a table, the larger is better."""
-        return self.gained if self.joint is None else float(self.joint.saved)
+        return self.gained if self.totals is None else float(self.totals.saved)
 
     def reveal(self, reveal: Reveal) -> None:
         """Offer and rate what a refinement opened."""
@@ -133,17 +133,17 @@ class Goal:
         else:
             for slot in reveal.parts:
                 self._offer(slot)
-        if self.joint:
-            self.joint.reveal(reveal)
+        if self.totals:
+            self.totals.reveal(reveal)
 
     def gains(self, slots: NDArray[np.int64]) -> Floats:
         """The utility of candidates."""
-        if self.joint is None or (self.score == "paper" and self.utility == "classification"):
+        if self.totals is None or (self.score == "paper" and self.utility == "classification"):
             return self.gain[slots]
-        drops = self.joint.drops[slots].astype(np.float64)
-        if not isinstance(self.joint, ClassBits):
+        drops = self.totals.drops[slots].astype(np.float64)
+        if not isinstance(self.totals, ClassBits):
             return drops
-        saved = drops / (kernels.UNITS * self.joint.records)
+        saved = drops / (kernels.UNITS * self.totals.records)
         return np.where(saved > 0, saved, _NO_BITS_SAVED * self.gain[slots])
 
     def _beneficial(self, touched: Counts) -> bool:

@@ -23,7 +23,7 @@ _TELLING = 100_000  # records by which classes are told
 _REMEMBERED = 1 << 16  # logarithms of longer products are computed
 
 
-class Joint(ABC):
+class Totals(ABC):
     """What each candidate would take off a sum over the groups of all masked columns together.
 
     Unlike a promise's extreme, a sum changes with every group, so what a group contributes is taken
@@ -79,7 +79,7 @@ class Joint(ABC):
         """Add what the groups of a scan contribute to every candidate's drop."""
 
 
-class SquaredGroups(Joint):
+class SquaredGroups(Totals):
     """Discernibility: the sum of squared group sizes."""
 
     def __init__(self, cuts: Cuts) -> None:
@@ -93,7 +93,7 @@ class SquaredGroups(Joint):
         kernels.scan_squares(*scan, scratch.tally, scratch.touched, sign, drops)
 
 
-class ClassBits(Joint):
+class ClassBits(Totals):
     """The bits it takes to tell the class of every record to somebody who sees its group.
 
     The classes of a group are told one by one, each in -log2 p bits for a chance p that starts out

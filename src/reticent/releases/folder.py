@@ -107,6 +107,7 @@ class Opened:
     """What somebody hands over as a release: its data, and what its folder says of them."""
 
     data: Any
+    place: Path | None = None  # what was opened, if it is a file or a folder
     reading: Reading | None = None  # how data that we wrote are read; None: nobody knows
     manifest: Mapping[str, Any] = field(default_factory=dict)
     altered: tuple[Problem, ...] = ()
@@ -127,7 +128,7 @@ def opened(data: Any, kind: ReleaseKind, formats: Sequence[str] = SUFFIXES) -> O
         )  # fmt: skip
     path = published(place, formats)
     reading = as_written(suffix_of(path, formats)) if path != place or manifest else None
-    return Opened(path, reading, manifest, tuple(altered(place)), tuple(warnings(place)))
+    return Opened(path, place, reading, manifest, tuple(altered(place)), tuple(warnings(place)))
 
 
 def is_release(place: Path) -> bool:

@@ -52,11 +52,12 @@ def fitted(rows: Table, policy: Policy, reading: Reading | None) -> Prepared:
 
     if not policy.previous:
         return prepare(rows, policy, reading)
-    from reticent.tables.previous import sequence
+    from reticent.tables.previous.check import lay_beside, unknown_columns
+    from reticent.tables.previous.read import read_previous
 
-    earlier = sequence.load(policy, reading)
+    earlier = read_previous(policy, reading)
     try:
         prepared = prepare(rows, policy, reading)
     except InputError as error:
-        raise InputError([*error.problems, *sequence.unknown_columns(policy, earlier)]) from None
-    return sequence.beside(prepared, earlier)
+        raise InputError([*error.problems, *unknown_columns(policy, earlier)]) from None
+    return lay_beside(prepared, earlier)

@@ -132,10 +132,10 @@ def _warnings(
     rounds: Sequence[Round],
 ) -> Sequence[str]:
     found = []
-    if prepared.policy.joined:
+    if prepared.policy.releases:
         found.append(
             "figures are about this table alone; what a join with "
-            f"{', '.join(prepared.policy.joined)} reveals is what the promises say. No mask is "
+            f"{', '.join(prepared.policy.releases)} reveals is what the promises say. No mask is "
             "learnt on a part of the records, as earlier releases are about all of them."
         )
     elif any(part.masked is part.fresh for part in rounds):
@@ -144,7 +144,7 @@ def _warnings(
             "the mask that the release shows."
         )
     lacking = sum(part.fresh is None for part in rounds)
-    if lacking and not prepared.policy.joined:
+    if lacking and not prepared.policy.releases:
         found.append(
             f"in {lacking} of {len(rounds)} rounds the training records alone allow no release "
             "under this policy, so the errors of a mask learnt on them are left out."
@@ -230,7 +230,7 @@ def _learnt_on(prepared: Prepared, part: Any) -> Sides | None:
 
 def _masked_alike(source: Table, prepared: Prepared, sides: Sides) -> Sides | None:
     """Training and test records masked by the cuts of a release of `source`."""
-    if prepared.policy.joined:  # earlier releases are about all records, and not about a part
+    if prepared.policy.releases:  # earlier releases are about all records, and not about a part
         return None
     try:
         known = prepare(source, prepared.policy, prepared.reading)

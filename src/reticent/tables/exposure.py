@@ -16,10 +16,10 @@ def exposures(prepared: Prepared, *, worst: int = 0) -> tuple[Exposure, ...]:
     found = []
     for promise in prepared.policy.promises:
         if promise.releases:
-            from reticent.tables.previous.joining import exposed, ours_alone
+            from reticent.tables.previous.exposure import exposed
 
-            if not ours_alone(prepared, promise):
-                found.append(exposed(prepared, promise, worst=worst))
+            if linked := exposed(prepared, promise, worst=worst):
+                found.append(linked)
                 continue
         columns = [prepared.cleaned.columns[name] for name in ours(promise.over)]
         known = Known(

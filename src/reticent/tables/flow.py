@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reticent.data.spill import Threads
-from reticent.errors import InputError
+from reticent.errors import InputError, Problem
 from reticent.progress import Clock, Watch
 from reticent.refine.loading import patience
 from reticent.releases import folder as release_folder
@@ -34,11 +34,13 @@ from reticent.tables.search.effort import Effort
 
 if TYPE_CHECKING:
     from reticent.data.columns import Table
+    from reticent.data.taxonomy import Taxonomy
     from reticent.files.tabular import Reading
     from reticent.privacy.risk import Exposure
     from reticent.privacy.verify import Proof
     from reticent.sources.engines import Source
     from reticent.tables.prepare import Prepared
+    from reticent.tables.previous.read import Earlier
     from reticent.tables.search.greedy import Found
 
 _MOST_FILES = 10_000  # 2,000 parts take 15 s or more, each being synced to the disk
@@ -112,9 +114,9 @@ def release(
 
             prepared = fitted(rows, policy, reading)
             if place is not None:
-                from reticent.tables.previous.sequence import neighbours
+                from reticent.tables.previous.neighbours import warn_of_neighbours
 
-                prepared = neighbours(prepared, place.path)
+                prepared = warn_of_neighbours(prepared, place.path)
             _refuse_many_files(prepared.table.records, rows_per_file)
             give_back_memory()
         before = beside.submit(exposures, prepared, worst=20)
@@ -228,64 +230,84 @@ def verify(
     `data` is a file, a release folder, a table of a database or a data frame. For `engine` and the
     like see `release`.
     """
-    from reticent.data.columns import trimmed
-    from reticent.files import tabular
     from reticent.privacy import verify as verifier
     from reticent.privacy.promises import columns_of
-    from reticent.sources.databases import is_url
-    from reticent.tables import folder
+    from reticent.tables.folder import taxonomies_for
     from reticent.tables.prepare import nearly_unique
-    from reticent.tables.previous import sequence
+    from reticent.tables.previous.read import meeting, read_previous
     from reticent.tables.rules import rules
 
     policy = Policy.of(policy).with_previous(previous or {})
     opened = release_folder.opened(data, TABLES)
-    place = Path(data) if isinstance(data, str | Path) and not is_url(data) else None
-    data = opened.data
     means = means_of(engine, memory_limit, engine_options, table)
     with ExitStack() as ends:
-        earlier = sequence.load(policy, reading, whole=False) if policy.previous else {}
+        earlier = read_previous(policy, reading, whole=False)
         shown = [one.taxonomies for one in earlier.values()]
-        taxonomies = folder.taxonomies_for(policy, place, shown)
-        meets = partial(sequence.meeting, policy, taxonomies, earlier, reading=reading)
+        taxonomies = taxonomies_for(policy, opened.manifest, shown)
+        meets = partial(meeting, policy, taxonomies, earlier, reading=reading)
 
         def counting(source: Source) -> Table:
             linking = meets(source.schema.names).linking()
             return counted_columns(source, linking.union(*columns_of(policy.promises)))
 
         clock = Clock(watch or Watch())
-        rows, kind, _ = at_hand(data, reading, means, clock, ends, counting)
-        if not rows.rows:
-            raise InputError("the table has no rows", where=rows.name)
-        policy.refuse_roleless(rows.known)
-        if place:  # a published file is whole; a frame may be somebody's selection of columns
-            policy.refuse_lacking(rows.known, str(place))
-        if policy.trim:
-            rows = replace(rows, columns={n: trimmed(c) for n, c in rows.columns.items()})
-        met: tuple[str, ...] = ()
-        if earlier:
-            side = sequence.Side.published(policy, rows, taxonomies, reading or tabular.Reading())
-            try:
-                _, met = sequence.check(side, earlier)
-            except InputError as error:
-                raise InputError([*opened.altered, *error.problems]) from None
+        rows, kind, _ = at_hand(opened.data, reading, means, clock, ends, counting)
+        rows = _as_published(rows, policy, opened.place)
+        met = _met(rows, policy, earlier, taxonomies, reading, opened)
         elsewhere = [name for name in rows.known if name not in rows.columns]
         cells = verifier.from_table(as_text(rows), counts=rows.counts, unread=elsewhere)
         told = rules(policy, taxonomies, meets(rows.known))
         proof = verifier.verify(cells, told, memory_limit=means.for_engine)
-        warnings = (
-            *met,
-            *nearly_unique(rows, policy.roles_in(rows.known)),
-            *opened.warnings,
-        )
-        far = is_url(data) or kind == "far away"
-        carried = [
-            problem
-            for schema, parts in ([] if far else tabular.carriers(data, kind))
-            for problem in verifier.baggage(schema, parts)
-        ]
-    leftovers = (*proof.leftovers, *carried, *opened.altered)
-    return replace(proof, leftovers=leftovers, warnings=warnings)
+        alike = nearly_unique(rows, policy.roles_in(rows.known))
+        leftovers = (*proof.leftovers, *_carried(opened.data, kind), *opened.altered)
+    return replace(proof, leftovers=leftovers, warnings=(*met, *alike, *opened.warnings))
+
+
+def _as_published(rows: Table, policy: Policy, place: Path | None) -> Table:
+    """A table as it is compared; refused where the policy could not have published it.
+
+    A published file is whole; a frame may be somebody's selection of columns.
+    """
+    from reticent.data.columns import trimmed
+
+    if not rows.rows:
+        raise InputError("the table has no rows", where=rows.name)
+    policy.refuse_roleless(rows.known)
+    if place:
+        policy.refuse_lacking(rows.known, str(place))
+    if not policy.trim:
+        return rows
+    return replace(rows, columns={name: trimmed(column) for name, column in rows.columns.items()})
+
+
+def _met(
+    rows: Table,
+    policy: Policy,
+    earlier: Mapping[str, Earlier],
+    taxonomies: dict[str, Taxonomy],
+    reading: Reading | None,
+    opened: release_folder.Opened,
+) -> tuple[str, ...]:
+    """Warnings about earlier releases; what cannot be compared with them is refused."""
+    from reticent.files.tabular import Reading
+    from reticent.tables.previous.check import NewTable, check
+
+    if not earlier:
+        return ()
+    try:
+        return check(NewTable.out(policy, rows, taxonomies, reading or Reading()), earlier)[1]
+    except InputError as error:
+        raise InputError([*opened.altered, *error.problems]) from None
+
+
+def _carried(data: Any, kind: str) -> list[Problem]:
+    """What typed files and data frames tell besides their cells."""
+    from reticent.files.tabular import carriers
+    from reticent.privacy.verify import baggage
+    from reticent.sources.databases import is_url
+
+    looked = [] if is_url(data) or kind == "far away" else carriers(data, kind)
+    return [problem for schema, parts in looked for problem in baggage(schema, parts)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,10 +410,11 @@ def check(
         if data is None:
             policy.taxonomies()
             if policy.previous:
-                from reticent.tables.previous import sequence
+                from reticent.tables.previous.check import unknown_columns
+                from reticent.tables.previous.read import read_previous
 
-                earlier = sequence.load(policy, reading)
-                if unknown := list(sequence.unknown_columns(policy, earlier)):
+                earlier = read_previous(policy, reading)
+                if unknown := list(unknown_columns(policy, earlier)):
                     raise InputError(unknown)
             return tuple(policy.undeclared())
         from reticent.tables.search.greedy import Search

@@ -131,23 +131,22 @@ class Told:
     taxonomies: Mapping[str, Taxonomy] = field(default_factory=dict)  # down to what it shows
 
 
-def told(place: Path) -> Told:
+def told(manifest: Mapping[str, Any]) -> Told:
     """What the manifest of a release says; nothing where there is none."""
-    manifest = manifest_of(place)
     shown = manifest.get("taxonomies", {})
     trees = {name: from_nested(tree, "manifest.json") for name, tree in shown.items()}
     return Told(manifest.get("marker", ""), trees)
 
 
 def taxonomies_for(
-    policy: Policy, place: Path | None, others: Sequence[Mapping[str, Taxonomy]] = ()
+    policy: Policy, manifest: Mapping[str, Any], others: Sequence[Mapping[str, Taxonomy]] = ()
 ) -> dict[str, Taxonomy]:
     """The taxonomies of a policy; without their files, as far as a manifest shows them.
 
     A manifest shows what was released and nothing below; what lies there may stand in `others`,
     those of earlier releases.
     """
-    shown: dict[str, Taxonomy] = dict(told(place).taxonomies) if place else {}
+    shown: dict[str, Taxonomy] = dict(told(manifest).taxonomies)
     for name, tree in (pair for trees in others for pair in trees.items()):
         shown[name] = shown[name].with_below(tree) if name in shown else tree
     return policy.taxonomies(instead=shown)

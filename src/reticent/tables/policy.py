@@ -385,7 +385,7 @@ class Policy(policyfile.PolicyFile):
         return frozenset(self.drop) - columns_of(self.promises)[2]
 
     @property
-    def joined(self) -> tuple[str, ...]:
+    def releases(self) -> tuple[str, ...]:
         """The earlier releases that some promise names."""
         return tuple(dict.fromkeys(name for p in self.promises for name in p.releases))
 
@@ -565,10 +565,10 @@ class Policy(policyfile.PolicyFile):
             )
         yield from self._overlaps()
         yield from self._duplicates()
-        yield from self._misjoined()
+        yield from self._mislinked()
 
-    def _misjoined(self) -> Iterator[Problem]:
-        """What cannot be meant by promises about a join."""
+    def _mislinked(self) -> Iterator[Problem]:
+        """What cannot be meant by promises about earlier releases."""
         for place, promise in self.places():
             if isinstance(promise, Confidence) and promise.releases:
                 sides = {getattr(n, "release", "") for n in promise.sensitive}
@@ -586,13 +586,13 @@ class Policy(policyfile.PolicyFile):
                         why="nothing is left to infer of what is known.",
                         do="leave it in one of these places.",
                     )
-        if self.joined and not columns_of(self.promises)[0]:
+        if self.releases and not columns_of(self.promises)[0]:
             yield Problem(
                 "no template names a column of this table, so that nothing could be masked",
                 where=self.name,
                 do="name what somebody may know of people in this table in an `over`.",
             )
-        if self.joined and self.suppress_records:
+        if self.releases and self.suppress_records:
             yield Problem(
                 "records cannot be left out of a table that is joined with earlier releases",
                 where=f"{self.name}, suppress_records",

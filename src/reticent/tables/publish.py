@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from reticent.sources.engines import Source
     from reticent.sources.means import Means
     from reticent.tables.prepare import Prepared
-    from reticent.tables.previous.joining import Meets
+    from reticent.tables.previous.exposure import LinkedRelease
     from reticent.tables.search.greedy import Found
     from reticent.tables.search.rare import LeftOut
 
@@ -259,12 +259,12 @@ def _trace(release: Release) -> str:
     return as_json_lines(release.trace())
 
 
-def _meets(prepared: Prepared, found: Found) -> tuple[Meets, ...]:
-    if not prepared.policy.joined:
+def _meets(prepared: Prepared, found: Found) -> tuple[LinkedRelease, ...]:
+    if not prepared.policy.releases:
         return ()
-    from reticent.tables.previous.joining import meets
+    from reticent.tables.previous.exposure import linked_releases
 
-    return meets(prepared, found.recodings)
+    return linked_releases(prepared, found.recodings)
 
 
 @dataclass(frozen=True, slots=True)

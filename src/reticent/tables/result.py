@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from reticent.refine.limits import Limits
     from reticent.releases.facts import Facts
     from reticent.tables.prepare import Prepared
-    from reticent.tables.previous.joining import Meets
+    from reticent.tables.previous.exposure import LinkedRelease
     from reticent.tables.search.greedy import Found
     from reticent.tables.search.rare import LeftOut
 
@@ -33,8 +33,7 @@ class Release:
     left_out: LeftOut | None = field(default=None, repr=False)  # records that the policy lets go
     # Options of the command that decided all this.
     asked: Mapping[str, str] = field(default_factory=dict, repr=False)
-    # Earlier releases that it may be joined with.
-    meets: tuple[Meets, ...] = field(default=(), repr=False)
+    meets: tuple[LinkedRelease, ...] = field(default=(), repr=False)
     table: Any = field(default=None, repr=False)  # the released rows, in the kind that came in
     output: str | None = None
     # How well a classifier learns from it: errors by name (see `tables.pages.public`), or the

@@ -1,22 +1,28 @@
-"""How a promise about a join is counted: our cells, each beside the vector that it goes with."""
+"""How linked rows are counted: our cells, each beside the vector that it goes with."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from copy import copy, deepcopy
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reticent.data.linking import number_rows
 from reticent.errors import InputError
-from reticent.refine.previous import kernels
+from reticent.refine.previous.kernels import (
+    count_matches,
+    fewest_people,
+    largest_shares,
+    largest_shares_of_theirs,
+    smallest_products,
+    worst_of,
+)
 from reticent.refine.previous.ours import Cells, Ours, width_of
 from reticent.refine.previous.theirs import (
-    Beside,
     Ints,
     Vector,
     Vectors,
@@ -28,8 +34,7 @@ from reticent.refine.previous.theirs import (
 _AT_ONCE = 1 << 22  # cells that are laid out at a time
 
 
-@dataclass(frozen=True, slots=True)
-class Outlook:
+class Outlook(NamedTuple):
     """What is known of groups: of each as it is, and of what each candidate would make of it.
 
     A value is a number over 1, or the two parts of a fraction.
@@ -43,31 +48,27 @@ class Outlook:
     def without(self, groups: NDArray[np.bool_]) -> Outlook:
         """The same but for some groups."""
         kept = ~groups[self.group]
-        return Outlook(self.group[kept], self.slot[kept], self.over[kept], self.under[kept])
+        return Outlook(*(column[kept] for column in self))
 
     @staticmethod
     def together(parts: Sequence[Outlook]) -> Outlook:
         """All of them."""
-        names = ("group", "slot", "over", "under")
-        return Outlook(*(np.concatenate([getattr(part, n) for part in parts]) for n in names))
+        return Outlook(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-_NOTHING = Outlook(*(np.zeros(0, dtype=np.int64) for _ in range(4)))
-
-
-def _pairs(ours: Ours, besides: Sequence[Beside]) -> float:
-    """How many pairs of records the join has; to refine takes pairs away, and adds none."""
+def _pairs(ours: Ours, sides: Sequence[Vectors]) -> float:
+    """How many pairs of records are linked; to refine takes pairs away, and adds none."""
     rows = np.arange(len(ours.counts))
     found = ours.counts.astype(np.float64)
-    for beside in besides:
-        linked, behind = beside.linked, np.zeros(len(rows), dtype=np.int64)
-        if beside.columns:
+    for side in sides:
+        linked, behind = side.linked, np.zeros(len(rows), dtype=np.int64)
+        if side.columns:
             texts, shown = [], []
-            for column in beside.columns:  # most of what it can show it does not show now
+            for column in side.columns:  # most of what it can show it does not show now
                 now, codes = np.unique(ours.shown(column, rows), return_inverse=True)
                 texts.append([ours.texts[column][i] for i in now.tolist()])
                 shown.append(codes)
-            kernels.candidates(*linked.sets(texts, shown), linked.counts.astype(np.int64), behind)
+            count_matches(*linked.sets(texts, shown), linked.counts.astype(np.int64), behind)
         else:
             behind += linked.counts.sum()
         found *= behind
@@ -78,30 +79,29 @@ class Way:
     """One way to count a promise: our rows with their marks, beside the earlier releases."""
 
     def __init__(
-        self, ours: Ours, besides: Sequence[Beside], *, anonymity: bool, once: bool = False
+        self, ours: Ours, sides: Sequence[Vectors], *, anonymity: bool, once: bool = False
     ) -> None:
         """`once`: rows of ours count people who stand in one row each."""
-        self.ours, self.anonymity, self.once = ours, anonymity, once
-        self.theirs = any(beside.mark_count for beside in besides)  # do they bear marks?
+        self.ours, self.sides, self.anonymity, self.once = ours, list(sides), anonymity, once
+        self.theirs = any(side.mark_count for side in sides)  # do they bear marks?
         marked = ours.mark_count > 0
         # A sum of products counts rows, and people who stand in one row each. Whoever may stand in
         # several rows is counted one by one.
         self.by_products = once or not anonymity or (not marked and not self.theirs)
-        merged = "alike"
-        if anonymity:  # of who is counted, it matters only whether they meet a group at all
-            merged = "support" if once or marked else "least"
-        if self.theirs:
-            merged = ""
-        if self.by_products and not once and _pairs(ours, besides) >= 2**62:
+        if self.by_products and not once and _pairs(ours, sides) >= 2**62:
             raise InputError(
                 "the join has more pairs of records than can be counted",
-                where=", ".join(beside.linked.name for beside in besides),
+                where=", ".join(side.linked.name for side in sides),
                 do="name fewer releases in one template"
                 + (", or count people with  of." if anonymity else "."),
             )
-        self.sides = [Vectors(beside, merged=merged) for beside in besides]
+        for side in sides if not self.theirs else ():
+            if not anonymity:
+                side.merge("alike")
+            else:  # of who is counted, it matters only whether they meet a group at all
+                side.merge("support" if once or marked else "least")
         self.vectors: dict[tuple[int, ...], Vector] = {}
-        self.outlook = _NOTHING
+        self.outlook = Outlook(*np.zeros((4, 0), dtype=np.int64))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Way:
         """The same with rows in their groups as they are; the other side never changes."""
@@ -109,75 +109,79 @@ class Way:
         twin.ours = deepcopy(self.ours, memo)
         return twin
 
-    def look_at(self, touched: NDArray[np.bool_], over: Iterable[int], *, ahead: bool) -> None:
+    def look_at_all(self, over: Collection[int], *, ahead: bool) -> None:
+        """Measure every group."""
+        self.look_at(np.ones(self.ours.group_count, dtype=bool), over, ahead=ahead)
+
+    def look_at(self, touched: NDArray[np.bool_], over: Collection[int], *, ahead: bool) -> None:
         """Measure some groups as they are and, looking `ahead`, as candidates would make them."""
         ours = self.ours
         rows = np.flatnonzero(touched[ours.group])
-        sizes = [max(len(texts), 1) for texts in ours.texts]
         labels = [ours.shown(column, rows) for column in range(len(ours.links))]
         now = Cells(ours.group[rows], labels, ours.marks[rows], ours.counts[rows])
-        cells, _ = now.collapsed(sizes)
+        cells, _ = now.collapsed(ours.widths)
         found = [self._measured(cells, cells.group, np.full_like(cells.group, -1))]
         for attribute in ours.attributes if ahead else ():
             first, bottom = ours.cuts.span(attribute)
             if not ours.cuts.live[first : bottom + 1].any():
                 continue
-            cells, [leaf] = now.collapsed(sizes, ours.leaf[attribute][rows] - first)
+            cells, [leaf] = now.collapsed(ours.widths, ours.leaf[attribute][rows] - first)
             found += self._refined(attribute, cells, leaf + first, splits=attribute in over)
-        kept = np.zeros(ours.group_count, dtype=bool)
-        kept[: len(touched)] = touched
-        self.outlook = Outlook.together([self.outlook.without(kept), *found])
+        self.outlook = Outlook.together([self.outlook.without(touched), *found])
 
     def _refined(
         self, attribute: int, cells: Cells, leaf: Ints, *, splits: bool
     ) -> Iterator[Outlook]:
-        """What the candidates of a column would make of groups, as far as these show them."""
-        cuts, texts = self.ours.cuts, self.ours.texts
-        sizes = [max(len(known), 1) for known in texts]
+        """What the candidates of a column would make of groups, as far as these show them.
+
+        `splits`: the column is in `over`. A group of 5 records from UK, 2 from FR and 4 from US:
+
+            its column    shows of them        candidate   would make of the group
+            tree          Europe, Europe, US   Europe      UK 5, FR 2, US 4: one group
+            tree, over    Europe, Europe; -    Europe      UK 5 | FR 2: US is in another group
+            value         ⊥, ⊥, ⊥              UK          UK 5, ⊥ 2 + 4: one group
+            value, over   ⊥, ⊥, ⊥              UK          UK 5 | ⊥ 2 + 4; and so for FR and US
+        """
+        ours, cuts = self.ours, self.ours.cuts
         alone = cuts.domains[attribute].root is None  # each value is a candidate of its own
         slot = np.where(cuts.current[leaf] == leaf, -1, leaf) if alone else cuts.current[leaf]
-        slot = np.where((slot >= 0) & cuts.live[slot], slot, -1)
-        part = leaf if alone else cuts.children[leaf]
+        slot = np.where((slot >= 0) & cuts.live[slot], slot, -1)  # by cell; -1: it can show no more
         if not (slot >= 0).any():
             return
-        later = {
-            column: self.ours.if_refined(column)[leaf - int(cuts.offset[attribute])]
-            for column, link in enumerate(self.ours.links)
+        then = {
+            column: ours.if_refined(column)[leaf - int(cuts.offset[attribute])]
+            for column, link in enumerate(ours.links)
             if link.attribute == attribute
         }
-        if splits and not alone:  # all rows of a group show the same value, and go into its parts
-            kept = np.flatnonzero(slot >= 0)
-            chosen = cells.pick(kept)
-            for column, labels in later.items():
-                chosen.labels[column] = labels[kept]
-            number, count = number_rows(
-                [chosen.group, part[kept]], [self.ours.group_count, cuts.none + 1]
-            )
-            group, candidate = np.zeros((2, count), dtype=np.int64)
-            group[number], candidate[number] = chosen.group, slot[kept]
-            parts, _ = replace(chosen, group=number).collapsed(sizes)
-            yield self._measured(parts, group[parts.group], candidate[parts.group])
-            return
-        # Other rows of a group stay what they are: they stand beside each candidate of it.
-        columns = list(later)
-        cells, more = cells.collapsed(sizes, slot + 1, *later.values())
-        slots = more[0] - 1
-        own = np.flatnonzero(slots >= 0)
-        pair, pairs = number_rows(
-            [cells.group[own], slots[own]], [self.ours.group_count, cuts.none + 1]
-        )
-        group, candidate = np.zeros((2, pairs), dtype=np.int64)
-        group[pair], candidate[pair] = cells.group[own], slots[own]
-        begins = np.searchsorted(cells.group, np.arange(self.ours.group_count + 1))
-        for some in _shares(begins[group + 1] - begins[group]):
-            at = ranges(begins[group[some]], begins[group[some] + 1])
-            number = np.repeat(some, begins[group[some] + 1] - begins[group[some]])
-            goes = slots[at] == candidate[number]
+        if splits and not alone:
+            yield self._in_parts(cells, slot, cuts.children[leaf], then)
+        else:
+            yield from self._beside_others(cells, slot, then, splits=splits)
+
+    def _in_parts(self, cells: Cells, slot: Ints, part: Ints, then: Mapping[int, Ints]) -> Outlook:
+        """All rows of a group show the same value, and go into its parts."""
+        own = np.flatnonzero(slot >= 0)
+        chosen = cells.pick(own)
+        for column, labels in then.items():
+            chosen.labels[column] = labels[own]
+        number, group, candidate = _numbered(chosen.group, part[own], slot[own])
+        parts, _ = replace(chosen, group=number).collapsed(self.ours.widths)
+        return self._measured(parts, group[parts.group], candidate[parts.group])
+
+    def _beside_others(
+        self, cells: Cells, slot: Ints, then: Mapping[int, Ints], *, splits: bool
+    ) -> Iterator[Outlook]:
+        """Other rows of a group stay what they are: they stand beside each candidate of it."""
+        # Leaves matter no more, only what is shown of them now and then: far fewer cells.
+        cells, (slot, *labels) = cells.collapsed(self.ours.widths, slot + 1, *then.values())
+        for group, candidate, pair, at in _with_all_cells(cells.group, slot - 1):
+            goes = slot[at] - 1 == candidate[pair]
             wide = cells.pick(at)
-            for column, labels in zip(columns, more[1:], strict=True):
-                wide.labels[column] = np.where(goes, labels[at], wide.labels[column])
-            into = 2 * number + goes if splits else number
-            wide, _ = replace(wide, group=into).collapsed(sizes)
+            for column, refined in zip(then, labels, strict=True):
+                wide.labels[column] = np.where(goes, refined[at], wide.labels[column])
+            # Where the group is split, those who go are one part of it and all others another.
+            into = 2 * pair + goes if splits else pair
+            wide, _ = replace(wide, group=into).collapsed(self.ours.widths)
             back = wide.group // 2 if splits else wide.group
             yield self._measured(wide, group[back], candidate[back])
 
@@ -192,17 +196,16 @@ class Way:
             (np.diff(group[order], prepend=-1) != 0) | (np.diff(slot[order], prepend=-2) != 0)
         )
         best_over, best_under = np.zeros((2, len(heads)), dtype=np.int64)
-        kernels.worst_of(
+        worst_of(
             np.append(heads, len(order)), over[order], under[order], self.anonymity,
             best_over, best_under,
         )  # fmt: skip
         return Outlook(group[order][heads], slot[order][heads], best_over, best_under)
 
     def _values(self, cells: Cells, starts: Ints) -> tuple[Ints, Ints]:
-        """The worst value of the joined groups of each group of cells."""
-        widths = [max(len(texts), 1) for texts in self.ours.texts]
+        """The worst value of the linked groups of each group of cells."""
         none = np.zeros_like(cells.group)
-        tuples, count = number_rows(cells.labels or [none], widths or [1])
+        tuples, count = number_rows(cells.labels or [none], self.ours.widths or [1])
         model = np.zeros(count, dtype=np.int64)
         model[tuples] = np.arange(len(tuples))
         labels = [column[model].tolist() for column in cells.labels]
@@ -217,16 +220,16 @@ class Way:
         first = (starts, tuples)
         vector = (begins, places, amounts)
         if self.anonymity:
-            kernels.smallest_products(*first, cells.weights, *vector, total, seen, over)
+            smallest_products(*first, cells.weights, *vector, total, seen, over)
         elif not self.theirs:
-            kernels.largest_shares(
+            largest_shares(
                 *first, cells.marks, cells.weights, *vector, total, np.zeros_like(total), seen,
                 over, under,
             )  # fmt: skip
         else:
             width = max(side.mark_count for side in self.sides)
             pairs, wide = _renumbered(places * width + np.maximum(marks - 1, 0), room * width)
-            kernels.largest_shares_of_theirs(
+            largest_shares_of_theirs(
                 *first, cells.weights, begins, places, pairs, marks, amounts, total,
                 np.zeros(wide + 1, dtype=np.int64), seen, over, under,
             )  # fmt: skip
@@ -235,7 +238,7 @@ class Way:
     def _one_by_one(
         self, cells: Cells, starts: Ints, tuples: Ints, begins: Ints, places: Ints, marks: Ints
     ) -> tuple[Ints, Ints]:
-        """The fewest different people in the joined groups of each group of cells."""
+        """The fewest different people in the linked groups of each group of cells."""
         mine = cells.marks if self.ours.mark_count else np.ones_like(cells.group)
         yours = marks if self.theirs else np.ones_like(places)
         people, room = _renumbered(places * width_of(yours) + yours, self.places * width_of(yours))
@@ -243,7 +246,7 @@ class Way:
         fewest = np.zeros(len(starts) - 1, dtype=np.int64)
         total, seen = np.zeros((2, groups + 1), dtype=np.int64)
         last = np.zeros(room + 1, dtype=np.int64)
-        kernels.fewest_people(
+        fewest_people(
             starts, tuples, mine, begins, places, people, yours, total, seen, last, fewest
         )
         return fewest, np.ones_like(fewest)
@@ -275,13 +278,38 @@ class Way:
         return math.prod(max(side.group_count, 1) for side in self.sides)
 
 
-def _shares(sizes: Ints) -> Iterator[Ints]:
-    """The positions of some sizes, in runs whose sum is not too large."""
-    if not len(sizes):
-        return
+def _numbered(group: Ints, by: Ints, slot: Ints) -> tuple[Ints, Ints, Ints]:
+    """Number cells by their group and something else; of each number, its group and candidate."""
+    number, count = number_rows([group, by], [width_of(group), width_of(by)])
+    of_group, candidate = np.zeros((2, count), dtype=np.int64)
+    of_group[number], candidate[number] = group, slot
+    return number, of_group, candidate
+
+
+def _with_all_cells(group: Ints, slot: Ints) -> Iterator[tuple[Ints, Ints, Ints, Ints]]:
+    """Each group with each of its candidates, and beside every such pair all cells of the group.
+
+    There may be many, so that they come in runs: group and candidate of each pair, then by cell the
+    pair and where the cell stands. In group 0, two cells are of candidates and the third of none:
+
+    >>> [run] = _with_all_cells(np.array([0, 0, 0, 1]), np.array([7, 8, -1, 7]))
+    >>> for numbers in run:
+    ...     print(numbers)
+    [0 0 1]
+    [7 8 7]
+    [0 0 0 1 1 1 2]
+    [0 1 2 0 1 2 3]
+    """
+    own = slot >= 0
+    _, groups, candidates = _numbered(group[own], slot[own], slot[own])
+    begins = np.searchsorted(group, np.arange(width_of(group) + 1))
+    sizes = begins[groups + 1] - begins[groups]
     run = (np.cumsum(sizes) - sizes) // _AT_ONCE
     for number in np.unique(run):
-        yield np.flatnonzero(run == number)
+        some = np.flatnonzero(run == number)
+        pair = np.repeat(np.arange(len(some)), sizes[some])
+        starts = begins[groups[some]]
+        yield groups[some], candidates[some], pair, ranges(starts, starts + sizes[some])
 
 
 def _renumbered(numbers: Ints, most: int) -> tuple[Ints, int]:

@@ -1,4 +1,6 @@
-"""The inner loops behind promises about a join: products of counts on both sides, never the join.
+"""The inner loops behind promises about earlier releases: products of counts on both sides.
+
+Rows are linked in their groups, and no pair of rows is ever laid out.
 
 starts    group g of our cells is starts[g], …, starts[g + 1] - 1
 of_cell   which vector of the other side a cell goes with
@@ -20,20 +22,26 @@ from reticent.compiling import compiled, inner
 
 @compiled
 def smallest_products(starts, of_cell, weights, begins, places, amounts, total, seen, smallest):
-    """The smallest sum of products over the joined groups of each group of cells."""
+    """The smallest sum of products over the linked groups of each group of cells."""
     for group in range(len(starts) - 1):
         cells = starts[group], starts[group + 1]
         found = add_up(cells, of_cell, weights, begins, places, amounts, total, seen)
-        least = np.int64(np.iinfo(np.int64).max)
-        for i in range(found):
-            least = min(least, total[seen[i]] - 1)
-            total[seen[i]] = 0
-        smallest[group] = least
+        smallest[group] = smallest_seen(total, seen, found)
+
+
+@inner
+def smallest_seen(total, seen, found):
+    """The smallest sum of the places that were seen, which are cleared."""
+    least = np.int64(np.iinfo(np.int64).max)
+    for i in range(found):
+        least = min(least, total[seen[i]] - 1)
+        total[seen[i]] = 0
+    return least
 
 
 @compiled
 def fewest_people(starts, of_cell, mine, begins, places, people, yours, total, seen, last, fewest):
-    """The fewest different people in the joined groups of each group of cells.
+    """The fewest different people in the linked groups of each group of cells.
 
     A person is a mark of ours with one of theirs; 0 is none. Cells of a group are in ascending
     order of mark. people[i] stands for a place and a mark of theirs; last[people[i]]: with which
@@ -58,11 +66,7 @@ def fewest_people(starts, of_cell, mine, begins, places, people, yours, total, s
                 if before > 0 and yours[i] > 0 and last[people[i]] != turn:
                     last[people[i]] = turn
                     total[place] += 1
-        least = np.int64(np.iinfo(np.int64).max)
-        for i in range(found):
-            least = min(least, total[seen[i]] - 1)
-            total[seen[i]] = 0
-        fewest[group] = least
+        fewest[group] = smallest_seen(total, seen, found)
 
 
 @compiled
@@ -102,7 +106,7 @@ def add_up(cells, of_cell, weights, begins, places, amounts, total, seen):
 def largest_shares(
     starts, of_cell, marks, weights, begins, places, amounts, total, part, seen, over, under
 ):
-    """The largest share of one mark over the joined groups of each group of cells.
+    """The largest share of one mark over the linked groups of each group of cells.
 
     Cells of a group are in ascending order of mark; 0 is none.
     """
@@ -245,7 +249,7 @@ def gather(keys, weights, table, sums):
 
 
 @compiled
-def candidates(tuples, sets, sizes, found):
+def count_matches(tuples, sets, sizes, found):
     """How many records of theirs each row of ours may be; sizes[key]: how many have that key."""
     for i in range(len(tuples)):
         for word in range(sets.shape[1]):
@@ -261,7 +265,7 @@ def candidates(tuples, sets, sizes, found):
 
 
 @compiled
-def matched(tuples, sets, ours, theirs):
+def find_matches(tuples, sets, ours, theirs):
     """Which rows of ours go with some key, and which keys with some row of ours.
 
     tuples[i, j]: the set of bits that column j of row i allows.

@@ -1,21 +1,22 @@
-"""What a refinement does to a promise about the join with earlier releases.
+"""What a refinement does to a promise about our table and earlier releases together.
 
 Earlier releases are out and cannot change. Whoever has them puts every row of ours beside every row
 of theirs that may belong to the same person (`reticent.data.linking`), and knows the columns of
-the promise's `over` on both sides. The join is never built. Rows of ours that show the same, and
-rows of theirs that look the same, are counted once on each side:
+the promise's `over` on both sides. Those pairs are never laid out. Rows of ours that show the same,
+and rows of theirs that look the same, are counted once on each side:
 
     paper           here
-    |P1| · |P2|     weights of our cells times amounts of a vector; summed by joined group, x
-    a(x), a(x, y)   `joins.smallest_products`, `joins.largest_shares`
+    |P1| · |P2|     weights of our cells times amounts of a vector; summed by linked group, x
+    a(x), a(x, y)   `smallest_products`, `largest_shares`
     P1 matches P2   a cell goes with one vector: all that is behind the keys it allows
 
 A *group* holds the rows of ours that show the same in `over`. A *cell* is what is left of a group
 once rows are counted once that allow the same keys. A *vector* says what stands behind such keys:
-groups of theirs, and how many records. Many cells share one vector, and it is made once.
+groups of theirs, and how many records; a group of ours with one of theirs is a *linked group*. Many
+cells share one vector, and it is made once.
 
-Where the promise is about one side only and `over` holds every column that links the two, the join
-changes nothing: in a joined group there is one cell on each side, and all of it. Then it is
+Where the promise is about one side only and `over` holds every column that links the two, linking
+changes nothing: in a linked group there is one cell on each side, and all of it. Then it is
 measured on our table alone, or is a constant (whoever sets up the search sees to that). Elsewhere
 a refinement can also mend a promise (lemmas 6.2.1 and 6.2.2 of the thesis claim too much): it takes
 away matches. So no candidate is ruled out for good, and what each would do is kept by group: a
@@ -36,14 +37,14 @@ from numpy.typing import NDArray
 from reticent.privacy.promises import Anonymity, Promise
 from reticent.refine.cuts import Cuts, Reveal
 from reticent.refine.measures import Forecast, Slots
-from reticent.refine.previous import kernels
 from reticent.refine.previous.counting import Way
+from reticent.refine.previous.kernels import after_each, worst_of
 from reticent.refine.previous.ours import rows_of
 from reticent.refine.previous.theirs import Ints
 
 
-class Joined:
-    """A promise about the join of our table with earlier releases."""
+class WithPrevious:
+    """A promise about our table and earlier releases, linked by what they show."""
 
     lasting = False  # a candidate that breaks it now may keep it after another step
 
@@ -56,13 +57,11 @@ class Joined:
         self.heeds = frozenset(over).union(*(way.ours.attributes for way in ways))
         self.anonymity = isinstance(promise, Anonymity)
         self.records = rows_of(cuts) if cuts.counts is None else int(cuts.counts.sum())
-        for way in self.ways:
-            way.look_at(np.ones(1, dtype=bool), self.attributes, ahead=False)
-        self._settle()
+        self._look_at_all(ahead=False)
 
     @property
     def value(self) -> int | Fraction:
-        """The promise's value on the join as it is now."""
+        """The promise's value on the linked groups as they are now."""
         return self._now[0] if self.anonymity else Fraction(*self._now)
 
     @property
@@ -79,7 +78,7 @@ class Joined:
         )
 
     def holds(self, promise: Promise | None = None) -> bool:
-        """Whether the join keeps it now."""
+        """Whether the linked groups keep it now."""
         return (promise or self.promise).kept_with(self.value)
 
     def valid(self, slots: Slots, promise: Promise | None = None) -> NDArray[np.bool_]:
@@ -87,13 +86,7 @@ class Joined:
         asked = promise or self.promise
         if isinstance(asked, Anonymity):
             return np.asarray(self.over[slots] >= asked.k)
-        most = asked.at_most
-        share = self.over[slots] / self.under[slots]
-        valid = share <= float(most)
-        for i in np.flatnonzero(np.abs(share - float(most)) < 1e-9).tolist():
-            over, under = int(self.over[slots[i]]), int(self.under[slots[i]])
-            valid[i] = over * most.denominator <= under * most.numerator
-        return np.asarray(valid)
+        return ~exceed(self.over[slots], self.under[slots], asked.at_most)
 
     def loss(self, slots: Slots) -> NDArray[np.float64]:
         """How much each candidate would take away; nothing if it would give."""
@@ -121,10 +114,7 @@ class Joined:
 
     def begin(self) -> None:
         """Look at every candidate for the first time."""
-        for way in self.ways:
-            touched = np.ones(way.ours.group_count, dtype=bool)
-            way.look_at(touched, self.attributes, ahead=True)
-        self._settle()
+        self._look_at_all(ahead=True)
 
     def forget(self, slot: int) -> None:
         """Nothing to take back."""
@@ -138,21 +128,19 @@ class Joined:
             touched = np.zeros(ours.group_count, dtype=bool)
             touched[ours.group[inside]] = True
             if reveal.attribute in self.attributes:
-                changed = ours.split(reveal.attribute, touched)
-                changed[: len(touched)] |= touched
-                touched = changed
+                touched = ours.split(reveal.attribute, touched)
             way.look_at(touched, self.attributes, ahead=True)
+        self._settle()
+
+    def _look_at_all(self, *, ahead: bool) -> None:
+        for way in self.ways:
+            way.look_at_all(self.attributes, ahead=ahead)
         self._settle()
 
     def _settle(self) -> None:
         """From groups to the promise: its value now, and what each candidate would leave of it."""
         found = [_extremes(way, self.cuts.none + 1) for way in self.ways]
-        over, under = found[0]
-        for more in found[1:]:
-            pairs = np.stack([over, more[0]], axis=1).ravel(), np.stack([under, more[1]], 1).ravel()
-            over, under = np.zeros((2, len(over)), dtype=np.int64)
-            starts = np.arange(0, 2 * len(over) + 1, 2)
-            kernels.worst_of(starts, *pairs, self.anonymity, over, under)
+        over, under = worst_of_each(found, smallest=self.anonymity)
         self._now = int(over[-1]), int(under[-1])
         self.over, self.under = over[:-1], under[:-1]
 
@@ -168,54 +156,49 @@ def _extremes(way: Way, slots: int) -> tuple[Ints, Ints]:
     as_is = slice(0, begins[1])
     ratio = value[0][as_is] / value[1][as_is]
     worst_first = np.argsort(ratio if way.anonymity else -ratio, kind="stable")
-    kernels.after_each(
+    after_each(
         begins[1:], group, *value, worst_first, ratio, way.anonymity,
         np.full(way.ours.group_count, -2, dtype=np.int64), over, under,
     )  # fmt: skip
     return over, under
 
 
-class Settled:
+def exceed(over: Ints, under: Ints, most: Fraction) -> NDArray[np.bool_]:
+    """Which fractions exceed a bound, exactly: rounded ones only shortlist."""
+    share = over / under
+    above = share > float(most)
+    for i in np.flatnonzero(np.abs(share - float(most)) < 1e-9).tolist():
+        above[i] = int(over[i]) * most.denominator > int(under[i]) * most.numerator
+    return np.asarray(above)
+
+
+def worst_of_each(found: Sequence[tuple[Ints, Ints]], *, smallest: bool) -> tuple[Ints, Ints]:
+    """The worst at each place, of as many values as there are ways to count."""
+    overs, unders = (np.stack(part, axis=1).ravel() for part in zip(*found, strict=True))
+    over, under = np.zeros((2, len(found[0][0])), dtype=np.int64)
+    worst_of(np.arange(0, len(overs) + 1, len(found)), overs, unders, smallest, over, under)
+    return over, under
+
+
+class Settled(WithPrevious):
     """A promise about earlier releases alone: nothing that we reveal changes it."""
 
     lasting = True
-    cells = 0
 
-    def __init__(self, promise: Promise, value: int | Fraction, over: Sequence[int]) -> None:
-        self.promise, self.value = promise, value
-        self.attributes = frozenset(over)
-        self.heeds: frozenset[int] = frozenset()
+    def __init__(
+        self, promise: Promise, cuts: Cuts, over: Sequence[int], value: int | Fraction
+    ) -> None:
+        self._constant = Fraction(value)
+        super().__init__(promise, cuts, over, ())
+        self.heeds = frozenset()
 
-    def holds(self, promise: Promise | None = None) -> bool:
-        """Whether they keep it."""
-        return (promise or self.promise).kept_with(self.value)
-
-    def valid(self, slots: Slots, promise: Promise | None = None) -> NDArray[np.bool_]:
-        """All candidates, or none."""
-        return np.full(len(slots), self.holds(promise))
+    def _settle(self) -> None:
+        self._now = self._constant.numerator, self._constant.denominator
+        self.over = np.full(self.cuts.none + 1, self._now[0], dtype=np.int64)
+        self.under = np.full(self.cuts.none + 1, self._now[1], dtype=np.int64)
 
     def loss(self, slots: Slots) -> NDArray[np.float64]:
-        """Nothing."""
+        """Nothing, without rounding."""
         return np.zeros(len(slots))
 
     bits = loss
-
-    def forecast(self, slots: Slots) -> Forecast:
-        """The same as now."""
-        now = Fraction(self.value)
-        over = np.full(len(slots), now.numerator, dtype=np.int64)
-        under = np.full(len(slots), now.denominator, dtype=np.int64)
-        single = isinstance(self.promise, Anonymity)
-        return Forecast(~self.valid(slots), over, None if single else under)
-
-    def recall(self, slots: Slots, forecast: Forecast) -> None:
-        """Nothing to go back to."""
-
-    def begin(self) -> None:
-        """Nothing to look at."""
-
-    def forget(self, slot: int) -> None:
-        """Nothing to take back."""
-
-    def reveal(self, reveal: Reveal) -> None:
-        """Nothing changes."""

@@ -1,4 +1,4 @@
-"""Our side of a join: rows in groups, and what their linking columns show of them."""
+"""Our side: rows in groups, and what the columns show of them that link earlier releases."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from reticent.data.collapse import Codes, distinct
 from reticent.data.linking import number_rows
 from reticent.refine.cuts import Cuts
-from reticent.refine.previous import kernels
+from reticent.refine.previous.kernels import gather, pack
 from reticent.refine.previous.theirs import Ints
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class LinkingColumn:
     """A column of ours that links: masked, or released as it is."""
 
     attribute: int  # among the masked columns; -1 if it is released as it is
@@ -34,7 +34,7 @@ class Ours:
         self,
         cuts: Cuts,
         over: Sequence[int],
-        links: Sequence[Shown],
+        links: Sequence[LinkingColumn],
         marks: Codes | None = None,
         mark_count: int = 0,
         groups: tuple[Ints, int] | None = None,
@@ -69,9 +69,10 @@ class Ours:
         self.group = np.zeros_like(self.counts) if known is None else known  # equal in `over`
         self.group_count = 1 if groups is None else groups[1]
         self.texts = [self._texts(link) for link in links]  # all that a column can ever show
+        self.widths = [max(len(texts), 1) for texts in self.texts]
         self.number = [{text: i for i, text in enumerate(texts)} for texts in self.texts]
 
-    def _texts(self, link: Shown) -> list[str | None]:
+    def _texts(self, link: LinkingColumn) -> list[str | None]:
         if link.attribute < 0:
             return list(link.texts)
         domain = self.cuts.domains[link.attribute]
@@ -177,11 +178,11 @@ def _counted(
         return [np.asarray(c, dtype=np.int64) for c in found.columns], found.counts
     keys = columns[0].astype(np.int64)
     for column, width in zip(columns[1:], widths[1:], strict=True):
-        kernels.pack(keys, column, width)
+        pack(keys, column, width)
     room = 1 << 12
     while True:
         table, sums = np.full(room, -1, dtype=np.int64), np.zeros(room, dtype=np.int64)
-        if kernels.gather(keys, weights, table, sums) >= 0:
+        if gather(keys, weights, table, sums) >= 0:
             break
         room = max(8 * room, 1 << len(keys).bit_length() + 1)  # most are not equal, then
     held = np.flatnonzero(table >= 0)

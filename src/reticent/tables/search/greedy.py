@@ -68,18 +68,18 @@ class Search:
         """
         from reticent.refine.cuts import Cuts
         from reticent.refine.measures import LargestConfidence, LeavingOut, SmallestGroup
-        from reticent.refine.scores import Goal
+        from reticent.refine.scores import Usefulness
 
         self.prepared = prepared
         self.implied = prepared.implied()
         self.cuts = Cuts(prepared.domains, prepared.table.counts)
-        self.measures: list[Any] = []
+        self.measures: list[Measure] = []
         for position, promise in enumerate(prepared.policy.promises):
             if position in self.implied:
                 continue
             attributes = prepared.attributes(promise)
-            if promise.releases and (joined := self._joined(promise, attributes)):
-                self.measures.append(joined)
+            if promise.releases and (linked := self._linked(promise, attributes)):
+                self.measures.append(linked)
             elif isinstance(promise, Anonymity):
                 marks = prepared.of_marks(promise)
                 self.measures.append(SmallestGroup(promise, self.cuts, attributes, marks))
@@ -94,27 +94,27 @@ class Search:
             groups = [m for m in self.measures if isinstance(m, SmallestGroup)]
             others = [m for m in self.measures if not isinstance(m, SmallestGroup)]
             self.measures = [LeavingOut(groups, may_lose), *others]
-        self.goal = Goal(
+        self.goal = Usefulness(
             self.cuts, prepared.policy.utility, *(prepared.classes or ()),
             score=score or prepared.policy.goal.score, measured=measured,
         )  # fmt: skip
         self.steps: list[Step] = []
 
-    def _joined(self, promise: Promise, over: list[int]) -> Measure | None:
-        """The measure of a promise about a join; None if our table alone tells as much.
+    def _linked(self, promise: Promise, over: list[int]) -> Measure | None:
+        """The measure of a promise about earlier releases; None if our table tells as much.
 
         That is so where `over` holds every column that links the tables, on both sides: then in a
-        joined group there is one group of ours, and all of it.
+        linked group there is one group of ours, and all of it.
         """
-        from reticent.refine.previous.measure import Joined, Settled
-        from reticent.tables.previous.joining import JoinPlan
+        from reticent.refine.previous.measure import Settled, WithPrevious
+        from reticent.tables.previous.plan import LinkPlan
 
-        plan = JoinPlan(self.prepared, self.cuts, promise)
+        plan = LinkPlan(self.prepared, self.cuts, promise)
         if plan.ours_alone:
             return None
         if plan.one_sided and plan.about_theirs:
-            return Settled(promise, plan.settled(), over)
-        return Joined(promise, self.cuts, over, plan.ways(over))
+            return Settled(promise, self.cuts, over, plan.settled())
+        return WithPrevious(promise, self.cuts, over, plan.ways(over))
 
     def begin(self, watch: Watch) -> None:
         """Look at the most masked table, which must keep every promise."""

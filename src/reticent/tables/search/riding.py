@@ -54,7 +54,7 @@ def _starts(
     for position, policy in enumerate(policies):
         implied = replace(prepared, policy=policy).implied()
         promises = [p for i, p in enumerate(policy.promises) if i not in implied]
-        apart = position if policy.joined else -1  # a step may mend what it would break now
+        apart = position if policy.releases else -1  # a step may mend what it would break now
         riders = together.setdefault((apart, tuple(sorted(implied.items()))), [])
         riders.append(_Rider(position, policy, promises))
     for riders in together.values():

@@ -10,9 +10,9 @@ and the best cut of all is taken:
 3. once no column is worth giving back: every column weighted at random, from a fixed seed, and
    then again as in 2.
 
-Which cut is better is told by its worth (`Goal.worth`): bits saved in telling the class, squares,
-or records made more specific, whatever the utility. The one that is released is chosen among
-the best by how well a tree that learns from it tells records that it has not seen
+Which cut is better is told by its worth (`Usefulness.worth`): bits saved in telling the class,
+squares, or records made more specific, whatever the utility. The one that is released is chosen
+among the best by how well a tree that learns from it tells records that it has not seen
 (`tables.search.judge`). The papers' cut stays unless another errs less by two standard errors,
 or by one if its worth is higher, too; then the policy's greedy cut stays in the same way: on
 small tables the fewest errors are mostly good luck.
@@ -304,8 +304,8 @@ def _rounds(search: Search, steps: int) -> int:
 
 def _cells(search: Search) -> int:
     """How much a search has to count."""
-    joint = search.goal.joint
-    cells = sum(measure.cells for measure in search.measures) + (joint.cells if joint else 0)
+    totals = search.goal.totals
+    cells = sum(measure.cells for measure in search.measures) + (totals.cells if totals else 0)
     return int(cells)
 
 

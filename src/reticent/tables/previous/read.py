@@ -1,0 +1,156 @@
+"""Earlier releases about the same people, as they are read and as the verifier is told of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from reticent.data.columns import Column, Table, kind_of, trimmed, without_missing
+from reticent.data.taxonomy import Taxonomy
+from reticent.errors import InputError, did_you_mean, quoted
+from reticent.files.tabular import Reading
+from reticent.privacy.promises import theirs
+from reticent.privacy.rejoin import Meeting, Published
+from reticent.releases import folder as release_folder
+from reticent.sources.arrival import read
+from reticent.tables import folder
+
+if TYPE_CHECKING:
+    from reticent.tables.policy import Policy
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """A release that is out."""
+
+    name: str
+    table: Table  # missing values are null
+    published: tuple[str, ...]
+    marker: str  # what it shows where it suppresses
+    taxonomies: Mapping[str, Taxonomy]  # as far as it tells them
+
+    @property
+    def where(self) -> str:
+        """How messages call it."""
+        return f"[previous.{self.name}], {self.table.name}"
+
+
+def read_previous(
+    policy: Policy, reading: Reading | None = None, *, whole: bool = True
+) -> dict[str, Earlier]:
+    """Read the earlier releases that a policy declares; all problems at once.
+
+    `whole`: columns that were never published must be there, too.
+    """
+    found, problems = {}, []
+    for name, previous in policy.previous.items():
+        try:
+            if previous.path is None:
+                raise InputError("nobody says where it stands", where="path")
+            path = policy.folder / previous.path
+            found[name] = _read_one(name, path, previous.drop, policy, reading or Reading(), whole)
+        except InputError as error:
+            place = f"{policy.name}, [previous.{name}]"
+            tell = f"a path is relative to the policy; --previous {name}=PATH names another."
+            problems += [
+                replace(p, where=f"{place}, {p.where}", do=p.do or tell) for p in error.problems
+            ]
+    if problems:
+        raise InputError(problems)
+    return found
+
+
+def _read_one(
+    name: str, path: Path, dropped: tuple[str, ...], policy: Policy, reading: Reading, whole: bool
+) -> Earlier:
+    if changed := list(release_folder.altered(path)):  # of whatever kind, it is a table
+        raise InputError(changed)
+    told = folder.told(release_folder.manifest_of(path))
+    # It has a delimiter and an encoding of its own.
+    own = Reading(None, None, None, reading.decimal, reading.date_format)
+    counted = {c for p in policy.anonymity for c in theirs(p.of, name)}
+    table, _ = read(release_folder.published(path), own, set(dropped) - counted)
+    if not table.rows:
+        raise InputError("the table has no rows", where=table.name)
+    lacking = [column for column in dropped if column not in table.known]
+    if lacking and whole:
+        raise InputError(
+            f"it has no column {quoted(lacking)}", where=table.name,
+            do=did_you_mean(lacking[0], list(table.columns)) or f"it has {quoted(table.columns)}.",
+        )  # fmt: skip
+    if policy.trim:
+        table = replace(table, columns={n: trimmed(c) for n, c in table.columns.items()})
+    marker = told.marker or policy.marker
+    published = tuple(n for n in table.columns if n not in dropped)
+    return Earlier(name, cleared(table, policy, marker), published, marker, told.taxonomies)
+
+
+def cleared(table: Table, policy: Policy, marker: str) -> Table:
+    """A table with its missing values as null; a marker hides a value, but is there."""
+    missing = [text for text in policy.missing_values if text != marker]
+    columns = {n: without_missing(column, missing) for n, column in table.columns.items()}
+    return replace(table, columns=columns)
+
+
+def meeting(
+    policy: Policy,
+    taxonomies: Mapping[str, Taxonomy],
+    earlier: Mapping[str, Earlier],
+    columns: Sequence[str],
+    reading: Reading | None = None,
+) -> Meeting:
+    """What the verifier is told of earlier releases; `columns`: those of the new table."""
+    fixed = {
+        name: are_times(attribute.intervals)
+        for name, attribute in policy.attributes.items()
+        if attribute.intervals
+    }
+    return Meeting(
+        {
+            name: Published(
+                tuple(one.table.columns), partial(_cells, one.table), one.published, one.marker,
+                {column: _above(tree) for column, tree in one.taxonomies.items()},
+            )
+            for name, one in earlier.items()
+        },
+        tuple(column for column in columns if column not in policy.drop),
+        {name: _above(taxonomy) for name, taxonomy in taxonomies.items()},
+        fixed,
+        frozenset(name for name, attribute in policy.attributes.items() if not attribute.join),
+        policy.inconsistent,
+        reading.date_format if reading else None,
+    )  # fmt: skip
+
+
+def _cells(table: Table) -> pa.Table:
+    return pa.table(
+        {
+            name: pa.DictionaryArray.from_arrays(
+                pa.array(column.codes.astype(np.int32)), pa.array(column.texts(), pa.string())
+            )
+            for name, column in table.columns.items()
+        }
+    )
+
+
+def _above(taxonomy: Taxonomy) -> dict[str, str]:
+    """Every label with the one above it; the root is its own."""
+    labels = taxonomy.labels
+    return {label: labels[max(taxonomy.parents[i], 0)] for i, label in enumerate(labels)}
+
+
+def are_times(bounds: Sequence[Any]) -> bool:
+    """Whether the ends of intervals are times, and not numbers.
+
+    >>> are_times([0, 50.5]), are_times(["2019-01-01", "2020-01-01"])
+    (False, True)
+    """
+    if not isinstance(bounds[0], str):
+        return not isinstance(bounds[0], int | float)
+    return kind_of(Column("", np.zeros(1, np.uint8), pa.array(bounds[:1]))) != "number"
