@@ -78,7 +78,8 @@ def test_the_choice_goes_by_size(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_memory_limit_is_a_size() -> None:
     release("-o", "a.csv", "--memory-limit", "1.5 GB")
-    for wrong, words in (("much", "no size"), ("3 XB", "no size"), ("10MB", "at least 400MB")):
+    cases = {"much": "no size", "3 XB": "no size", "1,5GB": "no size", "10MB": "at least 400MB"}
+    for wrong, words in cases.items():
         said = release("-o", "b.csv", "--memory-limit", wrong, code=2)
         assert words in said.stderr
     assert not Path("b.csv").exists()
@@ -250,7 +251,7 @@ def test_lost_rows_are_noticed_beside_hidden_columns(monkeypatch: pytest.MonkeyP
 def test_a_long_cell_in_a_column_nobody_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engines, "_SAMPLE", 4)
     monkeypatch.setattr(engines, "_MOST_PLACES", 1)
-    monkeypatch.setattr("reticent.tables.search.judge.LONG", 0)
+    monkeypatch.setattr("reticent.data.columns.LONG", 0)
     notes = ["x" * 3_000_000, *(str(i) for i in range(19))]
     pq.write_table(pa.table({"Job": ["a", "b"] * 10, "Note": notes}), "in.parquet")
     policy = {"keep": ["Note"], "anonymity": [{"over": ["Job"], "k": 2}]}
@@ -408,7 +409,7 @@ PLAIN: dict[str, Any] = {"keep": "*", "anonymity": [{"over": ["A"], "k": 2}]}
 
 def test_a_folder_where_a_kept_column_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engines, "_SAMPLE", 4)
-    monkeypatch.setattr("reticent.tables.search.judge.LONG", 0)
+    monkeypatch.setattr("reticent.data.columns.LONG", 0)
     release("-o", "out", "--engine", "duckdb")
     told = json.loads(Path("out/public/report.json").read_text(encoding="utf-8"))
     assert told["utility"]["test"] > 100
@@ -430,7 +431,7 @@ def test_times_that_python_cannot_hold(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_small_decimals_are_sorted_as_they_are_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engines, "_MOST_PLACES", 2)
     monkeypatch.setattr(engines, "_SAMPLE", 4)
-    monkeypatch.setattr("reticent.tables.search.judge.LONG", 0)
+    monkeypatch.setattr("reticent.data.columns.LONG", 0)
     numbers = pa.array([Decimal(n).scaleb(-8) for n in (0, 1, 12, 10**8, 5)] * 8)
     table = pa.table({"A": ["x", "y"] * 20, "D": numbers.cast(pa.decimal128(18, 8))})
     pq.write_table(table, "decimals.parquet")

@@ -72,7 +72,7 @@ def test_sqlite(
 ) -> None:
     if not few:  # kept columns come over row by row
         monkeypatch.setattr(engines, "_SAMPLE", 4)
-        monkeypatch.setattr("reticent.tables.search.judge.LONG", 0)
+        monkeypatch.setattr("reticent.data.columns.LONG", 0)
     want = as_files(census, tmp_path)
     url = into_sqlite(census, tmp_path / "census.db")
     out = tmp_path / "out.parquet"
@@ -247,7 +247,7 @@ def test_postgres(
 
     if not few:
         monkeypatch.setattr(engines, "_SAMPLE", 4)
-        monkeypatch.setattr("reticent.tables.search.judge.LONG", 0)
+        monkeypatch.setattr("reticent.data.columns.LONG", 0)
     want = as_files(census, tmp_path)
     with psycopg.connect(postgres, autocommit=True) as database:
         database.execute("DROP TABLE IF EXISTS patients")

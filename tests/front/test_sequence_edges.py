@@ -190,7 +190,7 @@ def test_printed_intervals_of_ours_meet_those_of_theirs(tmp_path: Path) -> None:
 def test_groups_that_break_a_promise_are_counted_one_by_one(
     most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reticent.privacy.rejoin.MOST_ROWS", most)
+    monkeypatch.setattr("reticent.privacy.rejoin_fast.MOST_ROWS", most)
     old = saved(tmp_path / "old.parquet", J=["u"] * 11, Zip=["1"] + ["2"] * 10)
     policy: dict[str, Any] = {
         "previous": {"old": old}, "anonymity": [{"over": ["Q", "J", "old.J", "old.Zip"], "k": 20}],

@@ -23,7 +23,7 @@ import pytest
 
 import reticent
 from reticent import InputError, Policy
-from reticent.data.columns import texts
+from reticent.data.scales import texts
 from reticent.files import sheets, tabular
 from reticent.files.delimited import Reading, look, pieces_of
 from reticent.sources import engines
@@ -133,14 +133,14 @@ def many(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kept columns do not come along, and are taken as they stand."""
     monkeypatch.setattr(engines, "_SAMPLE", 4)
     monkeypatch.setattr(engines, "_MOST_PLACES", 1)
-    monkeypatch.setattr("reticent.tables.search.judge.LONG", 0)
+    monkeypatch.setattr("reticent.data.columns.LONG", 0)
 
 
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kept columns do not come along, but their values are known; rows come in small groups."""
     monkeypatch.setattr(engines, "_SAMPLE", 4)
-    monkeypatch.setattr("reticent.tables.search.judge.LONG", 0)
+    monkeypatch.setattr("reticent.data.columns.LONG", 0)
     monkeypatch.setattr(engines, "_WORD", 5)
     monkeypatch.setattr(sheets, "ROW_GROUP", 16)
 
@@ -226,7 +226,7 @@ def test_what_is_printed_for_sorting_is_what_is_released() -> None:
 @pytest.mark.parametrize("suffix", [".parquet", ".csv", ".tsv.gz"])
 def test_parts_are_the_sorted_rows(suffix: str, tmp_path: Path, spark: Any) -> None:
     from reticent.data.columns import Column, encode
-    from reticent.sources.engines import Recoding, Shown, Untouched
+    from reticent.sources.engines import RowRecoding, ShownColumn, Untouched
     from reticent.sources.spark import Spark
 
     table = patients(5, typed=True)
@@ -237,8 +237,8 @@ def test_parts_are_the_sorted_rows(suffix: str, tmp_path: Path, spark: Any) -> N
         job = encode("Job", table.column("Job"))
         masked = Column("Job", (job.codes % 2).astype("uint8"), pa.array(["A", "Ä"]))
         amount = Untouched(source.key("Amount"), pa.float64())
-        recoding = Recoding(
-            {"Job": Shown.of(source.key("Job"), job, masked), "Amount": amount},
+        recoding = RowRecoding(
+            {"Job": ShownColumn.of(source.key("Job"), job, masked), "Amount": amount},
             order=("Job", "Amount"), told=("Job", "Amount"),
         )  # fmt: skip
         whole = tmp_path / f"whole{suffix}"

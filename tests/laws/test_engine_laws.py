@@ -83,7 +83,7 @@ def test_random_tables(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     rng = random.Random(seed)
     monkeypatch.setattr(engines, "_SAMPLE", rng.choice([4, 200_000]))  # kept columns along or not
     monkeypatch.setattr(engines, "_MOST_PLACES", rng.choice([1, 1 << 20]))
-    monkeypatch.setattr("reticent.tables.search.judge.LONG", rng.choice([0, 1_000_000]))
+    monkeypatch.setattr("reticent.data.columns.LONG", rng.choice([0, 1_000_000]))
     monkeypatch.setattr(engines, "_WORD", rng.choice([5, 2**62]))
     monkeypatch.setattr(sheets, "ROW_GROUP", 16)
     monkeypatch.setattr(room, "SMALL", 0)  # every array in a file

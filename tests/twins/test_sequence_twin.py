@@ -12,7 +12,7 @@ from naive.refine import Anon, Infeasible
 from naive.sequence_cases import Case, random_case, refined, world_of
 from naive.sequence_product import case_policy
 from reticent import InputError, Unsatisfiable, release
-from reticent.privacy import rejoin
+from reticent.privacy import rejoin_fast
 from reticent.tables import publish
 
 
@@ -58,8 +58,8 @@ def test_beside_earlier_releases(
 ) -> None:
     """Also both ways of the verifier, which recounts every template of every release."""
     if not really:
-        monkeypatch.setattr(rejoin, "MOST_ROWS", 0)
-        monkeypatch.setattr(rejoin, "MOST_PEOPLE", 0)
+        monkeypatch.setattr(rejoin_fast, "MOST_ROWS", 0)
+        monkeypatch.setattr(rejoin_fast, "MOST_PEOPLE", 0)
         monkeypatch.setattr(publish, "MANY", 0)
     for offset in range(15):
         compare(random_case(random.Random(seed + offset)), tmp_path)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reticent.data.columns import Column, encode, without_missing
-from reticent.data.encode import MISSING, Domain, Node, discretized, generalized, suppressed
+from reticent.data.encode import MISSING, Domain, DomainNode, discretized, generalized, suppressed
 from reticent.data.taxonomy import Taxonomy, from_nested
 from reticent.errors import InputError
 
@@ -35,7 +35,7 @@ def discrete(cells: list[Any], kind: pa.DataType | None = None, **how: Any) -> D
     return discretized(column(cells, kind), "*", "policy", **how)
 
 
-def outline(node: Node | None) -> Any:
+def outline(node: DomainNode | None) -> Any:
     """A tree as (label, low, high, children)."""
     assert node is not None
     return (node.label, node.low, node.high, [outline(child) for child in node.children])
@@ -52,7 +52,7 @@ def check_runs(domain: Domain) -> None:
     """Children part their parent's codes in order; every code occurs."""
     assert sorted(set(domain.codes.tolist())) == list(range(domain.size))
 
-    def check(node: Node) -> None:
+    def check(node: DomainNode) -> None:
         if node.children:
             assert node.children[0].low == node.low
             assert node.children[-1].high == node.high

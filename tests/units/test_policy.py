@@ -595,6 +595,17 @@ def test_policies_made_in_code_can_be_written_down() -> None:
     assert again.text == policy.text
 
 
+def test_labels_written_down_keep_their_order() -> None:
+    """It breaks ties: tables must not come after lists, nor the other way round."""
+    tree = {"ANY": {"z": {"b": {}, "a": {}}, "y": ["d", "c"], "x": {}, "w": [2, 1]}}
+    policy = policy_of(
+        attributes={"Job": {"mask": "generalize", "taxonomy": tree}},
+        anonymity=[{"over": ["Job"], "k": 2}],
+    )
+    again = Policy.parse(policy.text).attributes["Job"].taxonomy
+    assert json.dumps(again) == json.dumps(tree)
+
+
 @given(
     names=st.lists(
         st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=4).filter(

@@ -13,21 +13,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from reticent.data.columns import (
-    Column,
-    Scale,
-    Table,
-    encode,
-    kind_of,
-    number_text,
-    recode,
-    scale_of,
-    shortest,
-    smallest,
-    texts,
-    trimmed,
-    without_missing,
-)
+from reticent.data.columns import Column, Table, encode, recode, smallest, trimmed, without_missing
+from reticent.data.scales import Scale, kind_of, number_text, scale_of, shortest, texts
 from reticent.errors import InputError
 
 SECRET = "SECRETxyz1"

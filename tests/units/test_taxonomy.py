@@ -502,7 +502,7 @@ def test_save_quotes_only_what_needs_it(tmp_path: Path) -> None:
 
 def test_save_replaces_and_clears_what_a_killed_run_left(tmp_path: Path) -> None:
     file_of(tmp_path, "old")
-    file_of(tmp_path, "half a ta", ".job.csv.part")
+    file_of(tmp_path, "half a ta", f".job.csv.{os.getpid()}-0123abcd.reticent-tmp")
     save(from_nested(JOBS, "test"), tmp_path / "job.csv")
     assert load(tmp_path / "job.csv").labels == JOB_LABELS
     assert os.listdir(tmp_path) == ["job.csv"]
@@ -517,7 +517,7 @@ def test_failed_save_leaves_the_old_file_and_nothing_else(
     path = file_of(tmp_path, "old")
     monkeypatch.setattr(os, "fsync", full)
     [problem] = refusal(lambda: save(from_nested(JOBS, "test"), path)).problems
-    assert problem.what == "cannot be written: No space left on device"
+    assert problem.what == "cannot write it: No space left on device"
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["job.csv"]
 
@@ -656,6 +656,19 @@ def test_deep_trees_do_not_recurse(tmp_path: Path) -> None:
     assert load(tmp_path / "deep.csv") == tree
     assert from_nested(tree.nested(), "test") == tree
     assert render(tree, most=2) == "19999\n└── 19998\n… and 19998 more labels"
+
+
+def test_no_walk_of_a_deep_tree_recurses() -> None:
+    chain = [f"n{n}" for n in range(5_000)]
+    whole = from_rows([chain], "test")
+    half = from_rows([chain[2_500:], ["other", chain[-1]]], "test")
+    joined = half.with_below(whole)
+    assert joined.rows() == [tuple(chain), ("other", chain[-1])]
+    assert whole.with_below(half) == whole
+    assert joined.depth(joined.node_of["n0"]) == 4_999
+    assert joined.children(0) == (1, joined.node_of["other"])
+    assert from_nested(joined.nested(), "test") == joined
+    assert render(whole).count("└") == 4_999
 
 
 # Makers

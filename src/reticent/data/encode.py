@@ -16,7 +16,8 @@ from typing import Any, Literal
 import numpy as np
 
 from reticent.data import memory
-from reticent.data.columns import Codes, Column, Scale, scale_of, shortest, smallest
+from reticent.data.columns import Codes, Column, smallest
+from reticent.data.scales import Scale, scale_of, shortest
 from reticent.data.taxonomy import Taxonomy
 from reticent.errors import InputError, Problem
 
@@ -24,16 +25,16 @@ MISSING = ""  # how a disclosed missing value is printed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Node:
+class DomainNode:
     """One value a masked column can show, and what it can be refined into."""
 
     label: str
     low: int  # the leaf codes below it are low, …, high - 1; none if no row holds one
     high: int
-    children: tuple[Node, ...] = ()
+    children: tuple[DomainNode, ...] = ()
     learnt: bool = False  # an interval whose cut point is still to be found
 
-    def __deepcopy__(self, memo: object) -> Node:
+    def __deepcopy__(self, memo: object) -> DomainNode:
         """Itself: nothing in it changes, and a search that is copied may be large."""
         return self
 
@@ -47,7 +48,7 @@ class Domain:
     codes: Codes  # codes[row] < size
     size: int
     marker: str
-    root: Node | None  # None where values are suppressed
+    root: DomainNode | None  # None where values are suppressed
     leaves: tuple[str, ...] = ()  # suppressed values by code
     scale: Scale | None = None  # intervals: the points, and the outer ends
     ends: tuple[Any, Any] | None = None
@@ -74,7 +75,7 @@ class Domain:
             return f"[{label(start)},{label(self.ends[1])}]"
         return f"[{label(start)},{label(points[high])})"
 
-    def share(self, node: Node) -> float:
+    def share(self, node: DomainNode) -> float:
         """How much of its column a node covers: of the range, or of the other values that occur.
 
         The marker above "missing" and the full interval tells nothing and covers it all; "missing"
@@ -174,7 +175,7 @@ def discretized(
         )  # fmt: skip
     if bins:
         return _fixed(domain, scale, bounds, missing)
-    whole = Node(domain.interval(0, count), 0, count, learnt=True) if ends else None
+    whole = DomainNode(domain.interval(0, count), 0, count, learnt=True) if ends else None
     return replace(domain, root=_with_missing(whole, count, marker, missing))
 
 
@@ -185,22 +186,22 @@ def _fixed(domain: Domain, scale: Scale, bounds: Sequence[Any], missing: bool) -
     inner = [int(np.searchsorted(scale.points, _at_least(scale, b))) for b in bounds[1:-1]]
     edges = [0, *inner, count]
     children = tuple(
-        Node(domain.bin_label(i), edges[i], edges[i + 1]) for i in range(len(bounds) - 1)
+        DomainNode(domain.bin_label(i), edges[i], edges[i + 1]) for i in range(len(bounds) - 1)
     )
-    whole = Node(domain.interval(0, count), 0, count, children)
+    whole = DomainNode(domain.interval(0, count), 0, count, children)
     return replace(domain, root=_with_missing(whole, count, domain.marker, missing))
 
 
-def _with_missing(whole: Node | None, count: int, marker: str, missing: bool) -> Node:
+def _with_missing(whole: DomainNode | None, count: int, marker: str, missing: bool) -> DomainNode:
     """With missing values the root is the marker above "missing" and the full interval."""
     if not missing:
         assert whole is not None
         return whole
-    children = (Node(MISSING, count, count + 1), *([whole] if whole else []))
-    return Node(marker, 0, count + 1, children)
+    children = (DomainNode(MISSING, count, count + 1), *([whole] if whole else []))
+    return DomainNode(marker, 0, count + 1, children)
 
 
-def _grow(taxonomy: Taxonomy, codes: dict[int, int], *, missing: bool) -> Node:
+def _grow(taxonomy: Taxonomy, codes: dict[int, int], *, missing: bool) -> DomainNode:
     """Build nodes from the leaves up; in pre-order a child's number is above its parent's."""
     count = len(taxonomy.labels)
     low = [0] * count
@@ -210,18 +211,20 @@ def _grow(taxonomy: Taxonomy, codes: dict[int, int], *, missing: bool) -> Node:
         low[node] = seen
         seen += node in codes
         high[node] = seen
-    below: list[list[Node]] = [[] for _ in range(count)]
+    below: list[list[DomainNode]] = [[] for _ in range(count)]
     for node in range(count - 1, 0, -1):
         children = tuple(reversed(below[node]))
         end = max(high[node], children[-1].high) if children else high[node]
         high[node] = end
-        below[taxonomy.parents[node]].append(Node(taxonomy.labels[node], low[node], end, children))
+        below[taxonomy.parents[node]].append(
+            DomainNode(taxonomy.labels[node], low[node], end, children)
+        )
     children = tuple(reversed(below[0]))
     if missing:
         if not children:  # the only leaf is the root itself
-            children = (Node(taxonomy.labels[0], 0, seen),)
-        children = (*children, Node(MISSING, seen, seen + 1))
-    return Node(taxonomy.labels[0], 0, seen + missing, children)
+            children = (DomainNode(taxonomy.labels[0], 0, seen),)
+        children = (*children, DomainNode(MISSING, seen, seen + 1))
+    return DomainNode(taxonomy.labels[0], 0, seen + missing, children)
 
 
 def _map(column: Column, mapping: Any, size: int) -> Codes:

@@ -10,7 +10,6 @@ Values are compared as they are printed, since that is all that anybody sees of 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -20,14 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.data.collapse import Codes, distinct
-from reticent.data.columns import Table, shortest
+from reticent.data.columns import Table
+from reticent.data.scales import interval_ends, shortest
 from reticent.data.taxonomy import Taxonomy
 
 Bits = NDArray[np.uint64]
-INTERVAL = re.compile(r"\[(?P<low>[^,\[\]()]+),(?P<high>[^,\[\]()]+)(?P<end>[\])])")
 
 
-class Values(Protocol):
+class LinkedValues(Protocol):
     """How printed values of one column are related; None is a missing one."""
 
     def meet(self, mine: str | None, theirs: str | None) -> bool:
@@ -108,11 +107,11 @@ class Spans:
     def _span(self, value: str) -> tuple[Any, Any, bool] | None:
         """From where to where, and whether the end belongs to it; None for anything else."""
         if value not in self.known:
-            match = INTERVAL.fullmatch(value)
+            ends = interval_ends(value)
             try:
-                if match:
-                    ends = self.read(match["low"], True), self.read(match["high"], True)
-                    self.known[value] = (*ends, match["end"] == "]")
+                if ends:
+                    low, high, closed = ends
+                    self.known[value] = (self.read(low, True), self.read(high, True), closed)
                 else:
                     point = self.read(value, False)
                     self.known[value] = (point, point, True)
@@ -179,8 +178,8 @@ class Link:
     """A column of ours that says who may be whom in an earlier table."""
 
     column: str  # of ours
-    values: Values | None  # how it meets the column of the same name; None if there is none
-    apart: tuple[tuple[str, Values, str, Values, str], ...] = ()
+    values: LinkedValues | None  # how it meets the column of the same name; None if there is none
+    apart: tuple[tuple[str, LinkedValues, str, LinkedValues, str], ...] = ()
     # (our value, how ours are related, their column, how theirs are related, their value): not both
 
 

@@ -13,7 +13,7 @@ from datetime import date, datetime
 from fractions import Fraction
 from itertools import groupby, pairwise
 
-from reticent.data.columns import number_text
+from reticent.data.scales import number_text
 from reticent.data.taxonomy import Taxonomy, from_rows, refuse
 
 

@@ -16,12 +16,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from reticent.data.columns import Column, Scale, recode, scale_of, shortest
+from reticent.data.columns import Column, recode
 from reticent.data.encode import MISSING, Domain
+from reticent.data.scales import Scale, interval_ends, scale_of, shortest
 from reticent.data.taxonomy import Taxonomy
 from reticent.errors import InputError, Problem
-
-_INTERVAL = re.compile(r"\[(?P<low>[^,]+),(?P<high>[^,]+)(?P<end>[\])])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,14 +187,13 @@ def _opened(row: Sequence[str], shown: Collection[str]) -> Sequence[str]:
 
 def _interval(label: str, scale: Scale) -> Interval | None:
     """An interval from its label, such as ``[20,35)``; None if it is none of this scale."""
-    match = _INTERVAL.fullmatch(label)
-    if match is None:
+    ends = interval_ends(label)
+    if ends is None:
         return None
     try:
-        low, high = (_end(match[end], scale) for end in ("low", "high"))
+        return Interval(_end(ends[0], scale), _end(ends[1], scale), ends[2], label)
     except ValueError:
         return None
-    return Interval(low, high, match["end"] == "]", label)
 
 
 def _end(text: str, scale: Scale) -> Any:

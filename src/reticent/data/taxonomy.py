@@ -26,12 +26,10 @@ from __future__ import annotations
 import csv
 import json
 import math
-import os
 import re
 import tomllib
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from io import StringIO
@@ -39,8 +37,9 @@ from itertools import groupby, pairwise
 from pathlib import Path
 from typing import NoReturn
 
-from reticent.data.columns import number_text
+from reticent.data.scales import number_text
 from reticent.errors import SHOWN, InputError, Problem, listed
+from reticent.files.output import whole_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,18 +111,19 @@ class Taxonomy:
         """
         labels: list[str] = []
         parents: list[int] = []
-
-        def add(tree: Taxonomy, node: int, parent: int) -> None:
-            here, label, below = len(labels), tree.labels[node], tree.children(node)
-            labels.append(label)
-            parents.append(parent)
+        waiting = [(self, 0, -1)]  # a tree, a node of it, and the parent that it will have
+        while waiting:
+            tree, node, parent = waiting.pop()
+            label, below = tree.labels[node], tree.children(node)
             if tree is self and not below and label in other.node_of:
                 tree, below = other, other.children(other.node_of[label])
-            for child in below:
-                if tree is self or tree.labels[child] not in self.node_of:
-                    add(tree, child, here)
-
-        add(self, 0, -1)
+            waiting += [
+                (tree, child, len(labels))
+                for child in reversed(below)
+                if tree is self or tree.labels[child] not in self.node_of
+            ]
+            labels.append(label)
+            parents.append(parent)
         return Taxonomy(tuple(labels), tuple(parents))
 
     def rows(self) -> list[tuple[str, ...]]:
@@ -182,23 +182,13 @@ def from_nested(tree: Mapping[str, object], where: str) -> Taxonomy:
     return sketch.tree()
 
 
-def save(taxonomy: Taxonomy, path: Path) -> None:
+def save(taxonomy: Taxonomy, path: Path, *, force: bool = True) -> None:
     """Write a taxonomy as CSV from leaf to root; a crash leaves the old file or the new one."""
     if path.suffix.lower() != ".csv":
         refuse("taxonomies are written as CSV", str(path), "let the name end in .csv")
-    temporary = path.with_name(f".{path.name}.part")
-    try:
-        # One fixed name, so that what a killed run left behind is removed by the next.
-        temporary.unlink(missing_ok=True)
-        with open(temporary, "x", encoding="utf-8", newline="") as file:
-            file.writelines(map(_csv_line, taxonomy.rows()))
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except OSError as error:
-        with suppress(OSError):  # the first error is the one to tell
-            temporary.unlink()
-        refuse(f"cannot be written: {error.strerror}", str(path))
+    with whole_file(path, force=force) as temporary:
+        text = "".join(map(_csv_line, taxonomy.rows()))
+        temporary.write_text(text, encoding="utf-8", newline="")
 
 
 def render(taxonomy: Taxonomy, *, most: int | None = None) -> str:

@@ -22,7 +22,7 @@ from reticent.privacy.words import percent
 from reticent.sources.arrival import parse
 
 if TYPE_CHECKING:
-    from reticent.files.sheets import Form
+    from reticent.files.sheets import ColumnForm
     from reticent.suppress.entries.search import Hidden
 
 Mask = NDArray[np.bool_]
@@ -38,7 +38,7 @@ class Original:
     roles: EntryRoles
     asked: Asked
     warnings: tuple[str, ...] = ()
-    forms: Mapping[str, Form] = field(default_factory=dict)  # by column; none of a text file
+    forms: Mapping[str, ColumnForm] = field(default_factory=dict)  # by column; none of a text file
 
     @cached_property
     def codes(self) -> PublishedEntries:

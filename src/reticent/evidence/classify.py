@@ -22,8 +22,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from reticent.data.columns import Column, Table, kind_of, scale_of
+from reticent.data.columns import Column, Table
 from reticent.data.recode import Recoding
+from reticent.data.scales import kind_of, scale_of
 from reticent.errors import InputError
 from reticent.trees.learner import train
 from reticent.trees.tree import Feature

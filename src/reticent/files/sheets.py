@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from reticent.data import memory
 from reticent.data.collapse import Codes, distinct
-from reticent.data.columns import Column, texts
+from reticent.data.columns import Column
+from reticent.data.scales import texts
 from reticent.data.spill import Threads
 from reticent.files.tabular import ARROW
 
@@ -106,13 +107,13 @@ def _plain(cells: pa.Array) -> pa.Array:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class ColumnForm:
     """How an Arrow column held its cells, beyond what they say."""
 
     type: pa.DataType
     categories: pa.Array | None = None  # in their order, where that means something
 
-    def stored(self) -> Form:
+    def stored(self) -> ColumnForm:
         """The same in a file that others read: views are a way to hold texts in memory."""
         kind = self.type
         if pa.types.is_string_view(kind):
@@ -123,10 +124,10 @@ class Form:
         return self
 
 
-def forms_of(table: pa.Table) -> dict[str, Form]:
+def forms_of(table: pa.Table) -> dict[str, ColumnForm]:
     """The form of each column."""
     return {
-        field.name: Form(
+        field.name: ColumnForm(
             field.type,
             table.column(field.name).unify_dictionaries().chunk(0).dictionary
             if pa.types.is_dictionary(field.type) and field.type.ordered and table.num_rows
@@ -136,7 +137,7 @@ def forms_of(table: pa.Table) -> dict[str, Form]:
     }
 
 
-def formed(table: pa.Table, forms: Mapping[str, Form]) -> pa.Table:
+def formed(table: pa.Table, forms: Mapping[str, ColumnForm]) -> pa.Table:
     """The same cells in the forms they came in, with no category that no row shows.
 
     Categories without an order of their own are sorted: in the order in which they were first met
@@ -154,7 +155,7 @@ def formed(table: pa.Table, forms: Mapping[str, Form]) -> pa.Table:
     return pa.table(cells)
 
 
-def _formed(cells: pa.Array, form: Form) -> pa.Array:
+def _formed(cells: pa.Array, form: ColumnForm) -> pa.Array:
     import pyarrow.compute as pc
 
     if pa.types.is_null(form.type):

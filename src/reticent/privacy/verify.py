@@ -21,11 +21,12 @@ from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
-from reticent.data.columns import texts
+from reticent.data.scales import texts
 from reticent.data.spill import spill_folder
 from reticent.errors import Broken, InputError, Problem, quoted
 from reticent.privacy.promises import Anonymity, Confidence, Promise, ours
 from reticent.privacy.rejoin import Meeting, Rejoined
+from reticent.privacy.rejoin_fast import FastJoin
 
 _TYPES_ONLY = {
     b"ARROW:schema", b"PARQUET:field_id",
@@ -37,11 +38,12 @@ _PRINT_AS_THEY_ARE = {
     "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
 }  # fmt: skip
 _NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?")
+# Its own reader of intervals: it shares none with those whose labels it judges.
 _INTERVAL = re.compile(r"\[(?P<low>[^,\[\]()]+),(?P<high>[^,\[\]()]+)(?P<end>[\])])")
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class PromiseFinding:
     """What recounting one promise gave."""
 
     promise: Promise
@@ -56,7 +58,7 @@ class Proof:
     """The verifier's word on one table."""
 
     rows: int
-    findings: tuple[Finding, ...]
+    findings: tuple[PromiseFinding, ...]
     leftovers: tuple[Problem, ...] = ()  # columns or hidden content that must not be there
     warnings: tuple[str, ...] = ()  # what breaks no promise but should be looked at
 
@@ -66,13 +68,13 @@ class Proof:
         return not self.leftovers and all(f.holds is not False for f in self.findings)
 
     @property
-    def unchecked(self) -> tuple[Finding, ...]:
+    def unchecked(self) -> tuple[PromiseFinding, ...]:
         """The promises that this file alone cannot show."""
         return tuple(f for f in self.findings if f.holds is None)
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class VerifierRules:
     """What the verifier knows of a policy: no more than what it reads in a published table."""
 
     promises: tuple[Promise, ...]
@@ -88,7 +90,7 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class PublishedCells:
     """Where published cells are read from: SQL over columns named c0, c1, … in table order.
 
     Columns go by position because names may differ only in case, which SQL would not see.
@@ -105,7 +107,9 @@ class Source:
     row, so that it makes no difference which row each belongs to."""
 
 
-def verify(source: Source, rules: Rules, *, memory_limit: int | None = None) -> Proof:
+def verify(
+    source: PublishedCells, rules: VerifierRules, *, memory_limit: int | None = None
+) -> Proof:
     """Recount every promise on a published table, in so many bytes of memory if told."""
     import duckdb
 
@@ -127,7 +131,7 @@ def verify(source: Source, rules: Rules, *, memory_limit: int | None = None) -> 
         ) from None
 
 
-def _verified(source: Source, rules: Rules, memory_limit: int | None) -> Proof:
+def _verified(source: PublishedCells, rules: VerifierRules, memory_limit: int | None) -> Proof:
     import duckdb
 
     with spill_folder() as spill, duckdb.connect(config=_ALONE) as database:
@@ -148,7 +152,7 @@ def _verified(source: Source, rules: Rules, memory_limit: int | None) -> Proof:
 class _Counted:
     """The table ``counted``: equal rows of the columns that matter, made in one pass."""
 
-    def __init__(self, database: Any, source: Source, rules: Rules) -> None:
+    def __init__(self, database: Any, source: PublishedCells, rules: VerifierRules) -> None:
         self.database = database
         wanted = {name for promise in rules.promises for name in _columns_of(promise)}
         wanted |= rules.meeting.linking(rules.promises)
@@ -170,7 +174,7 @@ class _Counted:
             name for name, cells in source.people.items() if self._are_people(cells, rules)
         )
 
-    def _are_people(self, cells: Any, rules: Rules) -> bool:
+    def _are_people(self, cells: Any, rules: VerifierRules) -> bool:
         """Whether some cells are one for each row, all there, and all different."""
         import pyarrow as pa
 
@@ -182,7 +186,7 @@ class _Counted:
         self.database.unregister("people")
         return self.rows == int(rows) == int(people)
 
-    def _differ(self, source: Source, rules: Rules, whole: str) -> bool:
+    def _differ(self, source: PublishedCells, rules: VerifierRules, whole: str) -> bool:
         """Whether hardly two rows are equal, as a column that tells people apart is counted.
 
         Then looking for equal ones takes longer than all the rest.
@@ -229,7 +233,7 @@ class _Counted:
         """Keep the rows of a query for further ones."""
         self.database.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {sql}")
 
-    def rejoined(self, rules: Rules) -> Rejoined:
+    def rejoined(self, rules: VerifierRules) -> Rejoined:
         """The same beside earlier releases."""
         if self.beside is None:
             missing = sorted(rules.missing_values | {""})
@@ -254,30 +258,34 @@ def _columns_of(promise: Promise) -> Iterable[str]:
     return ours((*promise.over, *extra))
 
 
-def _recount(counted: _Counted, promise: Promise, rules: Rules) -> Finding:
+def _recount(counted: _Counted, promise: Promise, rules: VerifierRules) -> PromiseFinding:
     if promise.releases:
         return _rejoin(counted, promise, rules)
     if any(name not in {*counted.column, *counted.people} for name in _columns_of(promise)):
-        return Finding(promise, None, None)
+        return PromiseFinding(promise, None, None)
     if isinstance(promise, Anonymity):
         return _smallest_group(counted, promise, rules)
     return _largest_confidence(counted, promise, rules)
 
 
-def _rejoin(counted: _Counted, promise: Promise, rules: Rules) -> Finding:
+def _rejoin(counted: _Counted, promise: Promise, rules: VerifierRules) -> PromiseFinding:
     rejoined = counted.rejoined(rules)
     if not rejoined.can(promise):
-        return Finding(promise, None, None)
-    value, groups, breaking = rejoined.recount(promise)
+        return PromiseFinding(promise, None, None)
+    fast = FastJoin(rejoined, promise)
+    join = fast if fast.pays else rejoined
     if isinstance(promise, Anonymity):
-        return Finding(promise, value >= promise.k, value, groups, breaking)
+        smallest, groups, below = join.smallest(promise)
+        return PromiseFinding(promise, smallest >= promise.k, smallest, groups, below)
+    found = [join.largest(promise, name) for name in promise.sensitive]
     for name, values in promise.sensitive.items():
         if values != "*" and name in counted.column:
             _refuse_absent(counted, promise, name, values)
-    return Finding(promise, value <= promise.at_most, value, groups, breaking)
+    sure, above = max(one[0] for one in found), sum(one[2] for one in found)
+    return PromiseFinding(promise, sure <= promise.at_most, sure, found[0][1], above)
 
 
-def _smallest_group(counted: _Counted, promise: Anonymity, rules: Rules) -> Finding:
+def _smallest_group(counted: _Counted, promise: Anonymity, rules: VerifierRules) -> PromiseFinding:
     size = "sum(n)"
     if parts := [name for name in promise.of if name not in counted.people]:
         present = " AND ".join(_is_present(counted.column[name], rules) for name in parts)
@@ -293,10 +301,14 @@ def _smallest_group(counted: _Counted, promise: Anonymity, rules: Rules) -> Find
         """,
         [promise.k],
     )
-    return Finding(promise, int(smallest) >= promise.k, int(smallest), int(groups), int(below))
+    return PromiseFinding(
+        promise, int(smallest) >= promise.k, int(smallest), int(groups), int(below)
+    )
 
 
-def _largest_confidence(counted: _Counted, promise: Confidence, rules: Rules) -> Finding:
+def _largest_confidence(
+    counted: _Counted, promise: Confidence, rules: VerifierRules
+) -> PromiseFinding:
     largest, above, groups = Fraction(0), 0, 0
     over = counted.list(promise.over)
     same = " AND ".join(
@@ -328,7 +340,7 @@ def _largest_confidence(counted: _Counted, promise: Confidence, rules: Rules) ->
             "WHERE part / whole >= (SELECT max(part / whole) FROM pairs) - 1e-9"
         )
         largest = max([largest, *(Fraction(int(part), int(whole)) for part, whole in top)])
-    return Finding(promise, above == 0, largest, int(groups), above)
+    return PromiseFinding(promise, above == 0, largest, int(groups), above)
 
 
 def _above(counted: _Counted, most: Fraction) -> int:
@@ -363,13 +375,13 @@ def absent_values(column: str, absent: Sequence[str]) -> Problem:
     )
 
 
-def _is_present(column: str, rules: Rules) -> str:
+def _is_present(column: str, rules: VerifierRules) -> str:
     """SQL for "this cell is not missing"."""
     missing = ", ".join(map(_text, sorted(rules.missing_values | {""})))
     return f"({column} IS NOT NULL AND {column} NOT IN ({missing}))"
 
 
-def _refuse_lacking(rules: Rules, source: Source) -> None:
+def _refuse_lacking(rules: VerifierRules, source: PublishedCells) -> None:
     """What the policy publishes must be there; what is only counted may have been dropped."""
     lacking = sorted(rules.expected - {*source.names, *source.unread})
     if lacking:
@@ -380,7 +392,7 @@ def _refuse_lacking(rules: Rules, source: Source) -> None:
         )
 
 
-def _refuse_foreign_labels(counted: _Counted, rules: Rules) -> None:
+def _refuse_foreign_labels(counted: _Counted, rules: VerifierRules) -> None:
     """Every masked cell must be something the policy can show."""
     problems = []
     for column, labels in rules.labels.items():
@@ -403,7 +415,9 @@ def _refuse_foreign_labels(counted: _Counted, rules: Rules) -> None:
         raise InputError(problems)
 
 
-def _may_show(cell: str | None, column: str, labels: frozenset[str] | None, rules: Rules) -> bool:
+def _may_show(
+    cell: str | None, column: str, labels: frozenset[str] | None, rules: VerifierRules
+) -> bool:
     if cell is None or cell == "":
         return rules.missing_allowed
     if column in rules.intervals:
@@ -451,7 +465,7 @@ def _point(end: Any) -> Any:
     return Fraction(repr(end)) if isinstance(end, float) else Fraction(end)
 
 
-def _still_there(rules: Rules, source: Source) -> Iterable[Problem]:
+def _still_there(rules: VerifierRules, source: PublishedCells) -> Iterable[Problem]:
     for name in (*source.names, *source.unread):
         if name in rules.dropped and name not in source.hidden:
             yield Problem(
@@ -487,17 +501,17 @@ def _csv_sql(
 def from_csv(
     paths: Sequence[Path], names: Sequence[str], *, delimiter: str = ",", quote: str = '"',
     encoding: str = "utf-8", packed: bool = False, longest: int = 0, hidden: Any = None,
-) -> Source:  # fmt: skip
+) -> PublishedCells:  # fmt: skip
     """Published cells in CSV files; `hidden` columns stand beside their rows, in their order."""
     # The reader's buffers grow with the longest line it must hold: 0.25 s a run for 100 MB.
     longest = max(longest + 1000, 2_000_000)
     sql = _csv_sql(paths, len(names), delimiter, quote, encoding, packed, longest)
-    return _with_hidden(Source(sql, tuple(names), {}), hidden)
+    return _with_hidden(PublishedCells(sql, tuple(names), {}), hidden)
 
 
 def from_typed(
     paths: Sequence[Path], *, parquet: bool, hidden: Any = None, name: str = "cells"
-) -> Source:
+) -> PublishedCells:
     """Published cells in Parquet or Arrow files, which are read as they are counted."""
     import pyarrow.dataset as ds
 
@@ -508,13 +522,13 @@ def from_typed(
         cells = ", ".join(f"{_name(column)} AS c{i}" for i, column in enumerate(names))
         files = ", ".join(_text(str(path)) for path in paths)
         sql = f"(SELECT {cells} FROM read_parquet([{files}], hive_partitioning = false))"
-        return _with_hidden(Source(sql, tuple(names), {}), hidden)
+        return _with_hidden(PublishedCells(sql, tuple(names), {}), hidden)
     columns = {f"c{i}": ds.field(column) for i, column in enumerate(names)}
     scanner = rows.scanner(columns=columns)
-    return _with_hidden(Source(name, tuple(names), {name: scanner}), hidden)
+    return _with_hidden(PublishedCells(name, tuple(names), {name: scanner}), hidden)
 
 
-def _with_hidden(source: Source, hidden: Any) -> Source:
+def _with_hidden(source: PublishedCells, hidden: Any) -> PublishedCells:
     """The same rows with further columns beside them: an Arrow table, or a Parquet file."""
     if hidden is None:
         return source
@@ -531,7 +545,7 @@ def _with_hidden(source: Source, hidden: Any) -> Source:
         f"(SELECT *, 1 AS here FROM {source.sql})",
         f"(SELECT *, 1 AS there FROM {beside})",
     )
-    return Source(
+    return PublishedCells(
         f"{here} POSITIONAL JOIN {there}", (*source.names, *names),
         {**source.tables, **tables}, tuple(names), source.counts,
     )  # fmt: skip
@@ -539,7 +553,7 @@ def _with_hidden(source: Source, hidden: Any) -> Source:
 
 def from_table(
     table: Any, *, hidden: Any = None, counts: Any = None, unread: Sequence[str] = ()
-) -> Source:
+) -> PublishedCells:
     """Published cells in an Arrow table of text, `hidden` columns beside them.
 
     `counts`: how many records each row stands for, if not one; `unread`: further columns.
@@ -556,10 +570,10 @@ def from_table(
     whole = type(table).from_arrays(columns, names=keys)
     more = tuple(hidden.column_names) if hidden is not None else ()
     told = None if counts is None else "records"
-    return Source("cells", (*names, *more), {"cells": whole}, more, told, tuple(unread))
+    return PublishedCells("cells", (*names, *more), {"cells": whole}, more, told, tuple(unread))
 
 
-def from_counts(batches: Iterator[Any], names: Sequence[str]) -> Source:
+def from_counts(batches: Iterator[Any], names: Sequence[str]) -> PublishedCells:
     """Published cells that somebody else read and counted: columns in order, then their counts."""
     import pyarrow as pa
 
@@ -568,7 +582,7 @@ def from_counts(batches: Iterator[Any], names: Sequence[str]) -> Source:
     schema = pa.schema(list(zip(keys, first.schema.types, strict=True)))
     rows = (pa.RecordBatch.from_arrays(b.columns, schema=schema) for b in chain([first], batches))
     reader = pa.RecordBatchReader.from_batches(schema, rows)
-    return Source("cells", tuple(names), {"cells": reader}, counts="records")
+    return PublishedCells("cells", tuple(names), {"cells": reader}, counts="records")
 
 
 def baggage(schema: Any, parts: Iterable[Any]) -> list[Problem]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data.encode import Domain, Node
+from reticent.data.encode import Domain, DomainNode
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Cuts:
         self.stopped: NDArray[np.int64] = np.full(slots, -1, dtype=np.int64)
         self.places: dict[int, dict[str, int]] = {}  # of suppressed values, once asked for
         self.reveals = 0
-        self.shown: dict[int, Node] = {}  # slot → the tree value shown there
+        self.shown: dict[int, DomainNode] = {}  # slot → the tree value shown there
         for attribute, domain in enumerate(self.domains):
             first, bottom = self.span(attribute)
             if domain.root is not None:
@@ -104,12 +104,12 @@ class Cuts:
         """The live candidates, in tie order."""
         return np.flatnonzero(self.live & ~self.bottoms)
 
-    def offer(self, slot: int, parts: Sequence[Node]) -> None:
+    def offer(self, slot: int, parts: Sequence[DomainNode]) -> None:
         """Make the tree value at `slot` a candidate that would be refined into `parts`."""
         first = int(self.offset[self.attribute_of(slot)])
         node = self.shown[slot]
         if parts != node.children:  # the cut point of a learnt interval is known now
-            self.shown[slot] = Node(node.label, node.low, node.high, tuple(parts))
+            self.shown[slot] = DomainNode(node.label, node.low, node.high, tuple(parts))
         for part in parts:
             self.children[first + part.low : first + part.high] = first + part.low
         self.live[slot] = True
@@ -164,7 +164,7 @@ class Cuts:
             node.label, tuple(part.label for part in node.children),
         )  # fmt: skip
 
-    def _show(self, attribute: int, node: Node) -> None:
+    def _show(self, attribute: int, node: DomainNode) -> None:
         first = int(self.offset[attribute])
         slot = first + node.low
         self.current[slot : first + node.high] = slot

@@ -16,7 +16,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data.encode import Node
+from reticent.data.encode import DomainNode
 from reticent.refine.cuts import Cuts
 from reticent.refine.measures import Measure
 
@@ -99,13 +99,13 @@ class Limits:
         return {name: slots[fate == i] for i, name in enumerate(FATES)}
 
     @cached_property
-    def _shown(self) -> list[list[tuple[int, Node]]]:
-        found: list[list[tuple[int, Node]]] = [[] for _ in self.cuts.domains]
+    def _shown(self) -> list[list[tuple[int, DomainNode]]]:
+        found: list[list[tuple[int, DomainNode]]] = [[] for _ in self.cuts.domains]
         for slot, node in sorted(self.cuts.shown.items(), key=lambda pair: pair[0]):
             found[self.cuts.attribute_of(slot)].append((slot, node))
         return found
 
 
-def _as_fine_as_it_gets(node: Node) -> bool:
+def _as_fine_as_it_gets(node: DomainNode) -> bool:
     """Whether a tree value has no parts; an interval of one point can have none."""
     return not node.children and (not node.learnt or node.high - node.low < 2)

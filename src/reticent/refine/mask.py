@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from reticent.data.columns import shortest
 from reticent.data.encode import MISSING, Domain
 from reticent.data.recode import Interval, Recoding
+from reticent.data.scales import shortest
 from reticent.data.taxonomy import Taxonomy
 from reticent.refine.cuts import Cuts
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from reticent.data import memory
 from reticent.data.collapse import Codes
-from reticent.data.encode import Node
+from reticent.data.encode import DomainNode
 from reticent.refine import kernels
 from reticent.refine.cuts import Cuts, Reveal
 from reticent.refine.totals import ClassBits, SquaredGroups, Totals
@@ -174,7 +174,11 @@ class Usefulness:
             self.gain[slot] = self.worths[slot] if narrowed else touched.sum()
 
     def _narrowed(
-        self, attribute: int, node: Node, parts: Sequence[Node], counts: Sequence[Counts]
+        self,
+        attribute: int,
+        node: DomainNode,
+        parts: Sequence[DomainNode],
+        counts: Sequence[Counts],
     ) -> float:
         """By how much less of their column the records under a node cover, all together."""
         domain = self.cuts.domains[attribute]
@@ -242,7 +246,7 @@ class Usefulness:
         parts = tuple(zip(labels, counts, strict=True))
         return float(self.utility(Candidate(name, value, parts, int(touched.sum()))))
 
-    def _cut(self, slot: int, node: Node) -> tuple[Node, ...]:
+    def _cut(self, slot: int, node: DomainNode) -> tuple[DomainNode, ...]:
         """Cut a learnt interval in two; nothing if it holds a single point."""
         if node.high - node.low < 2:
             return ()
@@ -257,8 +261,8 @@ class Usefulness:
         point = node.low + at + 1
         domain = self.cuts.domains[self.cuts.attribute_of(slot)]
         return (
-            Node(domain.interval(node.low, point), node.low, point, learnt=True),
-            Node(domain.interval(point, node.high), point, node.high, learnt=True),
+            DomainNode(domain.interval(node.low, point), node.low, point, learnt=True),
+            DomainNode(domain.interval(point, node.high), point, node.high, learnt=True),
         )
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date
@@ -11,6 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+import tomli_w
 from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError
 
 from reticent.errors import InputError, Problem, did_you_mean, listed, quoted
@@ -146,28 +145,28 @@ def toml_lines(table: Mapping[str, Any]) -> str:
 
 def toml_key(key: str) -> str:
     """A key as TOML writes it."""
-    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else toml_text(key)
+    return tomli_w.dumps({key: 0}).removesuffix(" = 0\n")
 
 
 def toml_value(value: Any) -> str:
-    """A value as inline TOML."""
+    """A value as TOML on one line; what TOML has no word for, such as a fraction, as its text.
+
+    >>> print(toml_value({"ANY": {"Blue": ["Janitor", "Mover"], "Clerk": {}}}))
+    { ANY = { Blue = ["Janitor", "Mover"], Clerk = {} } }
+    """
+    # Lists in lists are written in place. As sections, tables would come after lists, and labels
+    # of a taxonomy in another order. Breaks in texts are escaped: those left are between items.
+    laid_out = tomli_w.dumps({"": [[_plain(value)]]}, indent=0)
+    in_line = laid_out.replace("[\n", "[").replace(",\n]", "]").replace("\n", " ")
+    return in_line.removeprefix('"" = [[').removesuffix("]] ")
+
+
+def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
-        inside = ", ".join(f"{toml_key(str(k))} = {toml_value(v)}" for k, v in value.items())
-        return f"{{ {inside} }}" if inside else "{}"
+        return {str(key): _plain(below) for key, below in value.items()}
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(toml_value, value)) + "]"
-    if isinstance(value, date):
-        return value.isoformat()
-    if isinstance(value, bool | int | float):
-        return json.dumps(value)
-    if isinstance(value, Decimal):  # a number in an inline taxonomy
-        return str(value).lower()
-    return toml_text(str(value))
-
-
-def toml_text(text: str) -> str:
-    """A text as a TOML string."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+        return [_plain(item) for item in value]
+    return value if isinstance(value, int | float | Decimal | date) else str(value)
 
 
 def problems(

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from reticent.data.columns import Table
     from reticent.files.tabular import Parsed, Reading
     from reticent.progress import Clock
-    from reticent.sources.engines import Source
+    from reticent.sources.engines import RowSource
     from reticent.sources.means import Means
 
 
@@ -43,9 +43,9 @@ def at_hand(
     means: Means,
     clock: Clock,
     ends: ExitStack,
-    counting: Callable[[Source], Table],
+    counting: Callable[[RowSource], Table],
     spare: Collection[str] | None = (),
-) -> tuple[Table, str, Source | None]:
+) -> tuple[Table, str, RowSource | None]:
     """A table in memory: all of it, or what is to be counted of one that does not fit.
 
     Nobody needs the `spare` columns; None: those that cannot be understood.
@@ -103,7 +103,10 @@ def inputs(data: Any) -> list[Path]:
 
 
 def taken(
-    data: Any, reading: Reading | None, means: Mapping[str, Any], taking: Callable[[Source], Table]
+    data: Any,
+    reading: Reading | None,
+    means: Mapping[str, Any],
+    taking: Callable[[RowSource], Table],
 ) -> Table:
     """A table; of one that does not fit in memory, or stands in a database, what is taken of it."""
     from reticent.progress import Clock, Watch

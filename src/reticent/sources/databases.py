@@ -18,7 +18,7 @@ import pyarrow as pa
 from reticent.errors import InputError, ReticentError, did_you_mean
 from reticent.files.sheets import Sheet
 from reticent.sources.duckdb import Embedded, sql_name
-from reticent.sources.engines import COUNT, Progress, Recoding, collapse
+from reticent.sources.engines import COUNT, Progress, RowRecoding, collapse
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -243,7 +243,7 @@ class InDatabase(Embedded):
         """Some rows, about the first so many."""
         return self._ask(self._named(names).limit(rows))
 
-    def recoded(self, recoding: Recoding, size: int) -> Iterator[Sheet]:
+    def recoded(self, recoding: RowRecoding, size: int) -> Iterator[Sheet]:
         """All rows as a release shows them; they have no order of their own."""
         if not recoding.sorted:
             raise InputError(

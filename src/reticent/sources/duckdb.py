@@ -19,8 +19,8 @@ from reticent.files.sheets import Sheet
 from reticent.sources.engines import (
     ROW,
     Progress,
-    Recoding,
-    Source,
+    RowRecoding,
+    RowSource,
     collapse,
     gathered,
     in_batches,
@@ -38,7 +38,7 @@ _PATIENCE = 0.1  # seconds between two looks at how far a query is
 Stream = Callable[[Sequence[str]], pa.RecordBatchReader]
 
 
-class Embedded(Source):
+class Embedded(RowSource):
     """Rows that DuckDB reads: from Parquet files by itself, from elsewhere as they come."""
 
     engine = "DuckDB"
@@ -120,7 +120,7 @@ class Embedded(Source):
         with self._reading(names) as source:
             yield from self._batches(sql_of(source.limit(rows)))
 
-    def recoded(self, recoding: Recoding, size: int) -> Iterator[Sheet]:
+    def recoded(self, recoding: RowRecoding, size: int) -> Iterator[Sheet]:
         """All rows as a release shows them, so many at a time; the last may be fewer."""
         needed = {column.key for column in recoding.columns.values()}
         needed |= set(recoding.gone.column_names) if recoding.gone is not None else set()

@@ -65,7 +65,7 @@ def collapse(source: ir.Table, keys: Sequence[str]) -> ir.Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownColumn:
     """A released column all of whose values are known, and what each is shown as."""
 
     key: str
@@ -75,7 +75,7 @@ class Shown:
     ranks: NDArray[Any] | None = None  # of the printed cell of each, where two print alike
 
     @classmethod
-    def of(cls, key: str, raw: Column, shown: Column) -> Shown:
+    def of(cls, key: str, raw: Column, shown: Column) -> ShownColumn:
         """Read off a column and what becomes of it, row by row."""
         ranked, ranks = by_printed_cell(shown)
         to = np.zeros(len(raw.values), dtype=ranked.codes.dtype)
@@ -110,14 +110,14 @@ class Untouched:
     trim: bool = False
 
 
-Run = Untouched | tuple[Shown, ...]
+Run = Untouched | tuple[ShownColumn, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Recoding:
+class RowRecoding:
     """How all rows are to be shown, in which order, and who is left out."""
 
-    columns: Mapping[str, Shown | Untouched]
+    columns: Mapping[str, ShownColumn | Untouched]
     order: tuple[str, ...]  # released columns: rows are sorted by their printed cells
     told: tuple[str, ...]  # the columns that are wanted
     gone: pa.Table | None = None  # the keys of rows that are not released
@@ -125,7 +125,7 @@ class Recoding:
 
     def tables(self) -> dict[str, pa.Table]:
         """The small tables that `rows` joins with."""
-        shown = [c for c in self.columns.values() if isinstance(c, Shown)]
+        shown = [c for c in self.columns.values() if isinstance(c, ShownColumn)]
         found = {f"places_{column.key}": column.places() for column in shown}
         return found if self.gone is None else found | {"gone": self.gone}
 
@@ -136,7 +136,7 @@ class Recoding:
             same = [source[name].identical_to(gone[name]) for name in self.gone.column_names]
             source = source.anti_join(gone, same)
         for column in self.columns.values():
-            if isinstance(column, Shown):
+            if isinstance(column, ShownColumn):
                 places = small_table(f"places_{column.key}", column.places().schema)
                 same = [source[column.key].identical_to(places[f"{column.key}_value"])]
                 source = source.inner_join(places, same)
@@ -206,8 +206,8 @@ class Recoding:
         return Sheet(self.told, tuple(columns), tuple(values), ones)
 
 
-def _has_alike(column: Shown | Untouched) -> bool:
-    return isinstance(column, Shown) and column.ranks is not None
+def _has_alike(column: ShownColumn | Untouched) -> bool:
+    return isinstance(column, ShownColumn) and column.ranks is not None
 
 
 def _cell(run: Run, source: ir.Table) -> Any:
@@ -221,7 +221,7 @@ def _cell(run: Run, source: ir.Table) -> Any:
     return cell
 
 
-def _size(run: Sequence[Shown]) -> int:
+def _size(run: Sequence[ShownColumn]) -> int:
     return math.prod(len(column.values) for column in run)
 
 
@@ -345,7 +345,7 @@ def gathered(
 # --- engines -------------------------------------------------------------------------------------
 
 
-class Source(ABC):
+class RowSource(ABC):
     """A table that stands somewhere else, and the engine that reads it."""
 
     engine: str
@@ -390,7 +390,7 @@ class Source(ABC):
         return replace(table, notes=self.notes, names=tuple(every))
 
     @abstractmethod
-    def recoded(self, recoding: Recoding, size: int) -> Iterator[Sheet]:
+    def recoded(self, recoding: RowRecoding, size: int) -> Iterator[Sheet]:
         """All rows as a release shows them, so many at a time; the last may be fewer."""
 
     def hardly_longer(self, names: Sequence[str], fewer: Sequence[str]) -> bool:
@@ -402,7 +402,7 @@ class Source(ABC):
 
     # Have the workers write rows as part files into a folder that they see; then count what is
     # there. None where there is nobody but this process.
-    write_parts: Callable[[Recoding, Path, str], list[Path]] | None = None
+    write_parts: Callable[[RowRecoding, Path, str], list[Path]] | None = None
     counted_parts: Callable[[Path, str, Sequence[str]], Iterator[pa.RecordBatch]] | None = None
 
     @abstractmethod
@@ -427,7 +427,7 @@ class Source(ABC):
                 "they are", where=self.name, do="drop them, or convert them to text or numbers.",
             )  # fmt: skip
 
-    def shown(self, name: str, *, trim: bool, counted: bool = True) -> Shown | Untouched:
+    def shown(self, name: str, *, trim: bool, counted: bool = True) -> ShownColumn | Untouched:
         """A column that is released as it stands; `counted`: by its values, if they are few."""
         from reticent.data.columns import trimmed
 
@@ -438,7 +438,7 @@ class Source(ABC):
             return Untouched(self.key(name), kind, trim and text)
         codes = np.arange(len(values), dtype=smallest(max(len(values), 1)))
         raw = Column(name, codes, values, numbered=False)
-        return Shown.of(self.key(name), raw, trimmed(raw) if trim else raw)
+        return ShownColumn.of(self.key(name), raw, trimmed(raw) if trim else raw)
 
 
 def in_our_words(error: Exception, *, full: Problem, small: Problem, other: Problem) -> InputError:

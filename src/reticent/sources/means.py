@@ -36,12 +36,10 @@ from reticent.sources.databases import (
     without_password,
 )
 from reticent.sources.duckdb import Embedded, Stream, sql_name
-from reticent.sources.engines import Progress, Source
+from reticent.sources.engines import Progress, RowSource
 from reticent.sources.spark_session import is_spark, session_for
 
 ENGINES = ("memory", "duckdb", "spark")
-_UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12,
-          "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}  # fmt: skip
 _LEAST = 400 * 10**6  # bytes: less than the program and its libraries take themselves
 _OURSELVES = 250 * 10**6  # of them, before the first row is read
 _COUNTS = "counts"  # an option of every engine: where the table of counts is
@@ -73,11 +71,16 @@ def bytes_of(text: str) -> int:
     >>> bytes_of("2GB"), bytes_of("1.5 GiB")
     (2000000000, 1610612736)
     """
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", text)
-    unit = _UNITS.get(match[2].lower()) if match else None
-    if match is None or unit is None:
-        raise InputError(f'"{text}" is no size', where="--memory-limit", do="write 2GB or 800MB.")
-    size = int(float(match[1]) * unit)
+    from pydantic import ByteSize, TypeAdapter
+
+    try:
+        if not re.fullmatch(r"[\d.]+\s*\w*", text.strip()):
+            raise ValueError  # pydantic would read the 1 of 1,5GB
+        size = int(TypeAdapter(ByteSize).validate_python(text))
+    except ValueError:
+        raise InputError(
+            f'"{text}" is no size', where="--memory-limit", do="write 2GB or 800MB."
+        ) from None
     if size < _LEAST:
         raise InputError(
             f"{text} is less than the program takes itself", where="--memory-limit",
@@ -162,7 +165,7 @@ def free_memory() -> int:
 @contextmanager
 def opened(
     data: Any, reading: Reading | None, means: Means, progress: Progress
-) -> Iterator[Source]:
+) -> Iterator[RowSource]:
     """A table where it stands, for as long as its engine is needed."""
     notes: list[str] = []
     with ExitStack() as ends:
@@ -199,7 +202,7 @@ def opened(
         yield _with_room(source, means, spill, ends)
 
 
-def _with_room(source: Source, means: Means, spill: Path, ends: ExitStack) -> Source:
+def _with_room(source: RowSource, means: Means, spill: Path, ends: ExitStack) -> RowSource:
     """See to it that the table of counts has room: in memory or, if it is too long, in files."""
     ends.callback(source.close)
     asked = means.options.get(_COUNTS, "auto")
@@ -230,7 +233,7 @@ def _refuse_twice(schema: pa.Schema, where: str) -> None:
 
 def _on_spark(
     data: Any, reading: Reading, session: Any, notes: list[str], progress: Progress
-) -> Source:
+) -> RowSource:
     from reticent.sources import spark
 
     if is_spark(data, "DataFrame"):

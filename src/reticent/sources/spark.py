@@ -34,8 +34,8 @@ from reticent.files.tabular import CSV
 from reticent.sources.engines import (
     COUNT,
     Progress,
-    Recoding,
-    Source,
+    RowRecoding,
+    RowSource,
     Untouched,
     collapse,
     gathered,
@@ -55,7 +55,7 @@ _BROADCAST = 64 << 20  # bytes: a small table up to this size is sent to every w
 Frame = Callable[[Sequence[str]], Any]
 
 
-class Spark(Source):
+class Spark(RowSource):
     """Rows that Spark reads: Parquet by itself, CSV by Arrow on its workers, or a data frame."""
 
     engine = "Spark"
@@ -137,7 +137,7 @@ class Spark(Source):
         with self._reading(names) as source:
             yield from self._batches(self._frame_of(source.limit(rows)))
 
-    def recoded(self, recoding: Recoding, size: int) -> Iterator[Sheet]:
+    def recoded(self, recoding: RowRecoding, size: int) -> Iterator[Sheet]:
         """All rows as a release shows them, so many at a time; the last may be fewer."""
         done = 0
         with self._recoding(recoding) as rows:
@@ -148,7 +148,7 @@ class Spark(Source):
 
     # --- rows that never pass through this process -----------------------------------------------
 
-    def write_parts(self, recoding: Recoding, place: Path, suffix: str) -> list[Path]:
+    def write_parts(self, recoding: RowRecoding, place: Path, suffix: str) -> list[Path]:
         """Have the workers write all rows, as `recoded` gives them, into a folder that they see.
 
         Part files in the order of their names are the sorted rows. A worker may be started twice
@@ -189,7 +189,7 @@ class Spark(Source):
     # --- running ---------------------------------------------------------------------------------
 
     @contextmanager
-    def _recoding(self, recoding: Recoding) -> Iterator[Any]:
+    def _recoding(self, recoding: RowRecoding) -> Iterator[Any]:
         """The rows of a recoding, as a data frame."""
         if not recoding.sorted:
             raise InputError(
@@ -361,7 +361,7 @@ def _printer() -> Callable[[Any], str]:
 
 
 def _writer(
-    recoding: Recoding, place: str, suffix: str
+    recoding: RowRecoding, place: str, suffix: str
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def write_part(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext

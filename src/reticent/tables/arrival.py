@@ -10,19 +10,18 @@ from reticent.errors import InputError
 if TYPE_CHECKING:
     from reticent.data.columns import Table
     from reticent.files.tabular import Reading
-    from reticent.sources.engines import Source
+    from reticent.sources.engines import RowSource
     from reticent.tables.policy import Policy
     from reticent.tables.prepare import Prepared
 
 
-def counted(source: Source, policy: Policy) -> Table:
+def counted(source: RowSource, policy: Policy) -> Table:
     """The rows of a table that stands elsewhere, equal ones counted once.
 
     Columns that are released as they are come along if rows still repeat with them; a short table
     comes as a whole, since all of it tells which cut is best.
     """
     from reticent.privacy.promises import columns_of
-    from reticent.tables.search.judge import LONG
 
     roles = policy.roles(source.schema.names)
     over, sensitive, of = columns_of(policy.promises)
@@ -32,13 +31,13 @@ def counted(source: Source, policy: Policy) -> Table:
     if policy.previous or source.hardly_longer(every, names):  # kept columns may link to others
         names = every
     table = source.counted(names)
-    if len(names) < len(every) and table.records <= LONG:
+    if len(names) < len(every) and not table.long:
         table = source.counted(every)
     unknown = [name for name in every if name not in table.columns]
     return replace(table, about=source.about_distinct(unknown))
 
 
-def counted_columns(source: Source, columns: set[str]) -> Table:
+def counted_columns(source: RowSource, columns: set[str]) -> Table:
     """Some columns of a table that stands elsewhere, and how many values others have."""
     names = source.schema.names
     table = source.counted([name for name in names if name in columns])

@@ -6,7 +6,6 @@ each column looks like by type and counts, never by values, unless asked to.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Sequence
@@ -16,11 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from reticent.data.columns import Column, Kind, Scale, Table, kind_of, scale_of, without_missing
+from reticent.data.columns import Column, Table, without_missing
+from reticent.data.scales import Kind, Scale, kind_of, scale_of
 from reticent.errors import InputError
 from reticent.files.tabular import Reading
+from reticent.releases.policyfile import toml_value
 from reticent.sources.arrival import inputs, taken
-from reticent.sources.engines import Source
+from reticent.sources.engines import RowSource
 
 _LOOKED_AT = 200_000  # rows that a draft is made from, where not all of them fit in memory
 _IDENTIFIES = re.compile(
@@ -64,7 +65,7 @@ def draft(
     return text
 
 
-def _first_rows(source: Source) -> Table:
+def _first_rows(source: RowSource) -> Table:
     found = source.first(_LOOKED_AT)
     if found.rows == _LOOKED_AT < source.rows:
         told = f"Only its first {found.rows:,} rows, of about {source.rows:,}, were looked at."
@@ -188,23 +189,23 @@ def _marker(table: Table, masked: Sequence[Guess]) -> str:
 def _columns(by_role: dict[str, list[Guess]], marker: str) -> str:
     lines = []
     for g in by_role.get("class", []):
-        lines.append(f"class = {_quoted(g.name)}  # {g.looks}: {g.reason}")
+        lines.append(f"class = {toml_value(g.name)}  # {g.looks}: {g.reason}")
         lines.append("# ? Is this what the released data will be used to predict?\n")
     if by_role.get("drop"):
         lines.append("drop = [")
-        lines += [f"  {_quoted(g.name)},  # {g.looks}: {g.reason}" for g in by_role["drop"]]
+        lines += [f"  {toml_value(g.name)},  # {g.looks}: {g.reason}" for g in by_role["drop"]]
         lines.append("]\n# ? Is each of these of no use to those who get the data?\n")
     lines.append("keep = []")
     lines.append("# ? Which masked columns can nobody outside know about a person? Move them here.")
     if marker != "*":
-        lines.append(f"marker = {_quoted(marker)}  # the data hold * themselves")
+        lines.append(f"marker = {toml_value(marker)}  # the data hold * themselves")
     if any(g.missing for group in by_role.values() for g in group):
         lines.append('missing = "value"  # or "drop": leave out records with gaps; or "error"')
     return "\n".join(lines) + "\n"
 
 
 def _attribute(g: Guess, table: Table, reading: Reading, show_values: bool) -> str:
-    head = f"[attributes.{_quoted(g.name)}]  # {g.looks}: {g.reason}"
+    head = f"[attributes.{toml_value(g.name)}]  # {g.looks}: {g.reason}"
     scale = _scale(table.columns[g.name], g.kind, reading)
     if scale is None:
         return (
@@ -251,26 +252,21 @@ def _scale(column: Column, kind: Kind, reading: Reading) -> Scale | None:
 
 
 def _promises(by_role: dict[str, list[Guess]], rows: int) -> str:
-    over = ", ".join(_quoted(g.name) for g in by_role["masked"])
+    over = ", ".join(toml_value(g.name) for g in by_role["masked"])
     text = (
         f"[[anonymity]]\nover = [{over}]\nk = {max(1, min(10, rows))}  "
         "# ? How many people must share whatever is known of one?\n"
     )
     for g in by_role.get("drop", []):
         if 1 < g.distinct < 0.9 * (rows - g.missing):
-            text += (
-                f"# of = [{_quoted(g.name)}]  # ? Several records of one person? Count persons.\n"
-            )
+            of = toml_value(g.name)
+            text += f"# of = [{of}]  # ? Several records of one person? Count persons.\n"
     for g in by_role.get("sensitive", []):
         bound = min(1.0, max(0.5, math.ceil(20 * g.largest + 1) / 20))
         text += (
-            f"\n[[confidence]]  # {_quoted(g.name)}: {g.looks}; {g.reason}\nover = [{over}]\n"
-            f'sensitive = {{ {_quoted(g.name)} = "*" }}  # ? Or only some values: ["…"]\n'
+            f"\n[[confidence]]  # {toml_value(g.name)}: {g.looks}; {g.reason}\nover = [{over}]\n"
+            f'sensitive = {{ {toml_value(g.name)} = "*" }}  # ? Or only some values: ["…"]\n'
             f"at_most = {bound:g}  # ? How sure may anybody be? The commonest value set this; "
             "list the harmful ones to ask for less.\n"
         )
     return text
-
-
-def _quoted(name: str) -> str:
-    return json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from reticent.files.tabular import Reading
     from reticent.privacy.risk import Exposure
     from reticent.privacy.verify import Proof
-    from reticent.sources.engines import Source
+    from reticent.sources.engines import RowSource
     from reticent.tables.prepare import Prepared
     from reticent.tables.previous.read import Earlier
     from reticent.tables.search.greedy import Found
@@ -246,7 +246,7 @@ def verify(
         taxonomies = taxonomies_for(policy, opened.manifest, shown)
         meets = partial(meeting, policy, taxonomies, earlier, reading=reading)
 
-        def counting(source: Source) -> Table:
+        def counting(source: RowSource) -> Table:
             linking = meets(source.schema.names).linking()
             return counted_columns(source, linking.union(*columns_of(policy.promises)))
 

@@ -15,16 +15,10 @@ from numpy.typing import NDArray
 
 from reticent.data import memory
 from reticent.data.collapse import Codes
-from reticent.data.columns import (
-    Column,
-    Table,
-    kind_of,
-    smallest,
-    trimmed,
-    without_missing,
-)
+from reticent.data.columns import Column, Table, smallest, trimmed, without_missing
 from reticent.data.encode import Domain, discretized, generalized, suppressed
 from reticent.data.linking import Linked
+from reticent.data.scales import kind_of
 from reticent.data.taxonomy import Taxonomy
 from reticent.errors import InputError, Problem, quoted
 from reticent.files.tabular import Reading

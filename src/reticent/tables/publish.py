@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from reticent.privacy.risk import Exposure
     from reticent.privacy.verify import Proof
     from reticent.sources import engines
-    from reticent.sources.engines import Source
+    from reticent.sources.engines import RowSource
     from reticent.sources.means import Means
     from reticent.tables.prepare import Prepared
     from reticent.tables.previous.exposure import LinkedRelease
@@ -39,7 +39,7 @@ MANY = 10_000  # records, each of another person, that the verifier need not tel
 class Beyond:
     """Rows that stand elsewhere, and the table that counts them."""
 
-    source: Source
+    source: RowSource
     counted: Table
 
 
@@ -55,7 +55,7 @@ class Masked:
     rows: Rows  # all of them
     hidden: Rows | None  # beside them, row by row
     people: Mapping[str, Any] = field(default_factory=dict)  # cells that differ from row to row
-    recoding: engines.Recoding | None = None  # by which a cluster can write them itself
+    recoding: engines.RowRecoding | None = None  # by which a cluster can write them itself
 
 
 def mask(
@@ -128,7 +128,7 @@ def _people(prepared: Prepared, columns: Sequence[str]) -> dict[str, Any]:
 
 def _recoding(
     prepared: Prepared, columns: Mapping[str, Column], beyond: Beyond
-) -> engines.Recoding:
+) -> engines.RowRecoding:
     """How an engine is to show every row: column by column, but for those that are left out."""
     import numpy as np
 
@@ -144,10 +144,10 @@ def _recoding(
     shown = {}
     for name, column in columns.items():
         raw = replace(counted.columns[name], codes=counted.columns[name].codes[here])
-        shown[name] = engines.Shown.of(source.key(name), raw, column)
+        shown[name] = engines.ShownColumn.of(source.key(name), raw, column)
     trim, released = prepared.policy.trim, prepared.roles.released
     unknown = [name for name in released if name not in shown]
-    return engines.Recoding(
+    return engines.RowRecoding(
         shown
         | {
             name: source.shown(name, trim=trim, counted=i < _MOST_JOINS)
@@ -286,7 +286,7 @@ class _Publishing:
     clock: Clock
     memory_limit: int | None
     rows_per_file: int | None
-    source: Source | None
+    source: RowSource | None
 
     def as_frame(self) -> tuple[Any, Proof]:
         """The rows as an Arrow table, and their proof."""
@@ -356,7 +356,7 @@ class _Publishing:
 
     def _read(
         self, written: Written, suffix: str, hidden: Path | None
-    ) -> tuple[verifier.Source, list[Problem]]:
+    ) -> tuple[verifier.PublishedCells, list[Problem]]:
         """The cells of a file, and what it carries besides."""
         import pyarrow as pa
 
@@ -386,7 +386,7 @@ class _Publishing:
         )  # fmt: skip
         return source, []
 
-    def _proven(self, cells: verifier.Source, carried: Sequence[Problem]) -> Proof:
+    def _proven(self, cells: verifier.PublishedCells, carried: Sequence[Problem]) -> Proof:
         """What the verifier counts; nothing less than all that the search found will do."""
         from reticent.privacy.verify import verify
         from reticent.tables.rules import rules

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from reticent.data.recode import Recoding
     from reticent.data.taxonomy import Taxonomy
     from reticent.files.sheets import Sheet
-    from reticent.privacy.verify import Finding, Proof
+    from reticent.privacy.verify import PromiseFinding, Proof
     from reticent.tables.flow import Risk
     from reticent.tables.result import Release
     from reticent.tables.search.greedy import Found
@@ -94,7 +94,7 @@ def facts(release: Release) -> Facts:
     return Facts(public, private)
 
 
-def _promise(finding: Finding, number: int, implied_by: int) -> dict[str, Any]:
+def _promise(finding: PromiseFinding, number: int, implied_by: int) -> dict[str, Any]:
     """A promise, and what the verifier measured on the released rows."""
     promise = finding.promise
     return {

@@ -5,11 +5,13 @@ from __future__ import annotations
 from reticent.data.taxonomy import Taxonomy
 from reticent.privacy.promises import columns_of
 from reticent.privacy.rejoin import Meeting
-from reticent.privacy.verify import Rules
+from reticent.privacy.verify import VerifierRules
 from reticent.tables.policy import Bound, Policy
 
 
-def rules(policy: Policy, taxonomies: dict[str, Taxonomy], meeting: Meeting | None = None) -> Rules:
+def rules(
+    policy: Policy, taxonomies: dict[str, Taxonomy], meeting: Meeting | None = None
+) -> VerifierRules:
     """What the verifier needs to know of a policy, and of earlier releases."""
     over, sensitive, _ = columns_of(policy.promises)
     labels: dict[str, frozenset[str] | None] = dict.fromkeys(sorted(over))
@@ -22,7 +24,7 @@ def rules(policy: Policy, taxonomies: dict[str, Taxonomy], meeting: Meeting | No
         elif attribute.mask == "discretize":
             intervals[name] = attribute.intervals or attribute.range or ()
             fixed |= {name} if attribute.intervals else set()
-    return Rules(
+    return VerifierRules(
         promises=policy.promises,
         labels=labels,
         intervals=intervals,

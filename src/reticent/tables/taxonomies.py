@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from reticent.data.columns import Column, Table
     from reticent.data.taxonomy import Taxonomy
     from reticent.files.tabular import Reading
-    from reticent.sources.engines import Source
+    from reticent.sources.engines import RowSource
 
 
 def check_taxonomy(
@@ -68,7 +68,7 @@ def make_taxonomy(
         made = making.by_bins(values, _listed(bins, "--bins", float), reading.decimal)
     else:
         made = making.by_equal(values, equal or 1, reading.decimal)
-    taxonomy.save(made, Path(output))
+    taxonomy.save(made, Path(output), force=force)
     return made
 
 
@@ -86,7 +86,7 @@ def _listed(text: str, option: str, kind: type) -> list[str]:
 def _column(data: Any, name: str, reading: Reading | None, means: Mapping[str, Any]) -> Column:
     from reticent.data.columns import without_missing
 
-    def counted(source: Source) -> Table:
+    def counted(source: RowSource) -> Table:
         return source.counted([name]) if name in source.schema.names else source.first(1)
 
     table = taken(data, reading, means, counted)

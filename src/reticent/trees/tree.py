@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.data.columns import Column, kind_of, scale_of
+from reticent.data.columns import Column
+from reticent.data.scales import kind_of, scale_of
 
 
 @dataclass(frozen=True, slots=True)

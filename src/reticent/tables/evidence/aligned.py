@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.data.collapse import distinct
-from reticent.data.columns import Column, Table, shortest, trimmed, without_missing
+from reticent.data.columns import Column, Table, trimmed, without_missing
 from reticent.data.recode import Recoding, read_off
+from reticent.data.scales import shortest
 from reticent.errors import InputError, quoted
 from reticent.evidence.classify import as_numbers
 from reticent.tables.prepare import Prepared, part_of

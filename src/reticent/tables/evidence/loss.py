@@ -9,7 +9,7 @@ import numpy as np
 
 from reticent.data.collapse import distinct
 from reticent.data.columns import Column
-from reticent.data.encode import Domain, Node
+from reticent.data.encode import Domain, DomainNode
 from reticent.data.recode import Recoding
 from reticent.tables.evidence.aligned import AlignedRows
 
@@ -64,7 +64,7 @@ def _climbed(domain: Domain, labels: Sequence[str]) -> Mapping[tuple[int, str], 
     assert domain.root is not None
     shown = set(labels)
     levels: dict[tuple[int, str], float] = {}
-    waiting: list[tuple[Node, tuple[str, ...]]] = [(domain.root, ())]
+    waiting: list[tuple[DomainNode, tuple[str, ...]]] = [(domain.root, ())]
     while waiting:
         node, above = waiting.pop()
         path = (*above, node.label)

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from reticent.data.collapse import distinct
-from reticent.data.columns import Column, Table, kind_of
+from reticent.data.columns import Column, Table
 from reticent.data.linking import (
-    INTERVAL,
     Branches,
     Link,
     Linked,
+    LinkedValues,
     Plain,
     Spans,
-    Values,
     point_reader,
 )
+from reticent.data.scales import interval_ends, kind_of
 from reticent.data.taxonomy import Taxonomy
 from reticent.errors import InputError, Problem, did_you_mean, listed, quoted
 from reticent.files.tabular import Reading
@@ -58,7 +58,7 @@ class NewTable:
             name
             for name in columns_of(policy.promises)[0] & cleaned.columns.keys()
             if _may_be_learnt(policy, name)
-            and any(INTERVAL.fullmatch(text or "") for text in cleaned.columns[name].texts())
+            and any(interval_ends(text or "") for text in cleaned.columns[name].texts())
         )
         published = tuple(name for name in table.known if name not in policy.drop)
         return cls(policy, cleaned, published, taxonomies, reading, learnt, whole=False)
@@ -149,7 +149,7 @@ def _continuous(new: NewTable, column: Column, markers: Collection[str]) -> bool
     return bool(intervals) or kind not in ("text", "boolean")
 
 
-def _meaning(new: NewTable, earlier: Earlier, name: str) -> Values:
+def _meaning(new: NewTable, earlier: Earlier, name: str) -> LinkedValues:
     """How printed values of a column are related, by the policy or the release itself."""
     policy, hidden = new.policy, (new.policy.marker, earlier.marker)
     attribute = policy.attributes.get(name)
@@ -166,7 +166,7 @@ def _meaning(new: NewTable, earlier: Earlier, name: str) -> Values:
 # --- what can be wrong ---------------------------------------------------------------------------
 
 
-def _unclear(new: NewTable, earlier: Earlier, name: str, values: Values) -> Iterator[Problem]:
+def _unclear(new: NewTable, earlier: Earlier, name: str, values: LinkedValues) -> Iterator[Problem]:
     """Why nobody could say how the values of a common column meet."""
     columns = new.table.columns[name], earlier.table.columns[name]
     hidden = new.policy.marker, earlier.marker
@@ -276,7 +276,7 @@ def _vague_pairs(new: NewTable, earlier: Mapping[str, Earlier]) -> Iterator[Prob
         for name, value in pair.items():
             if name in trees or not _may_be_learnt(new.policy, name):
                 continue
-            if name in new.learnt or INTERVAL.fullmatch(value):
+            if name in new.learnt or interval_ends(value):
                 yield Problem(
                     f'nobody can say which intervals of column "{name}" this rules out',
                     where=f"{new.policy.name}, [[inconsistent]] {i}",

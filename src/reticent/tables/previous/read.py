@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from reticent.data.columns import Column, Table, kind_of, trimmed, without_missing
+from reticent.data.columns import Column, Table, trimmed, without_missing
+from reticent.data.scales import kind_of
 from reticent.data.taxonomy import Taxonomy
 from reticent.errors import InputError, did_you_mean, quoted
 from reticent.files.tabular import Reading
 from reticent.privacy.promises import theirs
-from reticent.privacy.rejoin import Meeting, Published
+from reticent.privacy.rejoin import Meeting, PublishedRelease
 from reticent.releases import folder as release_folder
 from reticent.sources.arrival import read
 from reticent.tables import folder
@@ -113,7 +114,7 @@ def meeting(
     }
     return Meeting(
         {
-            name: Published(
+            name: PublishedRelease(
                 tuple(one.table.columns), partial(_cells, one.table), one.published, one.marker,
                 {column: _above(tree) for column, tree in one.taxonomies.items()},
             )

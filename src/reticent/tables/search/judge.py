@@ -24,7 +24,6 @@ Codes = NDArray[np.int64]
 _PARTS = 3
 _RECORDS = 30_000  # to judge by: enough to tell errors 0.4 points apart
 _CELLS = 600_000  # of wide tables fewer records: with 60 columns more, all would take 8 s
-LONG = 1_000_000  # records: beyond, masked columns alone tell which cut is better
 _MOST_TEXTS = 1_000  # a kept column with more tells a tree nothing, and takes long to sort
 
 
@@ -45,7 +44,7 @@ class Judge:
         # Equal records are alike: which of them is taken makes no difference.
         counts = prepared.table.counts
         found = distinct([*columns, classes], [*sizes, self.class_count], counts, which=True)
-        self.taken = taken = _drawn(found, most, rng)
+        self.taken = taken = _drawn(found, most, rng, spaced=prepared.table.long)
         self.part = rng.permutation(len(taken)) % _PARTS
         self.leaves = [domain.codes[taken].astype(np.int64) for domain in prepared.domains]
         self.others = [Feature(f.name, f.codes[taken], f.values, f.number) for f in others]
@@ -76,11 +75,13 @@ class Judge:
         return wrong
 
 
-def _drawn(found: Distinct, most: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def _drawn(
+    found: Distinct, most: int, rng: np.random.Generator, *, spaced: bool
+) -> NDArray[np.int64]:
     """The rows of some records; of a long table evenly spaced ones, which takes no room."""
     ends = np.cumsum(found.counts)
     records = int(ends[-1])
-    if records > LONG:
+    if spaced:
         drawn = (2 * np.arange(most) + 1) * records // (2 * most)
     else:
         drawn = np.sort(rng.permutation(records)[:most])
@@ -95,7 +96,7 @@ def _others(prepared: Prepared) -> Iterator[Feature]:
     Of a long table they are not all at hand where it does not fit in memory, so they do not
     count where it does.
     """
-    if prepared.table.records > LONG:
+    if prepared.table.long:
         return
     reading = prepared.reading
     form = {"decimal": reading.decimal, "date_format": reading.date_format}

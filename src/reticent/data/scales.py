@@ -1,0 +1,383 @@
+"""What the distinct values of a column mean: numbers, dates, times, and how each is printed.
+
+Text stays text until somebody asks for a scale: a ZIP code ``01234`` keeps its zero.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from reticent.errors import InputError, Problem
+
+if TYPE_CHECKING:
+    from reticent.data.columns import Column
+
+Kind = Literal["text", "boolean", "number", "date", "timestamp"]
+
+_CANONICAL = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_DATE = r"^\d{4}-\d{2}-\d{2}$"
+_TIMESTAMP = r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?$"
+_INTERVAL = re.compile(r"\[([^,\[\]()]+),([^,\[\]()]+)([\])])")
+_LONGEST_NUMBER = 1000  # characters
+_EPOCH = datetime(1970, 1, 1)
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether cells of a type are texts."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def texts(values: pa.Array) -> list[str | None]:
+    """The shortest text of each value, as taxonomies and sensitive values are matched.
+
+    >>> texts(pa.array([39.0, 0.5, None])), texts(pa.array([True]))
+    (['39', '0.5', None], ['true'])
+    """
+    kind = values.type
+    if is_text(kind):
+        return list(values.to_pylist())
+    if pa.types.is_timestamp(kind):
+        return _timestamp_texts(values)
+    if pa.types.is_date(kind):  # through days: Python's own dates end at the year 9999
+        days = values.cast(pa.date32()).cast(pa.int32()).to_pylist()
+        return [None if day is None else str(np.datetime64(day, "D")) for day in days]
+    if pa.types.is_duration(kind) and kind.unit == "ns":
+        return [None if n is None else f"{n}ns" for n in values.cast(pa.int64()).to_pylist()]
+    if pa.types.is_time(kind):  # whatever its unit: a file may know another one
+        clock = values.cast(pa.string()).to_pylist()
+        return [t and (t.rstrip("0").rstrip(".") if "." in t else t) for t in clock]
+    return [None if value is None else _text(value) for value in values.to_pylist()]
+
+
+def _text(value: Any) -> str | None:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return None if math.isnan(value) else number_text(value)
+    if isinstance(value, Decimal):  # never 1E-8
+        return format(value, "f")
+    return value.isoformat() if isinstance(value, date) else str(value)
+
+
+def number_text(value: float | int) -> str:
+    """Integers without a point, other numbers as Python's repr.
+
+    >>> number_text(18.0), number_text(0.1), number_text(7)
+    ('18', '0.1', '7')
+    """
+    if isinstance(value, int) or (math.isfinite(value) and float(value).is_integer()):
+        return str(int(value))
+    return repr(float(value))
+
+
+def shortest(text: str) -> str:
+    """How a number written in two ways meets itself.
+
+    >>> shortest("39.0"), shortest("039")
+    ('39', '039')
+    """
+    if not re.fullmatch(_CANONICAL, text):
+        return text
+    value = float(text)
+    return number_text(value) if abs(value) < 2**53 else text
+
+
+def kind_of(column: Column, *, decimal: str = ".", date_format: str | None = None) -> Kind:
+    """What a column counts as when nobody said.
+
+    That is text unless every cell is a canonical number, an ISO date or timestamp, or fits the
+    date format told.
+    """
+    kind = column.values.type
+    if pa.types.is_boolean(kind):
+        return "boolean"
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return "number"
+    if pa.types.is_date(kind):
+        return "date"
+    if pa.types.is_timestamp(kind):
+        return "timestamp"
+    present = column.values.drop_null()
+    if not is_text(kind) or not len(present):
+        return "text"
+    canonical = _CANONICAL if decimal == "." else _CANONICAL.replace(r"\.", re.escape(decimal))
+    if _all_match(present, canonical):
+        return "number"
+    if date_format or _all_match(present, _TIMESTAMP):
+        pure = not date_format and _all_match(present, _DATE)
+        try:
+            parsed = [_parse_time(text, date_format) for text in present.to_pylist()]
+            for moment in parsed:
+                _microseconds(moment)
+        except (ValueError, OverflowError):
+            return "text"
+        return "date" if pure or _has_no_clock(date_format) else "timestamp"
+    return "text"
+
+
+def _all_match(values: pa.Array, pattern: str) -> bool:
+    import pyarrow.compute as pc
+
+    return bool(pc.all(pc.match_substring_regex(values, pattern)).as_py())
+
+
+def _has_no_clock(date_format: str | None) -> bool:
+    """A told format without a time of day gives dates."""
+    return bool(date_format) and not re.search("%[HIMSfcX]", date_format or "")
+
+
+def _parse_time(text: str, date_format: str | None) -> datetime:
+    return datetime.strptime(text, date_format) if date_format else datetime.fromisoformat(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The distinct values of a continuous column in rising order."""
+
+    kind: Kind
+    points: NDArray[Any]  # strictly rising: numbers, days or microseconds
+    rank: NDArray[np.int64]  # rank[code] is the position in `points`; -1 for missing
+    zoned: bool = False  # timestamps carry an offset and are shown in UTC
+
+    def label(self, point: Any) -> str:
+        """How a point is printed as the end of an interval."""
+        if self.kind == "date":
+            return date.fromordinal(int(point)).isoformat()
+        if self.kind == "timestamp":
+            return _moment(int(point), self.zoned)
+        return number_text(point.item() if isinstance(point, np.generic) else point)
+
+    def read(self, bound: Any) -> Any:
+        """A bound written in a policy, on this scale; a ValueError says what was expected."""
+        if self.kind == "number":
+            if isinstance(bound, int | float) and not isinstance(bound, bool):
+                return bound
+            raise ValueError("a number")
+        wanted = "an ISO date" if self.kind == "date" else "an ISO timestamp"
+        try:
+            moment = datetime.fromisoformat(bound) if isinstance(bound, str) else bound
+        except ValueError:
+            raise ValueError(wanted) from None
+        if isinstance(moment, date) and not isinstance(moment, datetime):
+            moment = datetime(moment.year, moment.month, moment.day)
+        if not isinstance(moment, datetime):
+            raise ValueError(wanted)
+        return moment.toordinal() if self.kind == "date" else _microseconds(moment)
+
+
+def interval_ends(label: str) -> tuple[str, str, bool] | None:
+    """The ends of an interval as it is printed, and whether the upper one belongs to it.
+
+    >>> interval_ends("[20,35)"), interval_ends("[35,40]"), interval_ends("35")
+    (('20', '35', False), ('35', '40', True), None)
+    """
+    match = _INTERVAL.fullmatch(label)
+    return (match[1], match[2], match[3] == "]") if match else None
+
+
+def scale_of(column: Column, *, decimal: str = ".", date_format: str | None = None) -> Scale:
+    """Read a column as numbers, dates or timestamps; say which rows cannot be read."""
+    kind = kind_of(column, decimal=decimal, date_format=date_format)
+    arrow = column.values.type
+    if not is_text(arrow) and kind in ("text", "boolean"):
+        raise InputError(
+            f"the type {arrow} is neither a number nor a time",
+            where=f'column "{column.name}"',
+            do='use  mask = "suppress"  or a taxonomy.',
+        )
+    zoned = False
+    if kind == "text" and _mostly_times(column, date_format):
+        _refuse_non_times(column, date_format)
+        raise AssertionError("a column of times counts as text")
+    if is_text(arrow) and kind in ("text", "number"):
+        kind, ticks = "number", _numbers_from_text(column, decimal)
+    elif kind == "number":
+        ticks = _numbers(column)
+    elif kind == "date":
+        ticks = _days(column, date_format)
+    else:
+        ticks = _moments(column, date_format)
+        zoned = _is_zoned(column, date_format)
+    present = np.array([tick is not None for tick in ticks], dtype=bool)
+    points, rank = np.unique(_as_array([t for t in ticks if t is not None]), return_inverse=True)
+    ranks = np.full(len(ticks), -1, dtype=np.int64)
+    ranks[present] = rank
+    return Scale(kind, points, ranks, zoned)
+
+
+def _mostly_times(column: Column, date_format: str | None) -> bool:
+    present = column.values.drop_null().to_pylist()
+    times = sum(_is_time(text, date_format) for text in present)
+    return 2 * times >= len(present) > 0 if date_format else 2 * times > len(present)
+
+
+def _is_time(text: str, date_format: str | None) -> bool:
+    if not date_format and not re.match(_TIMESTAMP, text):
+        return False
+    try:
+        _microseconds(_parse_time(text, date_format))
+    except (ValueError, OverflowError):
+        return False
+    return True
+
+
+def _refuse_non_times(column: Column, date_format: str | None) -> None:
+    """Say which values of a column of times are none."""
+
+    def is_bad(text: str | None) -> bool:
+        return text is not None and not _is_time(text, date_format)
+
+    wanted = f"dates of the form {date_format}" if date_format else "ISO dates or timestamps"
+    _refuse(column, [is_bad(text) for text in column.texts()], wanted, _TIME_HINT)
+
+
+_TIME_HINT = (
+    "correct them; --date-format reads other forms; missing_values names texts that mean missing."
+)
+
+
+def _as_array(ticks: list[Any]) -> NDArray[Any]:
+    """Points as the fastest array that keeps neighbours apart."""
+    if all(isinstance(tick, int) for tick in ticks):
+        fits = all(-(2**63) <= tick < 2**63 for tick in ticks)
+        return np.array(ticks, dtype=np.int64 if fits else object)
+    return np.array(ticks, dtype=np.float64)
+
+
+def _numbers(column: Column) -> list[Any]:
+    values = column.values
+    if pa.types.is_decimal(values.type):
+        values = values.cast(pa.float64())
+    cells = [None if v is None or v != v else v for v in values.to_pylist()]
+    _refuse(column, [c is not None and not math.isfinite(c) for c in cells], "a finite number", "")
+    if all(c is None or float(c).is_integer() for c in cells):
+        return [None if c is None else int(c) for c in cells]
+    return cells
+
+
+def _numbers_from_text(column: Column, decimal: str) -> list[Any]:
+    cells = [None if text is None else text.strip() for text in column.texts()]
+    too_long = [c is not None and len(c) > _LONGEST_NUMBER for c in cells]
+    _refuse(column, too_long, "a number of bearable length", "")
+    if decimal != ".":  # a point would be a thousands mark: no number we can be sure of
+        cells = [c if c is None else c.replace(".", "?").replace(decimal, ".") for c in cells]
+    bad = [c is not None and not _NUMBER.fullmatch(c) for c in cells]
+    _refuse(column, bad, "a number, an ISO date or an ISO timestamp", _number_hint(decimal))
+    whole = all(c is None or c.lstrip("+-").isdigit() for c in cells)
+    convert: Callable[[str], Any] = int if whole else float
+    numbers = [None if c is None else convert(c) for c in cells]
+    bad = [n is not None and not whole and not math.isfinite(n) for n in numbers]
+    _refuse(column, bad, "a finite number", "")
+    if not whole and all(n is None or n.is_integer() for n in numbers):
+        return [None if n is None else int(n) for n in numbers]
+    return numbers
+
+
+def _number_hint(decimal: str) -> str:
+    told = "--decimal ," if decimal == "." else "--decimal ."
+    return f"{told} reads the other decimal sign, --date-format %d.%m.%Y other dates; " + (
+        'missing_values names texts that mean missing; or use  mask = "suppress".'
+    )
+
+
+def _days(column: Column, date_format: str | None) -> list[Any]:
+    """Days, counted as Python does; a calendar day beyond its reach is refused."""
+    if not pa.types.is_date(column.values.type):
+        cells = column.values.to_pylist()
+        return [None if c is None else _parse_time(c, date_format).toordinal() for c in cells]
+    days = column.values.cast(pa.date32()).cast(pa.int32()).to_pylist()
+    first = date(1970, 1, 1).toordinal()
+    ordinals = [None if day is None else day + first for day in days]
+    most = date.max.toordinal()
+    bad = [day is not None and not 1 <= day <= most for day in ordinals]
+    _refuse(column, bad, "a date between the years 1 and 9999", "")
+    return ordinals
+
+
+def _moments(column: Column, date_format: str | None) -> list[Any]:
+    if pa.types.is_timestamp(column.values.type):
+        ticks = _ticks(column.values)
+        low, high = _microseconds(datetime.min), _microseconds(datetime.max)
+        bad = [tick is not None and not low <= tick <= high for tick in ticks]
+        _refuse(column, bad, "a time between the years 1 and 9999", "")
+        return ticks
+    parsed = [None if c is None else _parse_time(c, date_format) for c in column.texts()]
+    zones = {p.tzinfo is not None for p in parsed if p is not None}
+    if len(zones) > 1:
+        raise InputError(
+            "some timestamps carry an offset from UTC and some do not",
+            where=f'column "{column.name}"',
+            do="write all of them with an offset, or none.",
+        )
+    return [None if p is None else _microseconds(p) for p in parsed]
+
+
+def _is_zoned(column: Column, date_format: str | None) -> bool:
+    kind = column.values.type
+    if pa.types.is_timestamp(kind):
+        return kind.tz is not None
+    first = next((text for text in column.texts() if text is not None), None)
+    return first is not None and _parse_time(first, date_format).tzinfo is not None
+
+
+def _ticks(values: pa.Array) -> list[Any]:
+    """Microseconds since 1970; what a finer clock adds is cut off, towards the past."""
+    per_tick = {"s": 1_000_000, "ms": 1000, "us": 1, "ns": 1}[values.type.unit]
+    coarser = 1000 if values.type.unit == "ns" else 1
+    whole = values.cast(pa.int64()).to_pylist()
+    return [None if tick is None else tick * per_tick // coarser for tick in whole]
+
+
+def _timestamp_texts(values: pa.Array) -> list[str | None]:
+    """Timestamps in ISO form, with all the digits that they have."""
+    unit, zone = values.type.unit, "+00:00" if values.type.tz is not None else ""
+    shown: list[str | None] = []
+    for tick in values.cast(pa.int64()).to_pylist():
+        if tick is None:
+            shown.append(None)
+            continue
+        text = str(np.datetime64(tick, unit))
+        whole, _, digits = text.partition(".")
+        digits = digits if digits.strip("0") else ""
+        digits = digits[:6] if digits[6:].strip("0") == "" else digits
+        shown.append(whole + ("." + digits.ljust(6, "0") if digits else "") + zone)
+    return shown
+
+
+def _microseconds(moment: datetime) -> int:
+    if moment.tzinfo is not None:
+        moment = moment.astimezone(UTC).replace(tzinfo=None)
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def _moment(tick: int, zoned: bool) -> str:
+    text = (_EPOCH + timedelta(microseconds=tick)).isoformat()
+    return text + "+00:00" if zoned else text
+
+
+def _refuse(column: Column, bad: Sequence[bool], wanted: str, do: str) -> None:
+    """Raise if any distinct value is bad, naming rows and counts but no value."""
+    codes = [code for code, is_bad in enumerate(bad) if is_bad]
+    if codes:
+        known = column.texts()
+        found = [text for code in codes if (text := known[code]) is not None]
+        raise InputError(
+            Problem(
+                f"{len(codes)} of {len(column.values)} distinct values are not {wanted}"
+                f"{column.seen(codes)}",
+                where=f'column "{column.name}"',
+                do=do,
+                values=tuple(found),
+            )
+        )
