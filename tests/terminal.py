@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
 
 from typer.testing import CliRunner, Result
 
 from reticent.front.cli import app
 
+GIVEN = Path(__file__).parent / "cases" / "given"  # tables that cases and tests share
 SHELL = ("cut", "grep", "head", "ls", "printf", "sort", "tail", "uniq")
 
 
@@ -80,3 +85,29 @@ def table_of(text: str, head: str) -> list[list[str]]:
     below = text.partition(f"\n{head}")[2].splitlines()[2:]
     rows = [line.strip("| ").split(" | ") for line in below[: below.index("")]]
     return [[cell.strip() for cell in row] for row in rows]
+
+
+def answer(*given: object, code: int = 0) -> Any:
+    """What a command prints for machines: one line of JSON and nothing else."""
+    result = run(*given, "--json", code=code)
+    assert result.stdout.count("\n") == 1
+    return json.loads(result.stdout)
+
+
+def start(*given: object, program: list[str] | None = None, **how: Any) -> subprocess.Popen[str]:
+    """Start a process to which Ctrl-C means what it means at a terminal."""
+    program = program or [str(Path(sys.executable).with_name("reticent"))]
+    return subprocess.Popen(
+        [*program, *map(str, given)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler), **how,
+    )  # fmt: skip
+
+
+def finished(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    """The exit code of a process that ended without a traceback, and what it printed."""
+    try:
+        out, err = process.communicate(timeout=120)
+    finally:
+        process.kill()  # nothing, to one that has ended
+    assert "Traceback" not in err
+    return process.returncode, out, err

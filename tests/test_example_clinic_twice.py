@@ -220,7 +220,4 @@ k = 3
     assert found("then-q.csv", "policy.toml") == "3"
     run("release", "new.csv", "-p", "policy.toml", "-o", "out", "--trace", "steps.jsonl")
     assert traced("steps.jsonl")[:2] == [("J", "UK", 3), ("Q", "a", 3)]
-    assert rows("out/public/data.csv") == [
-        *[{"J": "FR", "Q": "b"}] * 3,
-        {"J": "UK", "Q": "a"},
-    ]
+    assert rows("out/public/data.csv") == [*[{"J": "FR", "Q": "b"}] * 3, {"J": "UK", "Q": "a"}]

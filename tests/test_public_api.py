@@ -12,23 +12,9 @@ import pytest
 import reticent
 
 NAMES = [
-    "Broken",
-    "InputError",
-    "Policy",
-    "Reading",
-    "Release",
-    "ReticentError",
-    "Unsatisfiable",
-    "Watch",
-    "__version__",
-    "apply",
-    "draft",
-    "evaluate",
-    "release",
-    "risk",
-    "sweep",
-    "verify",
-]
+    "Broken", "InputError", "Policy", "Reading", "Release", "ReticentError", "Unsatisfiable",
+    "Watch", "__version__", "apply", "draft", "evaluate", "release", "risk", "sweep", "verify",
+]  # fmt: skip
 HEAVY = ["numpy", "pyarrow", "numba", "duckdb", "pydantic", "pandas", "polars", "sklearn", "typer"]
 
 

@@ -6,7 +6,6 @@ prints, publishes, raises or logs is searched for marks, when it succeeds and wh
 
 from __future__ import annotations
 
-import csv
 import gzip
 import json
 import logging
@@ -25,6 +24,7 @@ import pytest
 from typer.testing import CliRunner
 
 import reticent
+from at_hand import save
 from reticent import Policy, entries
 from reticent.files import tabular as table_files
 from reticent.front.cli import app
@@ -43,17 +43,12 @@ def marks(text: str) -> set[str]:
 def rows() -> list[list[str]]:
     return [
         [
-            f"{WORD}name{i}",
-            f"{WORD}job{i % 3}" if i % 20 else f"{WORD}rare{i}",
-            f"{WORD}town{i % 4}",
-            str(7_300_000 + i % 7),
-            f"17{i % 10:02}-01-{1 + i % 28:02}",
-            f"{WORD}ward{i % 2}",
-            f"{WORD}sick{i // 3 % 3}",
-            f"{WORD}class{i % 2}",
+            f"{WORD}name{i}", f"{WORD}job{i % 3}" if i % 20 else f"{WORD}rare{i}",
+            f"{WORD}town{i % 4}", str(7_300_000 + i % 7), f"17{i % 10:02}-01-{1 + i % 28:02}",
+            f"{WORD}ward{i % 2}", f"{WORD}sick{i // 3 % 3}", f"{WORD}class{i % 2}",
         ]
         for i in range(60)
-    ]
+    ]  # fmt: skip
 
 
 def labels() -> dict[str, Any]:
@@ -82,8 +77,7 @@ def policy(**changes: Any) -> Policy:
 
 
 def write_table(path: str, table: list[list[str]], names: list[str] | None = None) -> None:
-    with open(path, "w", encoding="utf-8", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([names or NAMES, *table])
+    save(path, names or NAMES, table)
 
 
 @pytest.fixture(autouse=True)
@@ -324,12 +318,16 @@ def text() -> str:
     return Path("data.csv").read_text(encoding="utf-8")
 
 
-def released_then(make: Callable[[], None]) -> Callable[[], None]:
+def both(*steps: Callable[[], object]) -> Callable[[], None]:
     def arrange() -> None:
-        run(*RELEASE, "-o", "out")
-        make()
+        for step in steps:
+            step()
 
     return arrange
+
+
+def released_then(make: Callable[[], None]) -> Callable[[], None]:
+    return both(lambda: run(*RELEASE, "-o", "out"), make)
 
 
 def foreign_labels() -> None:
@@ -341,11 +339,7 @@ def foreign_labels() -> None:
 
 
 def released_file_then(make: Callable[[], None]) -> Callable[[], None]:
-    def arrange() -> None:
-        run(*RELEASE, "-o", "out.csv")
-        make()
-
-    return arrange
+    return both(lambda: run(*RELEASE, "-o", "out.csv"), make)
 
 
 def further(at: int, column: str, cell: str) -> Callable[[], None]:
@@ -385,55 +379,73 @@ def nothing() -> None:
 TO_CSV = (*RELEASE, "-o", "out.csv")
 MEASURE = (*EVALUATE, "--classifiers", "tree")
 MAKE = ("taxonomy", "make", "data.csv", "-o", "t.csv", "--column")
-SITUATIONS: dict[str, Wrong] = {
-    "text where numbers are wanted": Wrong(
-        attribute("Job", mask="discretize"), TO_CSV, has_values=True
+VERIFY = ("verify", "out.csv", "-p", "policy.toml")
+ORIGINAL = ("verify", "data.csv", "-p", "policy.toml")
+APPLY = ("apply", "out", "data.csv", "-o", "later.csv")
+PACKED = ("release", "data.csv.gz", "-p", "policy.toml", "-o", "out.csv")
+TYPED = ("release", "data.parquet", "-p", "policy.toml", "-o", "out.csv")
+
+
+def sure(sensitive: Any, at_most: float) -> Callable[[], None]:
+    return with_policy(
+        confidence=[{"over": ["Job"], "sensitive": {"Sick": sensitive}, "at_most": at_most}]
+    )
+
+
+def cut(name: str, **bounds: Any) -> Callable[[], None]:
+    return attribute(name, mask="discretize", **bounds)
+
+
+HIDING: dict[str, tuple[Callable[[], None], tuple[str, ...]]] = {  # --show-values has something to show
+    "text where numbers are wanted": (cut("Job"), TO_CSV),
+    "one text among numbers": (changed(7, "Pay", f"{WORD}pay"), TO_CSV),
+    "one text among dates": (changed(7, "Born", f"{WORD}born"), TO_CSV),
+    "a date that is none": (changed(7, "Born", "1701-02-30"), TO_CSV),
+    "a number too large": (changed(7, "Pay", "7300000e999"), TO_CSV),
+    "digits without end": (changed(7, "Pay", "7300001" * 700), TO_CSV),
+    "a value outside the taxonomy": (changed(7, "Town", f"{WORD}elsewhere"), TO_CSV),
+    "values outside the range": (cut("Pay", range=[0, 100]), TO_CSV),
+    "values outside the bins": (cut("Pay", intervals=[0, 10, 20]), TO_CSV),
+    "dates outside the range": (cut("Born", range=["1900-01-01", "2000-01-01"]), TO_CSV),
+    "a date format that does not fit": (nothing, (*TO_CSV, "--date-format", "%d.%m.%Y")),
+    "a check of the original": (nothing, ORIGINAL),
+    "labels that are foreign": (foreign_labels, VERIFY),
+    "later rows outside the taxonomy": (released_then(changed(3, "Town", f"{WORD}elsewhere")), APPLY),
+    "later rows that are no numbers": (released_then(changed(3, "Pay", f"{WORD}pay")), APPLY),
+    "later rows that are no dates": (released_then(changed(3, "Born", f"{WORD}born")), APPLY),
+    "a measure of a table that no longer fits": (released_file_then(changed(7, "Pay", f"{WORD}pay")), MEASURE),
+    "a measure of the original": (nothing, ("evaluate", "data.csv", "data.csv", "-p", "policy.toml")),
+    "a test on values outside the taxonomy": (
+        further(3, "Town", f"{WORD}elsewhere"), (*MEASURE, "--test", "more.csv")
     ),
-    "one text among numbers": Wrong(changed(7, "Pay", f"{WORD}pay"), TO_CSV, has_values=True),
-    "one text among dates": Wrong(changed(7, "Born", f"{WORD}born"), TO_CSV, has_values=True),
-    "a date that is none": Wrong(changed(7, "Born", "1701-02-30"), TO_CSV, has_values=True),
-    "a number too large": Wrong(changed(7, "Pay", "7300000e999"), TO_CSV, has_values=True),
-    "digits without end": Wrong(changed(7, "Pay", "7300001" * 700), TO_CSV, has_values=True),
-    "a value outside the taxonomy": Wrong(
-        changed(7, "Town", f"{WORD}elsewhere"), TO_CSV, has_values=True
+    "a test on what are no numbers": (further(3, "Pay", f"{WORD}pay"), (*MEASURE, "--test", "more.csv")),
+    "a register of what are no dates": (
+        further(3, "Born", f"{WORD}born"), (*MEASURE, "--population", "more.csv")
     ),
-    "values outside the range": Wrong(
-        attribute("Pay", mask="discretize", range=[0, 100]), TO_CSV, has_values=True
+    "a taxonomy that does not cover": (
+        content(lambda: "x,ANY\n", "t.csv"), ("taxonomy", "check", "t.csv", "data.csv", "--column", "Town")
     ),
-    "values outside the bins": Wrong(
-        attribute("Pay", mask="discretize", intervals=[0, 10, 20]), TO_CSV, has_values=True
+    "days that are none": (nothing, (*MAKE, "Job", "--date")),
+    "numbers that are none": (nothing, (*MAKE, "Job", "--equal", "3")),
+    "numbers outside the edges": (nothing, (*MAKE, "Pay", "--bins", "0,5")),
+    "prefixes that clash with values": (
+        lambda: write_table("data.csv", [[f"{WORD}a"], [f"{WORD}ab"], [f"{WORD}a*"]], ["Job"]),
+        (*MAKE, "Job", "--prefix", "7"),
     ),
-    "dates outside the range": Wrong(
-        attribute("Born", mask="discretize", range=["1900-01-01", "2000-01-01"]),
-        TO_CSV,
-        has_values=True,
+    "a risk that cannot be told": (changed(7, "Pay", f"{WORD}pay"), ("risk", "data.csv", "-p", "policy.toml")),
+    "a policy that does not fit": (
+        changed(7, "Town", f"{WORD}elsewhere"), ("policy", "check", "policy.toml", "data.csv")
     ),
-    "bounds of another kind": Wrong(
-        attribute("Born", mask="discretize", range=[0, 5]), TO_CSV
-    ),
+}  # fmt: skip
+SITUATIONS = {kind: Wrong(arrange, given, has_values=True) for kind, (arrange, given) in HIDING.items()} | {
+    "bounds of another kind": Wrong(cut("Born", range=[0, 5]), TO_CSV),
     "the marker in the data": Wrong(changed(7, "Job", "*"), TO_CSV),
     "a class that is missing": Wrong(changed(7, "Class", ""), TO_CSV),
-    "a value that is missing": Wrong(
-        lambda: (changed(7, "Job", "")(), with_policy(missing="error")(), None)[-1], TO_CSV
-    ),
-    "a sensitive value that never occurs": Wrong(
-        with_policy(
-            confidence=[{"over": ["Job"], "sensitive": {"Sick": ["never"]}, "at_most": 0.9}]
-        ),
-        TO_CSV,
-    ),
-    "zones that differ": Wrong(
-        lambda: (
-            changed(7, "Born", "1701-01-01T10:00Z")(),
-            attribute("Born", mask="discretize")(),
-            None,
-        )[-1],
-        TO_CSV,
-    ),
+    "a value that is missing": Wrong(both(changed(7, "Job", ""), with_policy(missing="error")), TO_CSV),
+    "a sensitive value that never occurs": Wrong(sure(["never"], 0.9), TO_CSV),
+    "zones that differ": Wrong(both(changed(7, "Born", "1701-01-01T10:00Z"), cut("Born")), TO_CSV),
     "ragged rows": Wrong(content(lambda: text() + f"{WORD}a,{WORD}b\n{WORD}c\n"), TO_CSV),
-    "a quote that never closes": Wrong(
-        content(lambda: text() + f'{WORD}a,"{WORD}b,c\n{WORD}d\n'), TO_CSV
-    ),
+    "a quote that never closes": Wrong(content(lambda: text() + f'{WORD}a,"{WORD}b,c\n{WORD}d\n'), TO_CSV),
     "a quote in the last cell that never closes": Wrong(
         content(lambda: text().rstrip("\n").rpartition(",")[0] + f',"{WORD}end\n'), TO_CSV
     ),
@@ -451,105 +463,26 @@ SITUATIONS: dict[str, Wrong] = {
     ),
     "an encoding that does not fit at all": Wrong(nothing, (*TO_CSV, "--encoding", "utf-32")),
     "a delimiter that does not fit": Wrong(nothing, (*TO_CSV, "--delimiter", "|")),
-    "a date format that does not fit": Wrong(
-        nothing, (*TO_CSV, "--date-format", "%d.%m.%Y"), has_values=True
-    ),
-    "an archive cut short": Wrong(
-        content(lambda: gzip.compress(text().encode())[:40], "data.csv.gz"),
-        ("release", "data.csv.gz", "-p", "policy.toml", "-o", "out.csv"),
-    ),
-    "typed data cut short": Wrong(
-        as_parquet(lambda data: data[:-30]),
-        ("release", "data.parquet", "-p", "policy.toml", "-o", "out.csv"),
-    ),
-    "typed data spoilt": Wrong(
-        as_parquet(lambda data: data[:100] + b"\xff" * 200 + data[300:]),
-        ("release", "data.parquet", "-p", "policy.toml", "-o", "out.csv"),
-    ),
-    "groups that cannot be": Wrong(
-        with_policy(anonymity=[{"over": ["Job"], "k": 61}], keep="*"), TO_CSV, code=3
-    ),
-    "a confidence that cannot be": Wrong(
-        with_policy(confidence=[{"over": ["Job"], "sensitive": {"Sick": "*"}, "at_most": 0.1}]),
-        TO_CSV,
-        code=3,
-    ),
+    "an archive cut short": Wrong(content(lambda: gzip.compress(text().encode())[:40], "data.csv.gz"), PACKED),
+    "typed data cut short": Wrong(as_parquet(lambda data: data[:-30]), TYPED),
+    "typed data spoilt": Wrong(as_parquet(lambda data: data[:100] + b"\xff" * 200 + data[300:]), TYPED),
+    "groups that cannot be": Wrong(with_policy(anonymity=[{"over": ["Job"], "k": 61}], keep="*"), TO_CSV, code=3),
+    "a confidence that cannot be": Wrong(sure("*", 0.1), TO_CSV, code=3),
     "columns without a role": Wrong(with_policy(keep=[], drop=[]), TO_CSV),
     "an output that exists": Wrong(nothing, (*RELEASE, "-o", "data.csv")),
-    "a check of the original": Wrong(
-        nothing, ("verify", "data.csv", "-p", "policy.toml"), has_values=True
-    ),
-    "labels that are foreign": Wrong(
-        foreign_labels, ("verify", "out.csv", "-p", "policy.toml"), has_values=True
-    ),
     "a check against another policy": Wrong(
         released_then(with_policy(confidence=[], anonymity=[{"over": ["Sick"], "k": 60}], keep="*")),
-        ("verify", "out", "-p", "policy.toml"),
-        code=1,
+        ("verify", "out", "-p", "policy.toml"), code=1,
     ),
     "a check of a table that lacks columns": Wrong(
-        lambda: write_table("data.csv", [row[:3] for row in rows()], NAMES[:3]),
-        ("verify", "data.csv", "-p", "policy.toml"),
+        lambda: write_table("data.csv", [row[:3] for row in rows()], NAMES[:3]), ORIGINAL
     ),
-    "later rows outside the taxonomy": Wrong(
-        released_then(changed(3, "Town", f"{WORD}elsewhere")),
-        ("apply", "out", "data.csv", "-o", "later.csv"),
-        has_values=True,
-    ),
-    "later rows that are no numbers": Wrong(
-        released_then(changed(3, "Pay", f"{WORD}pay")),
-        ("apply", "out", "data.csv", "-o", "later.csv"),
-        has_values=True,
-    ),
-    "later rows that are no dates": Wrong(
-        released_then(changed(3, "Born", f"{WORD}born")),
-        ("apply", "out", "data.csv", "-o", "later.csv"),
-        has_values=True,
-    ),
-    "a measure of another table": Wrong(
-        released_file_then(changed(20, "Job", f"{WORD}job1")), MEASURE
-    ),
-    "a measure of a table that no longer fits": Wrong(
-        released_file_then(changed(7, "Pay", f"{WORD}pay")), MEASURE, has_values=True
-    ),
+    "a measure of another table": Wrong(released_file_then(changed(20, "Job", f"{WORD}job1")), MEASURE),
     "a measure of a release that lacks a row": Wrong(spoilt_release(5, lambda line: ""), MEASURE),
     "a measure of a release with a foreign label": Wrong(
         spoilt_release(5, lambda line: f"{WORD}foreign" + line[line.index(",") :]), MEASURE
     ),
-    "a measure of the original": Wrong(
-        nothing, ("evaluate", "data.csv", "data.csv", "-p", "policy.toml"), has_values=True
-    ),
-    "a test on values outside the taxonomy": Wrong(
-        further(3, "Town", f"{WORD}elsewhere"), (*MEASURE, "--test", "more.csv"), has_values=True
-    ),
-    "a test on what are no numbers": Wrong(
-        further(3, "Pay", f"{WORD}pay"), (*MEASURE, "--test", "more.csv"), has_values=True
-    ),
-    "a register of what are no dates": Wrong(
-        further(3, "Born", f"{WORD}born"), (*MEASURE, "--population", "more.csv"), has_values=True
-    ),
     "more folds than records": Wrong(released_file_then(nothing), (*MEASURE, "--folds", "61")),
-    "a taxonomy that does not cover": Wrong(
-        content(lambda: "x,ANY\n", "t.csv"),
-        ("taxonomy", "check", "t.csv", "data.csv", "--column", "Town"),
-        has_values=True,
-    ),
-    "days that are none": Wrong(nothing, (*MAKE, "Job", "--date"), has_values=True),
-    "numbers that are none": Wrong(nothing, (*MAKE, "Job", "--equal", "3"), has_values=True),
-    "numbers outside the edges": Wrong(nothing, (*MAKE, "Pay", "--bins", "0,5"), has_values=True),
-    "prefixes that clash with values": Wrong(
-        lambda: write_table("data.csv", [[f"{WORD}a"], [f"{WORD}ab"], [f"{WORD}a*"]], ["Job"]),
-        (*MAKE, "Job", "--prefix", "7"),
-        has_values=True,
-    ),
-    "a risk that cannot be told": Wrong(
-        changed(7, "Pay", f"{WORD}pay"), ("risk", "data.csv", "-p", "policy.toml"), has_values=True
-    ),
-    "a policy that does not fit": Wrong(
-        changed(7, "Town", f"{WORD}elsewhere"),
-        ("policy", "check", "policy.toml", "data.csv"),
-        has_values=True,
-    ),
 }  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import reticent
+from at_hand import save
 from terminal import run
 
 RARE = "Zeppelinpilot"  # a job so rare that it keeps everybody's from being shown
@@ -32,8 +33,7 @@ k = 20
 
 
 @pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def data(work: Path) -> None:
     rng = random.Random(4)
     rows = []
     for number in range(1500):
@@ -43,8 +43,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         wealthy = {"Boss": 0.9, "Clerk": 0.5, RARE: 0.5, "Cook": 0.1}[job]
         buys = rng.random() < (wealthy if age >= 40 else wealthy / 2)
         rows.append([job, age, town, "yes" if buys else "no"])
-    with Path("data.csv").open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file).writerows([["Job", "Age", "Town", "Buys"], *rows])
+    save("data.csv", ["Job", "Age", "Town", "Buys"], rows)
     Path("policy.toml").write_text(POLICY, encoding="utf-8")
     Path("lenient.toml").write_text("suppress_records = 0.02\n" + POLICY, encoding="utf-8")
 

@@ -41,8 +41,7 @@ k = 5
 
 
 @pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def data(work: Path) -> None:
     Path("policy.toml").write_text(POLICY, encoding="utf-8")
     rng = np.random.default_rng(3)
     lines = ["Alter;Beruf;Ort am Fluß;Bemerkung;Käuft"]

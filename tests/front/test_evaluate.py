@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import random
 import subprocess
@@ -16,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import Result
 
+from at_hand import save
 from reticent.evidence.classify import splits
 from terminal import run
 
@@ -53,13 +53,11 @@ def rows_from(seed: int, count: int = 60) -> list[Row]:
 
 
 def write(path: str, rows: Sequence[Row], names: Sequence[str] = NAMES) -> None:
-    with open(path, "w", encoding="utf-8", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([names, *rows])
+    save(path, names, rows)
 
 
 @pytest.fixture(autouse=True)
-def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def data(work: Path) -> None:
     write("data.csv", rows_from(1))
     Path("policy.toml").write_text(POLICIES["both"], encoding="utf-8")
 
@@ -75,9 +73,8 @@ def evaluate(released: str, *given: object, code: int = 0, tree: bool = True) ->
 
 
 def answer(released: str, *given: object, tree: bool = True) -> Any:
-    result = evaluate(released, "--json", *given, tree=tree)
-    assert result.stdout.count("\n") == 1
-    return json.loads(result.stdout)
+    [line] = evaluate(released, "--json", *given, tree=tree).stdout.splitlines()
+    return json.loads(line)
 
 
 # --- what it says --------------------------------------------------------------------------------

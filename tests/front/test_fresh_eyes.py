@@ -1,7 +1,6 @@
 """What people met when they first used the product: each a family of mistakes that stays mended."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,12 +10,10 @@ import pytest
 
 import reticent
 from reticent import Policy
-from reticent.errors import Broken, InputError, Unsatisfiable
+from reticent.errors import Broken, InputError
 from reticent.refine.measures import SmallestGroup
 from reticent.sample import make_sample
-from reticent.sources import arrival
 from reticent.tables import flow
-from reticent.tables.drafts import draft
 
 RETICENT = Path(sys.executable).with_name("reticent")
 POLICY = """
@@ -31,42 +28,11 @@ k = 2
 """
 
 
-@pytest.fixture
-def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "data.csv").write_text("Job,W,C\n" + "Cook,a,y\nCook,b,n\nMover,a,y\nMover,b,n\n")
-    (tmp_path / "job.csv").write_text("Cook,ANY\nMover,ANY\n")
-    (tmp_path / "policy.toml").write_text(POLICY)
-    return tmp_path
-
-
-@pytest.mark.parametrize("name", ["data.csv", "job.csv", "policy.toml", "."])
-@pytest.mark.parametrize("way", ["output", "trace"])
-def test_force_never_replaces_an_input(work: Path, name: str, way: str) -> None:
-    before = {path.name: path.read_bytes() for path in work.iterdir()}
-    output = work / (name if way == "output" else "out.csv")
-    trace = work / name if way == "trace" else None
-    with pytest.raises(InputError):
-        flow.release("data.csv", "policy.toml", output=output, trace=trace, force=True)
-    assert {path.name: path.read_bytes() for path in work.iterdir()} == before
-
-
-def test_drafts_and_masked_rows_never_replace_an_input(work: Path) -> None:
-    flow.release("data.csv", "policy.toml", output="release")
-    before = (work / "data.csv").read_bytes()
-    with pytest.raises(InputError, match="input"):
-        draft("data.csv", output="data.csv", force=True)
-    with pytest.raises(InputError, match="input"):
-        flow.apply("release", "data.csv", output="data.csv", force=True)
-    assert (work / "data.csv").read_bytes() == before
-
-
-def test_a_device_is_no_place_for_an_output(work: Path) -> None:
-    if not os.access("/dev/null", os.W_OK):
-        pytest.skip("there is no /dev/null here")
-    with pytest.raises(InputError, match="no ordinary file"):
-        flow.release("data.csv", "policy.toml", output="out.csv", trace="/dev/null", force=True)
-    assert not (work / "out.csv").exists()
+@pytest.fixture(autouse=True)
+def data(work: Path) -> None:
+    Path("data.csv").write_text("Job,W,C\nCook,a,y\nCook,b,n\nMover,a,y\nMover,b,n\n")
+    Path("job.csv").write_text("Cook,ANY\nMover,ANY\n")
+    Path("policy.toml").write_text(POLICY)
 
 
 def test_output_and_trace_appear_together_or_not_at_all(
@@ -78,14 +44,14 @@ def test_output_and_trace_appear_together_or_not_at_all(
     monkeypatch.setattr("reticent.files.output.write_text", full)
     with pytest.raises(InputError, match="No space left"):
         flow.release("data.csv", "policy.toml", output="out.csv", trace="trace.jsonl")
-    assert not (work / "out.csv").exists()
-    assert not (work / "trace.jsonl").exists()
+    assert not (Path() / "out.csv").exists()
+    assert not (Path() / "trace.jsonl").exists()
 
 
 def test_a_recipient_verifies_without_the_taxonomy(work: Path) -> None:
     flow.release("data.csv", "policy.toml", output="release")
     assert reticent.verify("release", "release/private/policy.toml").holds
-    (work / "job.csv").unlink()
+    (Path() / "job.csv").unlink()
     for place in ("release", "release/public", "release/public/data.csv"):
         assert reticent.verify(place, "policy.toml").holds
     with pytest.raises(InputError, match="no taxonomy file"):
@@ -94,7 +60,7 @@ def test_a_recipient_verifies_without_the_taxonomy(work: Path) -> None:
 
 def test_a_changed_file_is_told_from_the_released_one(work: Path) -> None:
     flow.release("data.csv", "policy.toml", output="release")
-    data = work / "release/public/data.csv"
+    data = Path() / "release/public/data.csv"
     data.write_text(data.read_text().replace(",a,", ",z,"))
     proof = reticent.verify("release", "policy.toml")
     assert not proof.holds
@@ -102,16 +68,10 @@ def test_a_changed_file_is_told_from_the_released_one(work: Path) -> None:
 
 
 def test_the_manifest_shows_no_label_below_the_cut(work: Path) -> None:
-    (work / "policy.toml").write_text(POLICY.replace("k = 2", "k = 4"))
+    (Path() / "policy.toml").write_text(POLICY.replace("k = 2", "k = 4"))
     flow.release("data.csv", "policy.toml", output="release")
-    manifest = json.loads((work / "release/public/manifest.json").read_text())
+    manifest = json.loads((Path() / "release/public/manifest.json").read_text())
     assert manifest["taxonomies"] == {"Job": {"ANY": {}}}
-
-
-@pytest.mark.parametrize("name", ["out.xlsx", "out.json", "out.zip"])
-def test_formats_that_cannot_be_written_are_refused(work: Path, name: str) -> None:
-    with pytest.raises(InputError, match="cannot be written"):
-        flow.release("data.csv", "policy.toml", output=name)
 
 
 def test_whole_numbers_beyond_floats_get_true_labels() -> None:
@@ -136,20 +96,11 @@ def test_search_and_verifier_must_agree_on_the_value(
     monkeypatch.setattr(SmallestGroup, "holds", wrong)
     with pytest.raises(Broken):
         flow.release("data.csv", "policy.toml", output="out.csv", max_steps=0)
-    assert not (work / "out.csv").exists()
-
-
-def test_a_point_is_no_decimal_where_the_comma_is(work: Path) -> None:
-    (work / "de.csv").write_text("x;k\n1.234;a\n3,5;b\n")
-    policy = Policy.from_data(
-        {"attributes": {"x": {"mask": "discretize"}}, "anonymity": [{"over": ["x", "k"], "k": 1}]}
-    )
-    with pytest.raises(InputError, match="1 of 2 distinct values are not"):
-        flow.release("de.csv", policy, reading=reticent.Reading(decimal=","))
+    assert not (Path() / "out.csv").exists()
 
 
 def test_numbers_and_dates_live_beside_each_other_under_a_date_format(work: Path) -> None:
-    (work / "de.csv").write_text("n;d\n007;24.12.2024\n008;25.12.2024\n")
+    (Path() / "de.csv").write_text("n;d\n007;24.12.2024\n008;25.12.2024\n")
     policy = Policy.from_data(
         {
             "attributes": {"n": {"mask": "discretize"}, "d": {"mask": "discretize"}},
@@ -179,15 +130,6 @@ def test_a_sensitive_value_that_means_missing_counts_for_nobody() -> None:
     assert found.cuts == {"J": ["a", "b"]}
 
 
-def test_almost_iso_dates_are_refused_in_words(work: Path) -> None:
-    (work / "d.csv").write_text("d\n2024-01-01\n2024-01-02\n20240103\n")
-    policy = Policy.from_data(
-        {"attributes": {"d": {"mask": "discretize"}}, "anonymity": [{"over": ["d"], "k": 1}]}
-    )
-    with pytest.raises(InputError, match="1 of 3 distinct values are not ISO dates"):
-        flow.release("d.csv", policy)
-
-
 def test_a_marker_may_not_look_like_the_full_interval() -> None:
     table = pa.table({"A": [1, 2, None, 4]})
     data = {
@@ -197,14 +139,6 @@ def test_a_marker_may_not_look_like_the_full_interval() -> None:
     }
     with pytest.raises(InputError, match="full interval"):
         reticent.release(table, data)
-
-
-@pytest.mark.parametrize("content", ["[]", '{"format": 1}', '{"format": 1, "columns": {"a": 3}}'])
-def test_a_broken_recoding_is_bad_input(work: Path, content: str) -> None:
-    flow.release("data.csv", "policy.toml", output="release")
-    (work / "release/private/recoding.json").write_text(content)
-    with pytest.raises(InputError):
-        flow.apply("release", "data.csv", output="more.csv")
 
 
 def test_values_that_the_cut_hides_are_foreseen(work: Path) -> None:
@@ -224,38 +158,8 @@ def test_intervals_are_listed_as_they_rise() -> None:
     assert lows == sorted(lows)
 
 
-def test_a_policy_that_cannot_be_kept_fails_its_check(work: Path) -> None:
-    (work / "policy.toml").write_text(POLICY.replace("k = 2", "k = 20"))
-    with pytest.raises(Unsatisfiable, match="lower k to 4"):
-        flow.check("policy.toml", "data.csv")
-
-
-def test_numbers_of_templates_stay_true_beside_broken_ones(work: Path) -> None:
-    template = '[[anonymity]]\nover = ["Job"]\nk = 2\n'
-    (work / "p.toml").write_text("[[anonymity]]\nover = []\nk = 2\n" + 2 * template)
-    with pytest.raises(InputError) as caught:
-        Policy.load("p.toml")
-    assert "[[anonymity]] 3: this template repeats [[anonymity]] 2" in str(caught.value)
-
-
-def test_mistakes_of_form_do_not_hide_unknown_columns(work: Path) -> None:
-    (work / "p.toml").write_text(
-        'keap = "*"\ndrop = ["Naem"]\n[[anonymity]]\nover = ["Jbo"]\nk = 2\n'
-    )
-    with pytest.raises(InputError) as caught:
-        flow.check("p.toml", "data.csv")
-    for words in ("keap", "Naem", "Jbo"):
-        assert words in str(caught.value)
-
-
-def test_an_open_quote_is_named_and_not_the_rows_it_tears(work: Path) -> None:
-    (work / "q.csv").write_text('a,b,c\n1,"x,3\n4,5,6\n')
-    with pytest.raises(InputError, match="quote that opens above line"):
-        arrival.read("q.csv")
-
-
 def test_a_file_without_a_published_column_is_not_verified(work: Path) -> None:
-    (work / "short.csv").write_text("Job,W\nANY,a\nANY,b\n")
+    (Path() / "short.csv").write_text("Job,W\nANY,a\nANY,b\n")
     with pytest.raises(InputError, match='lacks "C"'):
         reticent.verify("short.csv", "policy.toml")
     selection = pa.table({"Job": ["ANY", "ANY"]})
@@ -273,7 +177,7 @@ def test_a_reader_who_has_gone_changes_no_exit_code(work: Path, streams: str) ->
     command = f"{RETICENT} release data.csv -p policy.toml -o out.csv {streams}"
     done = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], capture_output=True)
     assert done.returncode == 0, done.stderr
-    assert (work / "out.csv").exists()
+    assert (Path() / "out.csv").exists()
 
 
 @pytest.mark.net
@@ -285,4 +189,4 @@ def test_without_a_place_for_compiled_loops_it_still_works(work: Path) -> None:
         "reticent.release('data.csv', 'policy.toml', output='out.csv')\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
-    assert (work / "out.csv").exists()
+    assert (Path() / "out.csv").exists()

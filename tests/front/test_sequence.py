@@ -46,8 +46,7 @@ k = 150
 
 
 @pytest.fixture(autouse=True)
-def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def data(work: Path) -> None:
     rng = random.Random(3)
     new, old = ["Id,Test,Job,Place,Sex,Class"], ["Id,Place,Sex,Zip"]
     for i in range(400):

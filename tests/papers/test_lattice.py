@@ -11,8 +11,7 @@ import pytest
 from lattice import Hierarchy, Records, best, masked, released, survey
 
 AGE = Hierarchy.of(
-    "age",
-    [["20", "young", "*"], ["30", "young", "*"], ["50", "old", "*"], ["60", "old", "*"]],
+    "age", [["20", "young", "*"], ["30", "young", "*"], ["50", "old", "*"], ["60", "old", "*"]]
 )
 SEX = Hierarchy.of("sex", [["M", "*"], ["F", "*"]])
 JOB = Hierarchy.of("job", [["cook", "*"], ["clerk", "*"]])

@@ -30,15 +30,7 @@ from reticent.data import baskets as room
 from reticent.data.baskets import Baskets
 from reticent.errors import InputError
 from reticent.files import delimited, sheets
-from reticent.files.basket_files import (
-    Form,
-    handed_back,
-    paths_of,
-    read,
-    suffix_of,
-    taken,
-    write,
-)
+from reticent.files.basket_files import Form, handed_back, paths_of, read, suffix_of, taken, write
 from reticent.files.output import whole_file
 from reticent.files.tabular import Reading
 

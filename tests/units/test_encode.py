@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
@@ -10,12 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from at_hand import SECRET, refusal
 from reticent.data.columns import Column, encode, without_missing
 from reticent.data.encode import MISSING, Domain, DomainNode, discretized, generalized, suppressed
 from reticent.data.taxonomy import Taxonomy, from_nested
-from reticent.errors import InputError
 
-SECRET = "SECRETxyz1"
 JOBS = {"ANY": {"Blue": ["Cook", "Mover"], "White": {"Boss": {}, "Clerk": {}}}}
 
 
@@ -39,13 +37,6 @@ def outline(node: DomainNode | None) -> Any:
     """A tree as (label, low, high, children)."""
     assert node is not None
     return (node.label, node.low, node.high, [outline(child) for child in node.children])
-
-
-def refusal(action: Callable[[], object]) -> InputError:
-    with pytest.raises(InputError) as caught:
-        action()
-    assert SECRET not in str(caught.value)
-    return caught.value
 
 
 def check_runs(domain: Domain) -> None:

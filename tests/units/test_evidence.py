@@ -88,11 +88,7 @@ def random_releases(
         masked = AlignedRows.of(prepared, found.recodings)
         shown = {name: cells(column) for name, column in masked.columns.items()}
         count -= 1
-        yield (
-            case,
-            masked,
-            [{n: shown[n][i] or "" for n in shown} for i in range(len(case.rows))],
-        )
+        yield (case, masked, [{n: shown[n][i] or "" for n in shown} for i in range(len(case.rows))])
 
 
 @pytest.fixture(scope="module")
@@ -536,15 +532,11 @@ def test_linkage_by_hand() -> None:
     """Groups of 3, 2 and 1; in the register 2, 8 and 1 people fit, and 5 fit nobody."""
     table = columns_of([{"A": a} for a in "xxxyyz"], "A")
     assert asdict(linkage(table)) == {
-        "groups": 3,
-        "smallest": 1,
-        "mean_group": 2.0,
-        "unique": 1 / 6,
-        "prosecutor": 1.0,
+        "groups": 3, "smallest": 1, "mean_group": 2.0, "unique": 1 / 6, "prosecutor": 1.0,
         "prosecutor_mean": 0.5,  # groups / records
         "journalist": 1.0,
         "journalist_mean": 0.5,
-    }
+    }  # fmt: skip
     register = columns_of([{"A": a} for a in "xx" + "y" * 8 + "zwwwww"], "A")
     found = linkage(table, register)
     assert found.journalist == 1.0
@@ -711,15 +703,7 @@ def test_a_marker_only_among_test_records_stops_nothing() -> None:
     assert errors(prepared, [on_rows(masked, 6, 7)], "tree")
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "tree",
-        "bayes",
-        "boosting",
-        "regression",
-    ],
-)
+@pytest.mark.parametrize("name", ["tree", "bayes", "boosting", "regression"])
 def test_a_column_that_is_empty_in_training_stops_nothing(name: str) -> None:
     numbers = pa.array([None] * 7 + [1.5])
     words = pa.array([None] * 7 + ["u"])
@@ -736,14 +720,10 @@ WHOLE = [str(i) + "0" * 320 for i in range(1, 9)]
 @pytest.mark.parametrize(
     ("name", "numbers"),
     [
-        ("tree", WHOLE),
-        ("bayes", WHOLE),
-        ("boosting", WHOLE),
-        ("regression", WHOLE),
-        ("tree", [1e308, -1e308] * 4),
-        ("regression", [1e308, -1e308] * 4),
+        ("tree", WHOLE), ("bayes", WHOLE), ("boosting", WHOLE), ("regression", WHOLE),
+        ("tree", [1e308, -1e308] * 4), ("regression", [1e308, -1e308] * 4),
     ],
-)
+)  # fmt: skip
 def test_numbers_beyond_all_measure_stop_nothing(name: str, numbers: list[Any]) -> None:
     masked = about_j({"J": list("abababab"), "N": numbers, "C": list("ynynynyn")}, **{"class": "C"})
     assert 0 <= mistakes(masked.prepared, on_rows(masked, 6, 7).plain, "JN", "C", name) <= 2

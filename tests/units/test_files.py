@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -21,21 +20,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reticent
-from reticent import Policy
+from at_hand import SECRET, file_of, policy_of, refusal
 from reticent.data.columns import Table
 from reticent.errors import InputError, ReticentError
 from reticent.files import delimited
 from reticent.files.delimited import Dialect, _quotes_are_plain
 from reticent.files.tabular import Reading, from_arrow, paths_of, read, suffix_of
 
-SECRET = "SECRETxyz1"
 CELLS = [("Cook", "a,b;c\td|e"), ("Clerk", 'said "no"'), ("Böss", "line\nbreak"), ("", " x ")]
-
-
-def file_of(folder: Path, content: str | bytes, name: str = "table.csv") -> Path:
-    path = folder / name
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    return path
 
 
 def rows_of(table: Table) -> list[tuple[str | None, ...]]:
@@ -43,21 +35,9 @@ def rows_of(table: Table) -> list[tuple[str | None, ...]]:
     return list(zip(*columns, strict=True))
 
 
-def refusal(action: Callable[[], object]) -> InputError:
-    with pytest.raises(InputError) as caught:
-        action()
-    assert SECRET not in str(caught.value)
-    return caught.value
-
-
 def refused(folder: Path, content: str | bytes, name: str = "table.csv", **how: Any) -> InputError:
     path = file_of(folder, content, name)
     return refusal(lambda: read(path, Reading(**how)))
-
-
-def policy_of(**parts: Any) -> Policy:
-    """A policy as it is written in code: lists and tables, which the records are made from."""
-    return Policy(**parts)
 
 
 def as_csv(rows: list[Any], names: list[str], delimiter: str = ",") -> str:
@@ -364,17 +344,13 @@ def test_ragged_row_far_down(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content",
     [
-        f'a,b\n1,2\n3,"{SECRET}\n4,5\n',
-        f'a,b\n"{SECRET},2\n3,4\n',
-        f'a,b\n1,2\n3,4\n5,"{SECRET}',
-        f'a\n"{SECRET}\n',
-        f'"a,b\n1,{SECRET}\n3,4\n',
-        f'a,"b\n1,{SECRET}\n3,4\n',
-        f'"a,b\n1,{SECRET}\n' + "3,4\n" * 50_000,
+        f'a,b\n1,2\n3,"{SECRET}\n4,5\n', f'a,b\n"{SECRET},2\n3,4\n',
+        f'a,b\n1,2\n3,4\n5,"{SECRET}', f'a\n"{SECRET}\n', f'"a,b\n1,{SECRET}\n3,4\n',
+        f'a,"b\n1,{SECRET}\n3,4\n', f'"a,b\n1,{SECRET}\n' + "3,4\n" * 50_000,
         "a,b\n" + "1,2\n" * 50_000 + f'3,"{SECRET}\n' + "4,5\n" * 50_000,
     ],
     ids=["last row", "first cell", "at the end", "one column", "header", "header 2", "long", "far"],
-)
+)  # fmt: skip
 def test_a_quote_that_never_closes_swallows_no_rows(tmp_path: Path, content: str) -> None:
     error = refused(tmp_path, content)
     assert str(tmp_path / "table.csv") in str(error)
@@ -634,10 +610,7 @@ def test_categories_of_users(
 PEOPLE = {"Job": ["Cook", "Cook", "Clerk", "Clerk", "Boss"], "Sick": ["y", "n", "y", "n", "n"]}
 POLICY = policy_of(keep=["Sick"], anonymity=[{"over": ["Job"], "k": 2}])
 # One boss may not stand alone, so cooks stay hidden with the boss; of equals, Clerk came first.
-MASKED = {
-    "Job": ["*", "*", "*", "Clerk", "Clerk"],
-    "Sick": ["n", "n", "y", "n", "y"],
-}
+MASKED = {"Job": ["*", "*", "*", "Clerk", "Clerk"], "Sick": ["n", "n", "y", "n", "y"]}
 KEEP_ALL = policy_of(keep="*", anonymity=[{"over": ["Q"], "k": 1}])
 
 

@@ -207,8 +207,7 @@ def test_columns_with_many_texts_are_left_out(monkeypatch: pytest.MonkeyPatch) -
 
 def test_sensitive_columns_tell_as_kept_ones_do_and_dropped_ones_do_not() -> None:
     policy = rules(
-        keep=["Pay"],
-        confidence=[{"over": ["Job"], "sensitive": {"Ward": "*"}, "at_most": 0.9}],
+        keep=["Pay"], confidence=[{"over": ["Job"], "sensitive": {"Ward": "*"}, "at_most": 0.9}]
     )
     assert {f.name for f in Judge(prepared_of(survey(), policy)).others} == {"Pay", "Ward"}
     policy = rules(keep=["Pay"], drop=["Ward"])

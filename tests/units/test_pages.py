@@ -309,9 +309,7 @@ def test_what_could_go_on_is_open() -> None:
 
 def test_values_below_the_cut_are_not_on_the_public_page() -> None:
     jobs = ["Cook", "Clerk", "Boss", "Queen"]
-    tree = {
-        "ANY": {"Low": ["Cook", "Clerk"], "High": ["Boss", "Queen"]},
-    }
+    tree = {"ANY": {"Low": ["Cook", "Clerk"], "High": ["Boss", "Queen"]}}
     table = pa.table({"Job": jobs * 5, "Town": ["Rome", "Bonn"] * 10})
     found = released(
         table,
@@ -358,11 +356,7 @@ def test_row_order_does_not_show(tmp_path: Path) -> None:
     ("kind", "parts", "said"),
     [
         ("anonymity", {"over": ["A"], "k": 1}, "Groups of equal A may be of any size."),
-        (
-            "anonymity",
-            {"over": ["A"], "k": 2},
-            "Everybody shares A with at least 1 other.",
-        ),
+        ("anonymity", {"over": ["A"], "k": 2}, "Everybody shares A with at least 1 other."),
         (
             "anonymity",
             {"over": ["A", "B"], "k": 1000, "of": ["Id"]},

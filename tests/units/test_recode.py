@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -14,12 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reticent
-from reticent import Policy
+from at_hand import SECRET, policy_of, refusal
 from reticent.data.columns import Column, encode, without_missing
 from reticent.data.recode import Interval, Recoding
-from reticent.errors import InputError
-
-SECRET = "SECRETxyz1"
 
 
 def column(cells: list[Any], kind: pa.DataType | None = None) -> Column:
@@ -33,13 +29,6 @@ def shown(recoding: Recoding, cells: list[Any], kind: pa.DataType | None = None)
 
 def strange(recoding: Recoding, cells: list[Any]) -> int:
     return recoding.apply(column(cells))[1]
-
-
-def refusal(action: Callable[[], object]) -> InputError:
-    with pytest.raises(InputError) as caught:
-        action()
-    assert SECRET not in str(caught.value)
-    return caught.value
 
 
 SUPPRESS = Recoding("Job", "suppress", {"Cook": "Cook", "39": "39"}, (), "text", "*", "*")
@@ -111,17 +100,12 @@ points = st.one_of(
 )
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
 recodings = st.builds(
-    Recoding,
-    st.just("Job"),
-    st.sampled_from(["generalize", "suppress", "discretize"]),
+    Recoding, st.just("Job"), st.sampled_from(["generalize", "suppress", "discretize"]),
     st.dictionaries(words, words),
     st.lists(st.builds(Interval, points, points, st.booleans(), words)).map(tuple),
-    st.sampled_from(["text", "number", "date", "timestamp"]),
-    st.none() | words,
-    st.none() | words,
-    st.sampled_from([".", ","]),
-    st.none() | st.just("%d.%m.%Y"),
-)
+    st.sampled_from(["text", "number", "date", "timestamp"]), st.none() | words,
+    st.none() | words, st.sampled_from([".", ","]), st.none() | st.just("%d.%m.%Y"),
+)  # fmt: skip
 
 
 @given(recodings)
@@ -134,11 +118,6 @@ def test_json_keeps_everything(recoding: Recoding) -> None:
 
 ROWS = 24
 JOBS = {"ANY": {"Blue": ["Cook", "Mover"], "White": ["Boss", "Clerk"]}}
-
-
-def policy_of(**parts: Any) -> Policy:
-    """A policy as it is written in code: lists and tables, which the records are made from."""
-    return Policy(**parts)
 
 
 def table() -> dict[str, list[Any]]:

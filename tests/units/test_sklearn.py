@@ -96,16 +96,13 @@ def written(tmp_path: Path) -> Callable[[str], Path]:
 
 AS_TEXT = dict.fromkeys(
     (
-        "check_estimators_pickle",
-        "check_fit_idempotent",
-        "check_methods_sample_order_invariance",
-        "check_methods_subset_invariance",
-        "check_pipeline_consistency",
-        "check_transformer_data_not_an_array",
+        "check_estimators_pickle", "check_fit_idempotent",
+        "check_methods_sample_order_invariance", "check_methods_subset_invariance",
+        "check_pipeline_consistency", "check_transformer_data_not_an_array",
         "check_transformer_general",
     ),
     "it subtracts one output from another, and outputs are text; the next test compares them",
-)
+)  # fmt: skip
 CANNOT = {"check_fit2d_1sample": "one row cannot keep k = 2, and Unsatisfiable is no ValueError"}
 
 
@@ -340,11 +337,7 @@ def test_what_was_not_foreseen_is_shown_as_masked_as_can_be() -> None:
     masker = Masker(rules).fit(frame)
     assert masker.transform(frame)[:1].values.tolist() == [["Cook", "Ulm", "[20,40)"]]
     later = pd.DataFrame(
-        {
-            "Job": ["Judge", "Pilot", None],
-            "Town": ["Bonn", "Kiel", None],
-            "Age": [30.5, 41.0, None],
-        }
+        {"Job": ["Judge", "Pilot", None], "Town": ["Bonn", "Kiel", None], "Age": [30.5, 41.0, None]}
     )
     assert masker.transform(later).values.tolist() == [
         ["Judge", "Bonn", "[20,40)"],  # a leaf of the taxonomy that no fitted row holds

@@ -117,10 +117,7 @@ def test_golf_by_gain_is_the_tree_of_the_book(confidence: float | None) -> None:
                 "column": "windy",
                 "values": ["false", "true"],
                 "default": 0,
-                "branches": [
-                    {"counts": [0, 3], "class": "yes"},
-                    {"counts": [2, 0], "class": "no"},
-                ],
+                "branches": [{"counts": [0, 3], "class": "yes"}, {"counts": [2, 0], "class": "no"}],
             },
             {
                 "counts": [3, 2],
@@ -128,10 +125,7 @@ def test_golf_by_gain_is_the_tree_of_the_book(confidence: float | None) -> None:
                 "column": "humidity",
                 "at_most": 70,
                 "default": 1,
-                "branches": [
-                    {"counts": [0, 2], "class": "yes"},
-                    {"counts": [3, 0], "class": "no"},
-                ],
+                "branches": [{"counts": [0, 2], "class": "yes"}, {"counts": [3, 0], "class": "no"}],
             },
         ],
     }
@@ -144,13 +138,9 @@ def test_golf_by_gain_ratio_cuts_one_row_off() -> None:
     together 6.490 and less than the 6.795 of all 14 rows.
     """
     assert plain(*golf()) == {
-        "counts": [5, 9],
-        "class": "yes",
-        "column": "temperature",
-        "at_most": 83,
-        "default": 0,
+        "counts": [5, 9], "class": "yes", "column": "temperature", "at_most": 83, "default": 0,
         "branches": [{"counts": [4, 9], "class": "yes"}, {"counts": [1, 0], "class": "no"}],
-    }
+    }  # fmt: skip
     grown = plain(*golf(), confidence=None)
     assert grown["at_most"] == 83
     assert grown["branches"][0]["at_most"] == 80
@@ -232,17 +222,11 @@ def test_deviations_by_hand() -> None:
 @pytest.mark.parametrize(
     ("rows", "errors", "expected"),
     [
-        (6, 0, 6 * (1 - 0.25 ** (1 / 6))),
-        (6, 0, 1.237797),
-        (9, 0, 1.284804),
-        (1, 0, 0.75),
-        (2, 1, 1.796241),
-        (16, 1, 2.506894),
-        (13, 4, 5.739856),
-        (14, 5, 6.794993),
+        (6, 0, 6 * (1 - 0.25 ** (1 / 6))), (6, 0, 1.237797), (9, 0, 1.284804), (1, 0, 0.75),
+        (2, 1, 1.796241), (16, 1, 2.506894), (13, 4, 5.739856), (14, 5, 6.794993),
         (1, 1, 1.0),  # 1 + 0.67 * (1 - 1)
     ],
-)
+)  # fmt: skip
 def test_estimates_by_hand(rows: int, errors: int, expected: float) -> None:
     assert estimate(rows, errors, 0.25) == pytest.approx(expected, abs=1e-6)
 

@@ -1,0 +1,73 @@
+"""What tests of all kinds have at hand: refusals, files, rows and policies."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from reticent import Policy
+from reticent.errors import InputError
+
+SECRET = "SECRETxyz1"  # in cells that no message may show
+
+
+def refusal(action: Callable[[], object]) -> InputError:
+    """What an action is refused with; it tells no secret."""
+    with pytest.raises(InputError) as caught:
+        action()
+    assert SECRET not in str(caught.value)
+    return caught.value
+
+
+def file_of(folder: Path, content: str | bytes, name: str = "table.csv") -> Path:
+    """A file with this content."""
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def policy_of(**parts: Any) -> Policy:
+    """A policy as it is written in code: lists and tables, which the records are made from."""
+    return Policy(**parts)
+
+
+def rows_of(path: Path | str) -> list[list[str]]:
+    """The cells of a CSV file, its header first."""
+    with open(path, encoding="utf-8", newline="") as file:
+        return list(csv.reader(file))
+
+
+def save(path: Path | str, names: Any, rows: Any, encoding: str = "utf-8", **form: Any) -> None:
+    """Write a CSV file."""
+    with open(path, "w", encoding=encoding, newline="") as file:
+        csv.writer(file, lineterminator="\n", **form).writerows([names, *rows])
+
+
+def written(table: pl.DataFrame, path: Path, suffix: str) -> Path:
+    """Save a frame in any format."""
+    if suffix == ".parquet":
+        table.write_parquet(path)
+    elif suffix == ".arrow":
+        table.write_ipc(path)
+    else:
+        text = table.write_csv(separator="\t" if "tsv" in suffix else ",").encode()
+        path.write_bytes(gzip.compress(text) if suffix.endswith("gz") else text)
+    return path
+
+
+def contents(folder: Path | str = ".") -> dict[str, bytes]:
+    """Every file below a folder."""
+    root = Path(folder)
+    return {str(p.relative_to(root)): p.read_bytes() for p in root.rglob("*") if p.is_file()}
+
+
+def mode(path: Path | str) -> int:
+    """Who may read, write and enter."""
+    return stat.S_IMODE(Path(path).stat().st_mode)

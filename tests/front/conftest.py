@@ -1,0 +1,29 @@
+"""Folders in which commands are run, with tables that several files of tests share."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from terminal import GIVEN
+
+
+@pytest.fixture
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder, where everything happens."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def people(work: Path) -> Path:
+    """Forty records in data.csv, policy.toml, and counted.toml, by which names are counted."""
+    return Path(shutil.copytree(GIVEN / "people", work, dirs_exist_ok=True))
+
+
+@pytest.fixture
+def baskets(work: Path) -> Path:
+    """The worked example: seven baskets in in.dat, and p.toml."""
+    return Path(shutil.copytree(GIVEN / "baskets", work, dirs_exist_ok=True))
