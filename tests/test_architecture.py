@@ -45,7 +45,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "releases": {"errors", "progress", *DATA},
     "pages": {"errors", "data", "files", "privacy"},
     "evidence": {"errors", "data", "trees"},
-    "terminal": {"errors", "progress", "files", "refine", "releases"},
+    "terminal": {"errors", "progress", "files", "releases"},
     **dict.fromkeys(sorted(SYSTEMS), GROUND | DATA | SHARED | ENGINES),  # and no other system
     "sample": {"errors", "data", "files"},
     "sklearn": {"errors", "data", "files", "tables", "trees"},
@@ -144,6 +144,15 @@ def test_rooms_do_not_import_each_other() -> None:
 @pytest.mark.parametrize("door", [".", *sorted(SYSTEMS)])
 def test_a_door_loads_nothing_at_once(door: str) -> None:
     assert loads_of(SRC / door / "__init__.py") == {"reticent.doors"}
+
+
+def test_a_class_name_stands_for_one_thing() -> None:
+    found: dict[str, list[str]] = {}
+    for path in sorted(SRC.rglob("*.py")):
+        for node in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, []).append(str(path.relative_to(SRC)))
+    assert not {name: places for name, places in found.items() if len(places) > 1}
 
 
 def test_every_kind_of_release_is_a_room_of_the_usual_shape() -> None:

@@ -48,8 +48,12 @@ _HOMES = {
 }  # fmt: skip
 _ROOMS = ("entries", "tables", "transactions")  # doors of their own
 __all__ = ["__version__", *(name for names in _HOMES.values() for name in names)]
-_find, __dir__ = opened_on_use(__name__, _HOMES)
+_find, _ = opened_on_use(__name__, _HOMES)
 
 
 def __getattr__(name: str) -> Any:
     return import_module(f"reticent.{name}") if name in _ROOMS else _find(name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -61,6 +61,7 @@ def test_every_stage_is_a_line_and_the_end_is_the_last(asked: tuple[str, ...]) -
     assert events[-1] == {"stage": "done", "exit": 0}
     stages = [event["stage"] for event in events[:-1]]
     wanted = ["read", "encode", "refine", "compare cuts", "mask", "write", "verify", "judge"]
+    wanted.append("describe")
     assert list(dict.fromkeys(stages)) == wanted
     for event in events[:-1]:
         assert set(event) <= {"stage", "step", "done", "of", "seconds", "text"}

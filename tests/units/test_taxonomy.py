@@ -15,9 +15,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from at_hand import file_of, refusal
-from reticent.data.making import by_bins, by_date, by_equal, by_prefix
-from reticent.data.taxonomy import Taxonomy, from_nested, from_rows, load, render, save
+from reticent.data.taxonomy import Taxonomy, from_nested, from_rows, render
+from reticent.data.taxonomy_making import by_bins, by_date, by_equal, by_prefix
 from reticent.errors import InputError
+from reticent.files.taxonomies import load, save
 
 JOBS = {"ANY": {"Blue": ["Janitor", "Mover"], "White": {"Manager": {}, "Clerk": {}}}}
 JOB_LABELS = ("ANY", "Blue", "Janitor", "Mover", "White", "Manager", "Clerk")

@@ -13,8 +13,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-from reticent.files.output import alive
-
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 _PREFIX = "reticent-spill-"
@@ -30,6 +28,17 @@ def spill_folder() -> Iterator[Path]:
             shutil.rmtree(left, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix=f"{_PREFIX}{os.getpid()}-") as folder:
         yield Path(folder)
+
+
+def alive(pid: int) -> bool:
+    """Whether there is such a process, be it somebody else's."""
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass
+    return True
 
 
 class Threads(ThreadPoolExecutor):

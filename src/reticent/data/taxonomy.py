@@ -23,23 +23,16 @@ Labels are the policy's and appear in messages.
 
 from __future__ import annotations
 
-import csv
-import json
 import math
-import re
-import tomllib
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
-from io import StringIO
 from itertools import groupby, pairwise
-from pathlib import Path
 from typing import NoReturn
 
 from reticent.data.scales import number_text
 from reticent.errors import SHOWN, InputError, Problem, listed
-from reticent.files.output import whole_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,34 +131,13 @@ class Taxonomy:
         return rows
 
 
-def load(path: Path) -> Taxonomy:
-    """Read a taxonomy from a .csv, .toml or .json file."""
-    where, kind = str(path), path.suffix.lower()
-    if path.is_dir():
-        refuse("this is a folder, not a file", where)
-    if kind not in (".csv", ".toml", ".json"):
-        refuse("this is no kind of taxonomy file", where, "give a .csv, .toml or .json file")
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        refuse(f"cannot be read: {error.strerror}", where)
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        if kind != ".csv" or data[:2] in (b"\xff\xfe", b"\xfe\xff"):  # these two begin UTF-16
-            line = data.count(b"\n", 0, error.start) + 1
-            refuse("this is not UTF-8", f"{where}, line {line}", "save the file as UTF-8")
-        text = data.decode("latin-1")
-    return _from_csv(text, where) if kind == ".csv" else _from_text(text, kind, where)
-
-
 def from_rows(rows: Iterable[Sequence[str]], where: str) -> Taxonomy:
     """Grow a taxonomy from rows that lead from a leaf to the root.
 
     >>> from_rows([["Janitor", "Blue", "ANY"], ["Clerk", "ANY"]], "example").labels
     ('ANY', 'Blue', 'Janitor', 'Clerk')
     """
-    sketch = _Sketch(where, unit="row")
+    sketch = Sketch(where, unit="row")
     for number, row in enumerate(rows, start=1):
         sketch.add_row(number, row)
     return sketch.tree()
@@ -177,18 +149,9 @@ def from_nested(tree: Mapping[str, object], where: str) -> Taxonomy:
     >>> from_nested({"*": {"young": [17, 17.5], "old": {}}}, "example").rows()
     [('17', 'young', '*'), ('17.5', 'young', '*'), ('old', '*')]
     """
-    sketch = _Sketch(where)
+    sketch = Sketch(where)
     sketch.add_nested(tree)
     return sketch.tree()
-
-
-def save(taxonomy: Taxonomy, path: Path, *, force: bool = True) -> None:
-    """Write a taxonomy as CSV from leaf to root; a crash leaves the old file or the new one."""
-    if path.suffix.lower() != ".csv":
-        refuse("taxonomies are written as CSV", str(path), "let the name end in .csv")
-    with whole_file(path, force=force) as temporary:
-        text = "".join(map(_csv_line, taxonomy.rows()))
-        temporary.write_text(text, encoding="utf-8", newline="")
 
 
 def render(taxonomy: Taxonomy, *, most: int | None = None) -> str:
@@ -216,7 +179,7 @@ def render(taxonomy: Taxonomy, *, most: int | None = None) -> str:
 
 
 @dataclass(slots=True)
-class _Sketch:
+class Sketch:
     """Who stands under whom, as a file says it, before it is known to be a tree."""
 
     where: str
@@ -239,7 +202,9 @@ class _Sketch:
             self.note(line, what, "fill the cell or remove it")
         elif len(set(path)) < len(path):
             again = next(label for place, label in enumerate(path) if label in path[:place])
-            self.note(line, f"a cycle: {_quoted(again)} stands above itself", "rename one of them")
+            self.note(
+                line, f"a cycle: {in_quotes(again)} stands above itself", "rename one of them"
+            )
         elif path:
             self.leaves.setdefault(path[0], line)
             self.roots.setdefault(path[-1], line)
@@ -253,7 +218,7 @@ class _Sketch:
         waiting: deque[tuple[str, object]] = deque([("", tree)])  # "" is above the root
         while waiting:
             parent, below = waiting.popleft()
-            under = f" under {_quoted(parent)}" if parent else ""
+            under = f" under {in_quotes(parent)}" if parent else ""
             if not isinstance(below, Mapping | list | tuple):
                 self.note(0, f"there is neither a table nor a list{under}")
                 continue
@@ -310,13 +275,13 @@ class _Sketch:
                 inner[parent] = min(line, inner.get(parent, line))
             if len(parents) > 1:
                 do = "keep one of them, or give the label to one node only"
-                self.note(*self.several(parents, f"{_quoted(label)} has", "parents"), do)
+                self.note(*self.several(parents, f"{in_quotes(label)} has", "parents"), do)
         for label, line in self.leaves.items():
             if label in inner:
                 both = f"a leaf{self.at(line)} and a parent{self.at(inner[label])}"
                 why = "a value that is shown as it is needs a leaf, with nothing under it"
                 do = "give the parent another label, or drop the row of the leaf"
-                self.note(max(line, inner[label]), f"{_quoted(label)} is both {both}", do, why)
+                self.note(max(line, inner[label]), f"{in_quotes(label)} is both {both}", do, why)
 
     def check_cycles(self) -> None:
         """Find cycles across rows, up to the number of problems that are shown anyway."""
@@ -331,11 +296,11 @@ class _Sketch:
                 loop: list[str] = error.args[1]  # each above the next; the last is the first
             line = max(self.above[child].pop(parent) for parent, child in pairwise(loop))
             do = "let each path lead upwards to the root"
-            self.note(line, f"a cycle: {' above '.join(map(_quoted, loop))}", do)
+            self.note(line, f"a cycle: {' above '.join(map(in_quotes, loop))}", do)
 
     def several(self, labels: Mapping[str, int], start: str, noun: str) -> tuple[int, str]:
         """Say which labels stand where there should be one, and on which line that began."""
-        shown = [_quoted(label) + self.at(line) for label, line in labels.items()]
+        shown = [in_quotes(label) + self.at(line) for label, line in labels.items()]
         return sorted(labels.values())[1], f"{start} {len(labels)} {noun}: {listed(shown)}"
 
     def at(self, line: int) -> str:
@@ -343,82 +308,13 @@ class _Sketch:
         return f" ({self.unit} {line})" if line else ""
 
 
-def _from_csv(text: str, where: str) -> Taxonomy:
-    """Read CSV by each separator that occurs in it, and keep the reading that makes a tree.
-
-    If both do, fewer quotes left in labels tell of fewer cuts in wrong places, and more nodes of
-    more structure; the semicolon wins ties, since people choose it where labels such as ``[0,18)``
-    hold commas. If neither does, the one found in more rows has its mistakes told.
-    """
-    readings: list[tuple[tuple[bool, int, int], Taxonomy | InputError]] = []
-    for sign in [sign for sign in ";," if sign in text] or ",":
-        sketch = _csv_sketch(text, sign, where)
-        try:
-            tree = sketch.tree()
-            quotes = sum(label.count('"') for label in tree.labels)
-            readings.append(((True, -quotes, len(tree.labels)), tree))
-        except InputError as error:
-            readings.append(((False, 0, sketch.split), error))
-    best = max(readings, key=lambda reading: reading[0])[1]
-    if isinstance(best, InputError):
-        raise best
-    return best
-
-
-def _csv_sketch(text: str, sign: str, where: str) -> _Sketch:
-    sketch = _Sketch(where)
-    reader = csv.reader(StringIO(text, newline=""), delimiter=sign, strict=True)
-    while True:
-        line = reader.line_num + 1  # where the row begins: quoted cells may run over several lines
-        try:
-            sketch.add_row(line, next(reader))
-        except StopIteration:
-            return sketch
-        except csv.Error:
-            do = 'close a quoted cell right before the separator; a quote inside it is ""'
-            sketch.note(line, "the quotes in this row do not match", do)
-
-
-def _csv_line(row: Sequence[str]) -> str:
-    # A row that begins with a quoted cell cannot be cut at semicolons, so no reader is misled.
-    # The csv module would leave \r bare; a bare U+FEFF at the start would be taken for a BOM.
-    risky = "" if ";" in "".join(row) else '[,"\r\n\ufeff]'
-    cells = [
-        '"' + cell.replace('"', '""') + '"' if re.search(risky, cell) else cell for cell in row
-    ]
-    return ",".join(cells) + "\n"
-
-
-def _from_text(text: str, kind: str, where: str) -> Taxonomy:
-    sketch = _Sketch(where)
-
-    def table(pairs: list[tuple[str, object]]) -> dict[str, object]:
-        # The json module keeps the last of two equal keys and loses what stood under the first.
-        for key, times in Counter(key for key, _ in pairs).items():
-            if times > 1:
-                sketch.note(0, f"{_quoted(key)} is given {times} times in one table")
-        return dict(pairs)
-
-    if not text.strip():
-        return sketch.tree()  # which says that there are no labels; JSON would expect a value
-    try:
-        toml = kind == ".toml"
-        tree = tomllib.loads(text) if toml else json.loads(text, object_pairs_hook=table)
-    except RecursionError:
-        refuse("the tables are nested too deeply", where, "write it as CSV")
-    except ValueError as error:
-        lines = re.findall(r"line (\d+)", str(error)) or [text.rstrip().count("\n") + 1]
-        refuse(f"this is not {kind[1:].upper()}: {error}", f"{where}, line {lines[-1]}")
-    sketch.add_nested(tree)
-    return sketch.tree()
-
-
 def refuse(what: str, where: str = "", do: str = "", values: Iterable[str] = ()) -> NoReturn:
     """Raise one problem."""
     raise InputError(Problem(what, where, do=do, values=tuple(values))) from None
 
 
-def _quoted(label: str) -> str:
+def in_quotes(label: str) -> str:
+    """A label as messages show it."""
     return f'"{label}"' if label.isprintable() else repr(label)
 
 

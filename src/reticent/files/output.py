@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Iterator
 from contextvars import ContextVar
 from pathlib import Path
 
+from reticent.data.spill import alive
 from reticent.errors import InputError
 
 
@@ -117,17 +118,6 @@ def clear_leftover(path: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)
-
-
-def alive(pid: int) -> bool:
-    """Whether there is such a process, be it somebody else's."""
-    try:
-        os.kill(pid, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:
-        pass
-    return True
 
 
 def _beside(path: Path, what: str) -> Path:

@@ -298,7 +298,8 @@ def taxonomy_show(
     say: Say, taxonomy: Annotated[Path, typer.Argument(metavar="TAX", help="A taxonomy file.")]
 ) -> None:
     """Draw a taxonomy as a tree."""
-    from reticent.data.taxonomy import load, render
+    from reticent.data.taxonomy import render
+    from reticent.files.taxonomies import load
 
     tree = load(taxonomy)
     say.result(render(tree), tree.nested())

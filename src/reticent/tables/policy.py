@@ -29,9 +29,9 @@ from pydantic import (
     model_validator,
 )
 
-from reticent.data import taxonomy
-from reticent.data.taxonomy import Taxonomy
+from reticent.data.taxonomy import Taxonomy, from_nested
 from reticent.errors import InputError, Problem, did_you_mean, listed, quoted
+from reticent.files.taxonomies import load
 from reticent.privacy.promises import (
     Anonymity,
     Cell,
@@ -440,7 +440,7 @@ class Policy(policyfile.PolicyFile):
     def _taxonomy(self, column: str) -> Taxonomy:
         tree = self.attributes[column].taxonomy
         if not isinstance(tree, str):
-            return taxonomy.from_nested(tree or {}, f'{self.name}, attribute "{column}"')
+            return from_nested(tree or {}, f'{self.name}, attribute "{column}"')
         path = self.folder / tree
         if not path.exists():
             raise InputError(
@@ -448,7 +448,7 @@ class Policy(policyfile.PolicyFile):
                 where=f'{self.name}, attribute "{column}"',
                 do="a path is relative to the policy file.",
             )
-        return taxonomy.load(path)
+        return load(path)
 
     def roles(self, columns: Sequence[str]) -> Roles:
         """Settle what each column of a table is for, or report every reason why not."""

@@ -26,7 +26,7 @@ def check_taxonomy(
 ) -> Taxonomy:
     """Look for every problem of a taxonomy, and for values of a column that it does not cover."""
     from reticent.data.encode import generalized
-    from reticent.data.taxonomy import load
+    from reticent.files.taxonomies import load
 
     found = load(Path(path))
     if (data is None) != (column is None):
@@ -50,9 +50,10 @@ def make_taxonomy(
     **means: Any,
 ) -> Taxonomy:
     """Make a taxonomy from the values of a column, in one of four ways."""
-    from reticent.data import making, taxonomy
+    from reticent.data import taxonomy_making as making
     from reticent.files.output import check_free, refuse_inputs
     from reticent.files.tabular import Reading
+    from reticent.files.taxonomies import save
 
     if sum([prefix is not None, date, bins is not None, equal is not None]) != 1:
         raise InputError("choose one of --prefix, --date, --bins and --equal")
@@ -68,7 +69,7 @@ def make_taxonomy(
         made = making.by_bins(values, _listed(bins, "--bins", float), reading.decimal)
     else:
         made = making.by_equal(values, equal or 1, reading.decimal)
-    taxonomy.save(made, Path(output), force=force)
+    save(made, Path(output), force=force)
     return made
 
 

@@ -48,7 +48,7 @@ def hearing() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-class Asked:
+class AskedToEnd:
     """Whether Ctrl-C was pressed for the first time where a flow can still write what it has."""
 
     def __init__(self, told: Callable[[], None]) -> None:
@@ -67,9 +67,9 @@ class Asked:
 
 
 @contextmanager
-def asking(told: Callable[[], None]) -> Iterator[Asked]:
+def asking(told: Callable[[], None]) -> Iterator[AskedToEnd]:
     """Have Ctrl-C ask a flow to stop, which is `told` to the user."""
-    asked = Asked(told)
+    asked = AskedToEnd(told)
     before = signal.signal(signal.SIGINT, asked.hear)
     try:
         yield asked

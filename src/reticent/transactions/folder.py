@@ -19,6 +19,7 @@ from reticent.releases.folder import (
     as_json,
     as_written,
     fingerprints,
+    manifest_of,
     opened,
 )
 from reticent.releases.kinds import BASKETS
@@ -48,12 +49,13 @@ def written(form: basket_files.Form, suffix: str) -> Reading:
 
 def opened_as(data: Any, form: basket_files.Form) -> Opened:
     """A release folder with baskets of a format; or whatever else was given."""
-    found = opened(data, BASKETS, basket_files.suffixes(form))
-    if found.manifest.get("form", form) != form:
+    manifest = manifest_of(Path(data)) if isinstance(data, str | Path) else {}
+    if manifest.get("form", form) != form:
         raise InputError(
             f'this release folder has no data of format = "{form}"', where=str(data),
             do="check the format that the policy names.",
         )  # fmt: skip
+    found = opened(data, BASKETS, basket_files.suffixes(form))
     if found.reading is None:
         return found
     return replace(found, reading=written(form, basket_files.suffix_of(found.data, form)))
