@@ -2,7 +2,12 @@
 
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+from typer import Context
+from typer.main import get_command
 
 from reticent.front.cli import app
 
@@ -21,13 +26,15 @@ second one, with 130.
 """
 
 
-def names() -> list[str]:
+def names(group: Any = None, before: str = "") -> Iterator[str]:
     """Every command, subcommands included."""
-    found = [str(command.name) for command in app.registered_commands]
-    for group in app.registered_groups:
-        assert group.typer_instance is not None
-        found += [f"{group.name} {c.name}" for c in group.typer_instance.registered_commands]
-    return found
+    group = group or get_command(app)
+    for name in group.list_commands(Context(group)):
+        command = group.commands[name]
+        if hasattr(command, "commands"):
+            yield from names(command, f"{before}{name} ")
+        else:
+            yield before + name
 
 
 def main() -> None:

@@ -41,7 +41,7 @@ def test_output_and_trace_appear_together_or_not_at_all(
     def full(path: Path, text: str) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("reticent.files.output.write_text", full)
+    monkeypatch.setattr("reticent.releases.publish.write_text", full)
     with pytest.raises(InputError, match="No space left"):
         flow.release("data.csv", "policy.toml", output="out.csv", trace="trace.jsonl")
     assert not (Path() / "out.csv").exists()

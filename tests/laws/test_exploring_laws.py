@@ -9,7 +9,6 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -37,6 +36,7 @@ from naive.refine import (
     start,
 )
 from reticent import Policy, Release, Unsatisfiable
+from reticent.data.spill import Threads
 from reticent.progress import Watch
 from reticent.sources.arrival import read
 from reticent.tables.prepare import prepare
@@ -406,7 +406,7 @@ def test_a_round_of_too_many_steps_is_given_up(monkeypatch: pytest.MonkeyPatch) 
     assert first > 1
 
 
-class Alone(ThreadPoolExecutor):
+class Alone(Threads):
     """One thread, however many are asked for."""
 
     def __init__(self, threads: int) -> None:
@@ -415,7 +415,7 @@ class Alone(ThreadPoolExecutor):
 
 def test_one_thread_finds_what_two_find(monkeypatch: pytest.MonkeyPatch) -> None:
     surveyed()  # with two
-    monkeypatch.setattr("reticent.tables.search.thorough.ThreadPoolExecutor", Alone)
+    monkeypatch.setattr("reticent.tables.search.thorough.Threads", Alone)
     assert told(reticent.release(survey(), rules())) == told(surveyed())
 
 

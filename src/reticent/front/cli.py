@@ -23,8 +23,20 @@ from reticent.terminal.command import (
     watching,
 )
 
+_FIRST = ("init", "policy", "taxonomy", "risk", "release", "verify", "apply", "evaluate", "sweep")
+
+
+class InOrder(Commands):
+    """All commands, in the order in which somebody needs them."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Those for one table first; then the groups of other kinds."""
+        names = super().list_commands(ctx)
+        return [*_FIRST, *(name for name in names if name not in _FIRST)]
+
+
 app = typer.Typer(
-    cls=Commands,
+    cls=InOrder,
     help="Share data about people without sharing what must stay private.",
     no_args_is_help=True,
     add_completion=False,
