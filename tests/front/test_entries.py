@@ -27,7 +27,7 @@ import pytest
 
 from at_hand import contents, rows_of, save, written
 from reticent import entries
-from reticent.entries import pages, text
+from reticent.entries import pages, report, text
 from reticent.errors import InputError, Stopped, Unsatisfiable
 from reticent.files.tabular import read_typed
 from reticent.progress import Watch
@@ -552,7 +552,7 @@ def test_stopped_from_python(suffix: str, here: Path) -> None:
             continue
         assert entries.verify(f"out{suffix}", "p.toml", original="in.csv").holds
         assert found.summary()["stopped_early"] is found.stopped_early
-        assert ("stopped early" in text.release(found)) == found.stopped_early
+        assert ("stopped early" in text.release(report.facts(found))) == found.stopped_early
         assert ("stopped early" in found._repr_html_()) == found.stopped_early
         (shutil.rmtree if not suffix else os.remove)(here / f"out{suffix}")
         if not found.stopped_early:
@@ -696,7 +696,7 @@ def test_a_little_is_not_nothing() -> None:
     )
     assert len(found.search.records) == 1
     assert "(&lt;0.01%)" in found._repr_html_()
-    assert "hidden, <0.01% of all" in text.release(found)
+    assert "hidden, <0.01% of all" in text.release(report.facts(found))
     assert "<0.01 % of all" in html.unescape(pages.public(found))
 
 

@@ -22,7 +22,7 @@ from naive import transactions as naive
 from reticent import transactions
 from reticent.errors import InputError, Stopped, Unsatisfiable
 from reticent.progress import Watch
-from reticent.transactions import text
+from reticent.transactions import report, text
 from terminal import run
 
 
@@ -230,7 +230,7 @@ def test_stopped_from_python() -> None:
             continue
         assert transactions.verify(found.table, policy).holds
         assert found.summary()["stopped_early"] is found.stopped_early
-        assert ("stopped early" in text.release(found)) == found.stopped_early
+        assert ("stopped early" in text.release(report.facts(found))) == found.stopped_early
         assert ("stopped early" in found._repr_html_()) == found.stopped_early
         if not found.stopped_early:
             break

@@ -35,7 +35,7 @@ def table(rows: int = 120) -> pa.Table:
 
 def test_reports() -> None:
     found = entries.release(table(), POLICY)
-    told = report.public(found)
+    told = report.facts(found).public
     assert told["hidden"]["columns"] == found.hidden
     assert not {"riskiest", "warnings", "reasons"} & set(told)
     assert [one["record"] for one in report.reasons(found)] == (found.search.records + 1).tolist()
@@ -79,7 +79,7 @@ def test_pages_escape_names() -> None:
 )
 def test_promises_in_plain_words(support: int, said: str) -> None:
     promise = SafeEntries(min_support=support, min_confidence=Fraction(3, 4), max_pattern=1)
-    told = pages.promised(promise, "job")
+    told = promise.plain_words("job")
     assert "share one of their values finds their job in at most 75 % of them" in told
     assert said in told
 
@@ -94,8 +94,8 @@ def test_promises_in_plain_words(support: int, said: str) -> None:
 )
 def test_promises_of_nothing_and_of_all(confidence: int, support: int, said: str) -> None:
     promise = SafeEntries(min_support=support, min_confidence=Fraction(confidence))
-    assert said in pages.promised(promise, "job")
-    assert "%" not in pages.promised(promise, "job")
+    assert said in promise.plain_words("job")
+    assert "%" not in promise.plain_words("job")
 
 
 @pytest.mark.parametrize(

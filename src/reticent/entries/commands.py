@@ -28,14 +28,15 @@ STAGES = {"hide": "looking for what else to hide"}
 def release(say: Say, reading: Any, data: Data, policy: PolicyPath, output: Output) -> None:
     """Hide what people asked to hide, and what would give it back."""
     from reticent import entries
-    from reticent.entries import text
+    from reticent.entries import report, text
 
     with watching(say, STAGES) as watch:
         found = entries.release(
             data, policy, output=output, reading=reading, force=say.force, watch=watch
         )
     say.note(*found.original.table.notes, *(f"Warning: {text}" for text in found.warnings))
-    say.result(text.release(found), found.summary())
+    told = report.facts(found)
+    say.result(text.release(told), report.release_summary(told))
 
 
 @command(app, "verify")

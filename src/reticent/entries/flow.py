@@ -114,12 +114,12 @@ class EntryRelease:
         """What ``entries release --json`` prints."""
         from reticent.entries import report
 
-        return report.release_summary(self)
+        return report.release_summary(report.facts(self))
 
     def _repr_html_(self) -> str:
         from reticent.entries import report
 
-        return report.html(self)
+        return report.html(report.facts(self))
 
 
 def release(

@@ -27,13 +27,13 @@ def contents(release: EntryRelease, data: Any) -> Contents:
 
     roles = release.original.roles
     played = dict.fromkeys(roles.conditions, "condition") | {roles.sensitive: "sensitive"}
-    before = {"templates": [report.about(release.policy.promise) | report.counted(release.before)]}
+    before = {"templates": [release.policy.promise.facts() | report.counted(release.before)]}
     riskiest = report.exposures(release.original, release.before)
     paths = paths_of(data) if isinstance(data, str | Path) else []
     return Contents(
         public={
             "report.html": pages.public(release),
-            "report.json": as_json(report.public(release)),
+            "report.json": as_json(dict(report.facts(release).public)),
         },
         private={
             **_kept(release),

@@ -32,7 +32,8 @@ def public(release: EntryRelease) -> str:
     """The report that may be published: it tells of nobody, and shows no value."""
     return page(
         "entries/templates/public.html",
-        _shared(release)
+        dict(report.facts(release).public)
+        | _shared(release)
         | {
             "kept": release.original.roles.kept,
             "commonest": _commonest(release),
@@ -47,9 +48,9 @@ def private(release: EntryRelease) -> str:
     riskiest = report.exposures(release.original, release.before)
     return page(
         "entries/templates/private.html",
-        _shared(release)
+        report.facts(release).all
+        | _shared(release)
         | {
-            "warnings": release.warnings,
             "before": release.before,
             "limit": release.policy.min_confidence,
             "unsafe_means": _unsafe(release.policy.promise),
@@ -92,18 +93,15 @@ def _shared(release: EntryRelease) -> dict[str, Any]:
     bars = [charts.Bar(n, hidden[n], matters=hidden[n] > 0) for n in hidden if n in drawn]
     return {
         "version": __version__,
-        "rows": release.rows,
         "columns": len(roles.released),
         "conditions": roles.conditions,
         "sensitive": roles.sensitive,
-        "says": promised(promise, roles.sensitive),
+        "says": promise.plain_words(roles.sensitive),
         "support": promise.min_support,
         "confidence": words.measured(promise.min_confidence),
         "pattern": promise.max_pattern,
-        "requests": release.requests,
         "others": len(release.search.records),
         "loss": words.percent(release.loss),
-        "stopped_early": release.stopped_early,
         "hidden": hidden,
         "drawn": charts.bars("Entries hidden besides the requests", "entries", bars),
         "not_drawn": len(hidden) - len(bars),
@@ -116,28 +114,6 @@ def _regions(names: Iterable[str], release: EntryRelease, last: str) -> str:
     """What may be hidden, or was, in words."""
     sensitive = release.original.roles.sensitive
     return words.joined((_MAY_HIDE[name].format(sensitive) for name in names), last)
-
-
-def promised(promise: SafeEntries, sensitive: str) -> str:
-    """A promise in words that need no statistics.
-
-    >>> from reticent.privacy.entries import SafeEntries
-    >>> promised(SafeEntries(min_support=60, min_confidence=0.6, max_pattern=2), "job")
-    'Whoever compares somebody who asked with others who share up to 2 of their values finds their
-    job in at most 60 % of them, or in at most 60 records.'
-    """
-    if promise.min_confidence == 1:
-        return f"Only what was asked for is hidden: others may give away their {sensitive}."
-    shared = "any" if promise.max_pattern is None else f"up to {promise.max_pattern}"
-    shared = "one" if promise.max_pattern == 1 else shared
-    few = promise.min_support
-    who = f"Whoever compares somebody who asked with others who share {shared} of their values"
-    if promise.min_confidence == 0:
-        return f"{who} finds their {sensitive} in {f'at most {few:,}' if few else 'none'} of them."
-    return (
-        f"{who} finds their {sensitive} in at most {words.measured(promise.min_confidence)} of them"
-        + (f", or in at most {many(few, 'record')}." if few else ".")
-    )
 
 
 def _unsafe(promise: SafeEntries) -> str:

@@ -7,63 +7,53 @@ from typing import TYPE_CHECKING, Any
 
 from reticent.pages.notebook import small_table
 from reticent.privacy.words import percent
+from reticent.releases.facts import Facts, seconds
 
 if TYPE_CHECKING:
     from reticent.entries.checking import EntryVerdict
     from reticent.entries.flow import EntryRelease, EntryRisk
     from reticent.entries.original import Original
-    from reticent.privacy.entries import EntryExposure, EntryFinding, SafeEntries
+    from reticent.privacy.entries import EntryExposure, EntryFinding
 
 
-def about(promise: SafeEntries) -> dict[str, Any]:
-    """What was promised."""
-    most = "unlimited" if promise.max_pattern is None else promise.max_pattern
-    return {
-        "kind": promise.kind,
-        "min_support": promise.min_support,
-        "min_confidence": str(promise.min_confidence),
-        "max_pattern": most,
-    }
-
-
-def release_summary(release: EntryRelease) -> dict[str, Any]:
-    """What ``entries release --json`` prints."""
+def facts(release: EntryRelease) -> Facts:
+    """All there is to say of a release; in public no value, and no record by its number or id."""
     policy = release.policy
     holds = release.finding.holds if release.finding else None
-    return {
+    public = {
         "rows": release.rows,
-        **hidden(release),
-        "may_hide": list(policy.may_hide),
-        "method": release.search.method,
-        "unsafe_rules": {"before": release.search.rules, "after": 0},
-        "stopped_early": release.stopped_early,
-        "templates": [about(policy.promise) | {"verified": holds}],
-        "warnings": list(release.warnings),
-        "output": release.output,
-        "seconds": {name: round(spent, 3) for name, spent in release.seconds.items()},
-    }
-
-
-def hidden(release: EntryRelease) -> dict[str, Any]:
-    """How much is hidden: requests, and entries of each column besides."""
-    return {
         "requests": release.requests,
         "hidden": {"entries": len(release.search.records), "columns": release.hidden},
         "removal_rate": round(float(release.loss), 6),
-    }
-
-
-def public(release: EntryRelease) -> dict[str, Any]:
-    """The report that may be published: no value, and no record by its number or id."""
-    return {
-        "rows": release.rows,
-        **hidden(release),
         "stopped_early": release.stopped_early,
-        "templates": [
-            about(release.policy.promise) | {"holds": release.finding and release.finding.holds}
-        ],
+        "templates": [policy.promise.facts() | {"holds": holds}],
         "note": "The promise was recounted on the released rows, with the original beside them.",
     }
+    private = {
+        "promise": policy.promise.text,
+        "loss": percent(release.loss, "%"),
+        "may_hide": list(policy.may_hide),
+        "method": release.search.method,
+        "unsafe_rules": {"before": release.search.rules, "after": 0},
+        "warnings": list(release.warnings),
+        "output": release.output,
+        "seconds": seconds(release.seconds),
+    }
+    return Facts(public, private)
+
+
+_SUMMARY = (
+    "rows", "requests", "hidden", "removal_rate", "may_hide", "method", "unsafe_rules",
+    "stopped_early", "templates", "warnings", "output", "seconds",
+)  # fmt: skip
+
+
+def release_summary(told: Facts) -> dict[str, Any]:
+    """What ``entries release --json`` prints."""
+    summary = {key: told.all[key] for key in _SUMMARY}
+    [template] = told.public["templates"]
+    kept = {key: value for key, value in template.items() if key != "holds"}
+    return summary | {"templates": [kept | {"verified": template["holds"]}]}
 
 
 def reasons(release: EntryRelease) -> Iterator[dict[str, Any]]:
@@ -118,7 +108,7 @@ def risk_summary(risk: EntryRisk) -> dict[str, Any]:
         "rows": risk.original.table.rows,
         "requests": risk.requests,
         "templates": [
-            about(risk.original.policy.promise)
+            risk.original.policy.promise.facts()
             | {"holds": risk.finding.holds}
             | counted(risk.finding)
         ],
@@ -130,7 +120,7 @@ def risk_summary(risk: EntryRisk) -> dict[str, Any]:
 def verify_summary(verdict: EntryVerdict) -> dict[str, Any]:
     """What ``entries verify --json`` prints."""
     finding = verdict.finding
-    record = about(verdict.policy.promise) | {"holds": verdict.holds}
+    record = verdict.policy.promise.facts() | {"holds": verdict.holds}
     records: dict[str, list[int]] = {}
     if finding is not None:
         record |= counted(finding)
@@ -151,13 +141,13 @@ def verify_summary(verdict: EntryVerdict) -> dict[str, Any]:
     }
 
 
-def html(release: EntryRelease) -> str:
+def html(told: Facts) -> str:
     """A small table for notebooks."""
     rows = {
-        "promise": release.policy.promise.text,
+        "promise": told.private["promise"],
         "verified": "kept",
-        "requests": f"{release.requests:,}",
-        "further entries hidden": f"{len(release.search.records):,} ({percent(release.loss, '%')})",
+        "requests": f"{told.public['requests']:,}",
+        "further entries hidden": f"{told.public['hidden']['entries']:,} ({told.private['loss']})",
     }
-    early = "; stopped early, less might be hidden" if release.stopped_early else ""
-    return small_table(f"{release.rows:,} rows released{early}", rows)
+    early = "; stopped early, less might be hidden" if told.public["stopped_early"] else ""
+    return small_table(f"{told.public['rows']:,} rows released{early}", rows)

@@ -10,30 +10,31 @@ from reticent.terminal.text import table
 
 if TYPE_CHECKING:
     from reticent.entries.checking import EntryVerdict
-    from reticent.entries.flow import EntryRelease, EntryRisk
+    from reticent.entries.flow import EntryRisk
+    from reticent.releases.facts import Facts
 
 _TOO_MANY = "there are too many rules to look at them all."
 
 
-def release(found: EntryRelease) -> str:
+def release(told: Facts) -> str:
     """What a release did, on one screen."""
-    from reticent.privacy.words import percent
-
-    entries = len(found.search.records)
+    public, private = told.public, told.private
+    entries = public["hidden"]["entries"]
     lines = [
-        f"{many(found.rows, 'row')} released; {many(found.requests, 'request')} granted, "
-        f"{many(entries, 'further entry', 'further entries')} hidden, {percent(found.loss, '%')} "
-        + ("of all; stopped early, less might be hidden." if found.stopped_early else "of all."),
+        f"{many(public['rows'], 'row')} released; {many(public['requests'], 'request')} granted, "
+        f"{many(entries, 'further entry', 'further entries')} hidden, {private['loss']} of all"
+        + ("; stopped early, less might be hidden." if public["stopped_early"] else "."),
         "",
-        f"Kept, and recounted: {found.policy.promise.text}.",
+        f"Kept, and recounted: {private['promise']}.",
         "",
-        f"{many(found.search.rules, 'unsafe rule', 'different unsafe rules')} before, none after.",
+        f"{many(private['unsafe_rules']['before'], 'unsafe rule', 'different unsafe rules')} "
+        "before, none after.",
     ]
     if entries:
-        rows = [[name, count] for name, count in found.hidden.items() if count]
+        rows = [[name, count] for name, count in public["hidden"]["columns"].items() if count]
         lines += ["", table(["column", "hidden besides"], rows)]
-    if found.output:
-        lines += ["", f"Written to {found.output}, after recounting the promise on it."]
+    if private["output"]:
+        lines += ["", f"Written to {private['output']}, after recounting the promise on it."]
     return "\n".join(lines)
 
 

@@ -39,7 +39,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, field_validator
 
+from reticent.errors import many
 from reticent.privacy.promises import Record, Share, no_more_than
+from reticent.privacy.words import measured
 
 BUDGET = 20_000_000_000  # items and words looked at: about a minute
 _ROOM_FOR_BITS = 2**28  # bytes; no larger table of bits is ever made
@@ -90,6 +92,26 @@ class Coherence(Record):
         sure = "" if self.h == 1 else f", and no private item in more than {self.h} of those"
         them = "it" if self.p == 1 else "them"
         return f"whoever knows {known} of somebody finds at least {found} {them}{sure}"
+
+    @property
+    def plain_words(self) -> str:
+        """The promise for people who decide about a release, without statistics.
+
+        >>> Coherence(h=1, k=20, p=3).plain_words
+        'Whoever knows up to 3 items of somebody finds at least 20 baskets with them.'
+        """
+        known = "any items" if self.p is None else f"up to {self.p} items"
+        known = "one item" if self.p == 1 else known
+        sure = f", and cannot be more than {measured(self.h)} sure of any private item"
+        return (
+            f"Whoever knows {known} of somebody finds at least {many(self.k, 'basket')} with "
+            f"{'it' if self.p == 1 else 'them'}{sure if self.h < 1 else ''}."
+        )
+
+    def facts(self) -> dict[str, Any]:
+        """What it is about, as reports for programs have it."""
+        p = "unlimited" if self.p is None else self.p
+        return {"kind": self.kind, "h": str(self.h), "k": self.k, "p": p}
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,8 +53,9 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from reticent.data.collapse import distinct
+from reticent.errors import many
 from reticent.privacy.promises import Record, Share, no_more_than
-from reticent.privacy.words import percent
+from reticent.privacy.words import measured, percent
 
 BUDGET = 200_000_000_000  # cells and patterns looked at: about a minute
 _SUMMED = 22  # columns of a profile; of more, a list of all patterns takes too long
@@ -100,6 +101,34 @@ class SafeEntries(Record):
             f"whoever looks for records that share {shared} of the values that a protected record "
             f"shows {self._finds}"
         )
+
+    def plain_words(self, sensitive: str) -> str:
+        """The promise for people who decide about a release, without statistics.
+
+        >>> SafeEntries(min_support=60, min_confidence=0.6, max_pattern=2).plain_words("job")
+        'Whoever compares somebody who asked with others who share up to 2 of their values finds
+        their job in at most 60 % of them, or in at most 60 records.'
+        """
+        if self.min_confidence == 1:
+            return f"Only what was asked for is hidden: others may give away their {sensitive}."
+        shared = "any" if self.max_pattern is None else f"up to {self.max_pattern}"
+        shared = "one" if self.max_pattern == 1 else shared
+        few, most = self.min_support, measured(self.min_confidence)
+        who = f"Whoever compares somebody who asked with others who share {shared} of their values"
+        if self.min_confidence == 0:
+            least = f"at most {few:,}" if few else "none"
+            return f"{who} finds their {sensitive} in {least} of them."
+        also = f", or in at most {many(few, 'record')}" if few else ""
+        return f"{who} finds their {sensitive} in at most {most} of them{also}."
+
+    def facts(self) -> dict[str, Any]:
+        """What it is about, as reports for programs have it."""
+        return {
+            "kind": self.kind,
+            "min_support": self.min_support,
+            "min_confidence": str(self.min_confidence),
+            "max_pattern": "unlimited" if self.max_pattern is None else self.max_pattern,
+        }
 
     @property
     def _finds(self) -> str:

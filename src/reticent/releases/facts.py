@@ -24,6 +24,6 @@ class Facts:
         return {**self.public, **self.private}
 
 
-def rounded(seconds: Mapping[str, float]) -> dict[str, float]:
+def seconds(spent: Mapping[str, float]) -> dict[str, float]:
     """Seconds by stage, as summaries print them."""
-    return {stage: round(spent, 4) for stage, spent in seconds.items()}
+    return {stage: round(time, 4) for stage, time in spent.items()}

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from reticent.privacy.promises import Anonymity, ours
-from reticent.releases.facts import Facts, rounded
+from reticent.releases.facts import Facts, seconds
 
 if TYPE_CHECKING:
     from reticent.data.recode import Recoding
@@ -89,7 +89,7 @@ def facts(release: Release) -> Facts:
         ],
         "asides": list(prepared.asides),
         "output": release.output,
-        "seconds": rounded(release.seconds),
+        "seconds": seconds(release.seconds),
     }
     return Facts(public, private)
 

@@ -39,7 +39,7 @@ Known = Annotated[int, typer.Option(min=1, help="Items that somebody may know, a
 def release(say: Say, reading: Any, data: Data, policy: PolicyPath, output: Output) -> None:
     """Suppress items so that baskets keep the promise of a policy."""
     from reticent import transactions
-    from reticent.transactions import text
+    from reticent.transactions import report, text
 
     with watching(say, STAGES) as watch:
         found = transactions.release(
@@ -47,7 +47,8 @@ def release(say: Say, reading: Any, data: Data, policy: PolicyPath, output: Outp
         )
     _warn(say, found.roles, *found.original.notes)
     say.note(*(f"Warning: {w}" for w in found.warnings))
-    say.result(text.release(found), found.summary())
+    told = report.facts(found)
+    say.result(text.release(told), report.release_summary(told))
 
 
 @command(app, "verify")

@@ -84,12 +84,12 @@ class BasketRelease:
         """What ``transactions release --json`` prints."""
         from reticent.transactions import report
 
-        return report.release_summary(self)
+        return report.release_summary(report.facts(self))
 
     def _repr_html_(self) -> str:
         from reticent.transactions import report
 
-        return report.html(self)
+        return report.html(report.facts(self))
 
 
 def release(

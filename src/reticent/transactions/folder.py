@@ -65,16 +65,14 @@ def contents(release: BasketRelease, data: Any) -> Contents:
     """Everything that stands beside the data."""
     from reticent.transactions import pages
 
-    removed = {
-        "method": release.search.method,
-        "tried": report.tried(release),
-        "suppressed": report.suppressed(release),
-    }
+    told = report.facts(release)
+    removed = {key: told.private[key] for key in ("method", "tried")}
+    removed["suppressed"] = report.suppressed(release)
     risk = {"before": report.levels(release.before), "worst_sets": report.worst(release)}
     return Contents(
         public={
             "report.html": pages.public(release),
-            "report.json": as_json(report.public(release)),
+            "report.json": as_json(dict(told.public)),
         },
         private={
             "policy.toml": release.policy.text,

@@ -30,10 +30,9 @@ def public(release: BasketRelease) -> str:
     drawn = [charts.Bar(name, count, matters=True) for name, count in rows[:_MOST_BARS]]
     return page(
         "transactions/templates/public.html",
-        _shared(release)
+        dict(report.facts(release).public)
+        | _shared(release)
         | {
-            "items": len(released.names),
-            "percent": round(100 * float(release.loss)),
             "drawn": charts.bars("The most frequent items", "transactions", drawn),
             "rows": rows,
             "more": max(len(often) - MOST, 0),
@@ -44,23 +43,18 @@ def public(release: BasketRelease) -> str:
 
 def private(release: BasketRelease) -> str:
     """The report for the owner: which items went, and what the baskets exposed before."""
-    gone = report.suppressed(release)
+    gone, told = report.suppressed(release), report.facts(release).all
     return page(
         "transactions/templates/private.html",
-        _shared(release)
+        told
+        | _shared(release)
         | {
             "loss": words.percent(release.loss),
-            "items": (len(release.original.names), len(release.released.names)),
-            "occurrences": (release.original.occurrences, release.released.occurrences),
-            "roles": (int(release.roles.public.sum()), int(release.roles.private.sum())),
-            "warnings": (*release.roles.warnings, *release.warnings),
-            "nuggets": report.nuggets(release.nuggets),
             "search": release.search,
             "tried": {
                 name: words.percent(Fraction(share).limit_denominator(10**6))
-                for name, share in report.tried(release).items()
+                for name, share in told["tried"].items()
             },
-            "lost_what": "nuggets" if release.policy.utility == "itemsets" else "occurrences",
             "worst": report.worst(release),
             "gone": gone[:MOST],
             "more": max(len(gone) - MOST, 0),
@@ -104,8 +98,7 @@ def _shared(release: BasketRelease) -> dict[str, Any]:
     promise, secret = release.policy.promise, bool(release.roles.private.any())
     return {
         "version": __version__,
-        "transactions": release.released.transactions,
-        "says": promised(promise if secret else promise.model_copy(update={"h": Fraction(1)})),
+        "says": (promise if secret else promise.model_copy(update={"h": Fraction(1)})).plain_words,
         "k": promise.k,
         "h": words.measured(promise.h),
         "sure": promise.h < 1 and secret,
@@ -113,26 +106,8 @@ def _shared(release: BasketRelease) -> dict[str, Any]:
         "unlimited": promise.p is None,
         "smallest": release.finding.smallest,
         "order": release.policy.order,
-        "stopped_early": release.stopped_early,
         "command": command("reticent transactions release", release.reading),
     }
-
-
-def promised(promise: Coherence) -> str:
-    """A promise in words that need no statistics.
-
-    >>> from reticent.privacy.coherence import Coherence
-    >>> promised(Coherence(h=1, k=20, p=3))
-    'Whoever knows up to 3 items of somebody finds at least 20 baskets with them.'
-    """
-    known = "any items" if promise.p is None else f"up to {promise.p} items"
-    known = "one item" if promise.p == 1 else known
-    sure = f", and cannot be more than {words.measured(promise.h)} sure of any private item"
-    return (
-        f"Whoever knows {known} of somebody finds at least {promise.k:,} "
-        f"{'basket' if promise.k == 1 else 'baskets'} with {'it' if promise.p == 1 else 'them'}"
-        f"{sure if promise.h < 1 else ''}."
-    )
 
 
 def _level(level: BasketExposure) -> dict[str, Any]:

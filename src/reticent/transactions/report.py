@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from reticent.pages.notebook import small_table
+from reticent.releases.facts import Facts, seconds
 
 if TYPE_CHECKING:
-    from reticent.privacy.coherence import BasketExposure, BasketFinding, Coherence
+    from reticent.privacy.coherence import BasketExposure, BasketFinding
     from reticent.transactions.evaluation import BasketEvaluation
     from reticent.transactions.flow import BasketRelease, BasketRisk, BasketVerdict
 
 
-def about(promise: Coherence) -> dict[str, Any]:
-    """What was promised."""
-    p = "unlimited" if promise.p is None else promise.p
-    return {"kind": promise.kind, "h": str(promise.h), "k": promise.k, "p": p}
-
-
-def release_summary(release: BasketRelease) -> dict[str, Any]:
-    """What ``transactions release --json`` prints."""
-    original, released = release.original, release.released
-    return {
+def facts(release: BasketRelease) -> Facts:
+    """All there is to say of a release; in public no item that is not there, and no exact loss."""
+    original, released, promise = release.original, release.released, release.policy.promise
+    whole = original.occurrences
+    if release.policy.utility == "itemsets" and release.nuggets is not None:
+        whole = release.nuggets[0]
+    public = {
         "transactions": released.transactions,
+        "items": len(released.names),
+        "occurrences": released.occurrences,
+        "loss_in_percent": round(100 * float(release.loss)),
+        "stopped_early": release.stopped_early,
+        "templates": [promise.facts() | {"verified": release.finding.holds}],
+        "note": "The promise was recounted on the released transactions alone.",
+    }
+    private = {
+        "promise": promise.text,
         "items": {
             "before": len(original.names),
             "after": len(released.names),
@@ -34,58 +41,35 @@ def release_summary(release: BasketRelease) -> dict[str, Any]:
         },
         "occurrences": {"before": original.occurrences, "after": released.occurrences},
         "loss": rounded(release.loss),
-        "nuggets": nuggets(release.nuggets),
+        "nuggets": release.nuggets and _beside(release.nuggets),
         "method": release.search.method,
-        "tried": tried(release),
+        "tried": {  # the loss of every method that finished: of nuggets, or of occurrences
+            name: rounded(Fraction(lost[0], max(whole, 1)))
+            for name, lost in release.search.tried.items()
+        },
+        "lost_what": "nuggets" if release.policy.utility == "itemsets" else "occurrences",
         "moles": {"found": release.search.moles, "all": release.search.complete},
-        "stopped_early": release.stopped_early,
-        "templates": [about(release.policy.promise) | {"verified": release.finding.holds}],
         "warnings": [*release.roles.warnings, *release.warnings],
         "output": release.output,
-        "seconds": {name: round(spent, 3) for name, spent in release.seconds.items()},
+        "seconds": seconds(release.seconds),
     }
+    return Facts(public, private)
 
 
-def tried(release: BasketRelease) -> dict[str, float]:
-    """The loss of every method that finished: of nuggets, or of occurrences."""
-    if release.policy.utility == "itemsets" and release.nuggets is not None:
-        whole = release.nuggets[0]
-    else:
-        whole = release.original.occurrences
-    return {
-        name: rounded(Fraction(lost[0], max(whole, 1)))
-        for name, lost in release.search.tried.items()
-    }
+_SUMMARY = (
+    "transactions", "items", "occurrences", "loss", "nuggets", "method", "tried", "moles",
+    "stopped_early", "templates", "warnings", "output", "seconds",
+)  # fmt: skip
 
 
-def nuggets(counted: tuple[int, int] | None) -> dict[str, Any] | None:
-    """Nuggets before and after."""
-    if counted is None:
-        return None
-    before, after = counted
-    return {
-        "before": before,
-        "after": after,
-        "loss": rounded(Fraction(before - after, max(before, 1))),
-    }
+def release_summary(told: Facts) -> dict[str, Any]:
+    """What ``transactions release --json`` prints."""
+    return {key: told.all[key] for key in _SUMMARY}
 
 
 def rounded(share: Fraction) -> float:
     """A share as a number for people and machines."""
     return round(float(share), 6)
-
-
-def public(release: BasketRelease) -> dict[str, Any]:
-    """The report that may be published: no item that is not there, and no exact loss."""
-    return {
-        "transactions": release.released.transactions,
-        "items": len(release.released.names),
-        "occurrences": release.released.occurrences,
-        "loss_in_percent": round(100 * float(release.loss)),
-        "stopped_early": release.stopped_early,
-        "templates": [about(release.policy.promise) | {"verified": release.finding.holds}],
-        "note": "The promise was recounted on the released transactions alone.",
-    }
 
 
 def suppressed(release: BasketRelease) -> list[dict[str, Any]]:
@@ -130,7 +114,7 @@ def risk_summary(risk: BasketRisk) -> dict[str, Any]:
         "items": risk.items,
         "public": int(risk.roles.public.sum()),
         "private": int(risk.roles.private.sum()),
-        "templates": [about(risk.policy.promise)],
+        "templates": [risk.policy.promise.facts()],
         "levels": levels(risk.levels),
         "warnings": list(risk.roles.warnings),
     }
@@ -147,7 +131,7 @@ def verify_summary(verdict: BasketVerdict, *, names: bool = False) -> dict[str, 
         "transactions": verdict.transactions,
         "occurrences": verdict.occurrences,
         "holds": verdict.holds,
-        "templates": [about(finding.promise) | broken(finding) | shown],
+        "templates": [finding.promise.facts() | broken(finding) | shown],
         "altered": [problem.text() for problem in verdict.altered],
         "warnings": [text for text in verdict.roles.warnings if text.startswith("private")],
     }
@@ -181,19 +165,20 @@ def evaluation_summary(found: BasketEvaluation) -> dict[str, Any]:
     }
 
 
-def _beside(counted: tuple[int, int]) -> Mapping[str, Any]:
+def _beside(counted: tuple[int, int]) -> dict[str, Any]:
     before, after = counted
     loss = rounded(Fraction(before - after, max(before, 1)))
     return {"before": before, "after": after, "loss": loss}
 
 
-def html(release: BasketRelease) -> str:
+def html(told: Facts) -> str:
     """A small table for notebooks."""
+    items = told.private["items"]
     rows = {
-        "promise": release.policy.promise.text,
+        "promise": told.private["promise"],
         "verified": "kept",
-        "items suppressed": f"{int(release.gone.sum()):,} of {len(release.original.names):,}",
-        "occurrences lost": f"{float(release.loss):.1%}",
+        "items suppressed": f"{items['suppressed']:,} of {items['before']:,}",
+        "occurrences lost": f"{told.private['loss']:.1%}",
     }
-    early = "; stopped early, less might be suppressed" if release.stopped_early else ""
-    return small_table(f"{release.released.transactions:,} transactions released{early}", rows)
+    early = "; stopped early, less might be suppressed" if told.public["stopped_early"] else ""
+    return small_table(f"{told.public['transactions']:,} transactions released{early}", rows)

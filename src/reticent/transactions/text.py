@@ -10,40 +10,37 @@ from reticent.terminal.text import table
 
 if TYPE_CHECKING:
     from reticent.privacy.coherence import BasketExposure
+    from reticent.releases.facts import Facts
     from reticent.transactions.evaluation import BasketEvaluation
-    from reticent.transactions.flow import BasketRelease, BasketRisk, BasketVerdict
+    from reticent.transactions.flow import BasketRisk, BasketVerdict
     from reticent.transactions.policy import BasketPolicy, ItemRoles
 
 
-def release(found: BasketRelease) -> str:
+def release(told: Facts) -> str:
     """What a release of baskets did, on one screen."""
-    gone, items = int(found.gone.sum()), len(found.original.names)
+    public, private = told.public, told.private
+    items = private["items"]
+    counts = {key: private[key] for key in ("items", "occurrences", "nuggets") if private[key]}
     lines = [
-        f"{many(found.released.transactions, 'transaction')} released; {gone:,} of {items:,} "
-        f"items suppressed, {float(found.loss):.2%} of all occurrences"
-        + ("; stopped early, less might be suppressed." if found.stopped_early else "."),
+        f"{many(public['transactions'], 'transaction')} released; {items['suppressed']:,} of "
+        f"{items['before']:,} items suppressed, {private['loss']:.2%} of all occurrences"
+        + ("; stopped early, less might be suppressed." if public["stopped_early"] else "."),
         "",
-        f"Kept, and recounted: {found.policy.promise.text}.",
+        f"Kept, and recounted: {private['promise']}.",
         "",
         table(
             ["", "before", "after"],
-            [
-                ["items", items, len(found.released.names)],
-                ["occurrences", found.original.occurrences, found.released.occurrences],
-                *([["nuggets", *found.nuggets]] if found.nuggets else []),
-            ],
+            [[name, count["before"], count["after"]] for name, count in counts.items()],
         ),
     ]
-    tried = found.summary()["tried"]
-    if len({*tried.values()}) > 1:
-        what = "nuggets" if found.policy.utility == "itemsets" else "occurrences"
+    if len({*private["tried"].values()}) > 1:
         rows = [
-            [f"{name} (released)" if name == found.search.method else name, f"{lost:.2%}"]
-            for name, lost in tried.items()
+            [f"{name} (released)" if name == private["method"] else name, f"{lost:.2%}"]
+            for name, lost in private["tried"].items()
         ]
-        lines += ["", table(["method", f"{what} lost"], rows)]
-    if found.output:
-        lines += ["", f"Written to {found.output}, after recounting the promise on it."]
+        lines += ["", table(["method", f"{private['lost_what']} lost"], rows)]
+    if private["output"]:
+        lines += ["", f"Written to {private['output']}, after recounting the promise on it."]
     return "\n".join(lines)
 
 
