@@ -88,7 +88,7 @@ def _options(kind: ReleaseKind, asked: Mapping[str, Any], where: str) -> dict[st
     """The options that say something of a kind of release; nobody gives others for nothing."""
     idle = [name for name, given in asked.items() if given and name not in kind.options]
     if idle:
-        named = ", ".join(f"--{name.removesuffix('s').replace('_', '-')}" for name in idle)
+        named = ", ".join(f"--{name.replace('_', '-')}" for name in idle)
         raise InputError(
             f"it is about {kind.name}, of which these options say nothing", where=where,
             do=f"leave out {named}.",

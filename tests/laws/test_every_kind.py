@@ -1,0 +1,260 @@
+"""One battery for every kind of release: whatever is released, these hold.
+
+The kinds come from the registry, and each is asked for what it says that it does. A kind without
+an example (`kinds_at_hand`) fails here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from at_hand import contents
+from kinds_at_hand import ALL, MARK, KindExample
+from reticent.files.basket_files import LINES
+from reticent.files.tabular import SUFFIXES
+from reticent.releases.kinds import KINDS, ReleaseKind, kind_of
+from reticent.releases.policyfile import parsed
+from terminal import run
+
+ENVELOPE = {
+    "release": {"templates", "warnings", "output", "seconds", "stopped_early"},
+    "verify": {"holds", "templates"},
+    "risk": {"templates", "warnings"},
+}
+
+
+@pytest.fixture(
+    params=[pytest.param(one, id=kind.name) for kind, one in zip(KINDS, ALL, strict=True)]
+)
+def example(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> KindExample:
+    """The example of a kind, laid out in a folder of its own."""
+    assert request.param is not None, "a kind of release has no example in kinds_at_hand"
+    monkeypatch.chdir(tmp_path)
+    request.param.lay(tmp_path)
+    found: KindExample = request.param
+    return found
+
+
+def marks(text: str) -> set[str]:
+    return {*re.findall(rf"{MARK}\w*", text)}
+
+
+def changed(example: KindExample, change: tuple[str, str], name: str = "other.toml") -> str:
+    """The policy with one part changed."""
+    text = example.files["p.toml"]
+    assert change[0] in text
+    Path(name).write_text(text.replace(*change), encoding="utf-8")
+    return name
+
+
+def test_a_policy_is_told_by_its_keys(example: KindExample) -> None:
+    policy = parsed(example.files["p.toml"], "policy")
+    assert all(kind_of(policy, usual) is example.kind for usual in KINDS)
+    alone = ReleaseKind(
+        "joint", "joint", "reticent integrate", frozenset(), frozenset(), told_alone="owners"
+    )
+    assert kind_of(policy | {"owners": {}}, kinds=(*KINDS, alone)) is alone
+    for other in (one for one in ALL if one and one.kind is not example.kind):
+        Path("theirs.toml").write_text(other.files["p.toml"], encoding="utf-8")
+        words = [word if word != "p.toml" else "theirs.toml" for word in example.release]
+        said = run(*words, "no", code=2).stderr
+        assert f"policy for {other.kind.name}" in said
+        assert other.kind.command in said
+
+
+def test_a_release_passes_verify_of_any_kind(example: KindExample) -> None:
+    """By its own command and the general one; by the policy given, or the one that it keeps."""
+    run(*example.release, "out")
+    for command in (["verify"], example.command("verify")):
+        run(*command, "out", "-p", "p.toml")
+    assert json.loads(run("verify", "out", "--json").stdout)["holds"] is True
+    run("verify", "out/public", "-p", "p.toml")
+    said = run("verify", "out/public", code=2).stderr  # which keeps no policy
+    assert "--policy" in said
+    [data] = Path("out/public").glob("data.*")
+    run("verify", str(data), "-p", "p.toml")
+    told = run("verify", "out", "-p", changed(example, example.broken), code=None)
+    assert told.exit_code in (1, 2), told.output
+
+
+def test_what_was_changed_does_not_pass(example: KindExample) -> None:
+    run(*example.release, "out")
+    report = Path("out/public/report.json")
+    report.write_text(report.read_text() + " ")
+    said = run("verify", "out", code=1)
+    assert "report.json" in said.stdout
+    report.unlink()
+    run("verify", "out", code=1)
+    Path("out/public/manifest.json").write_text('{"made_by": "us", "kind": "of next year"}')
+    assert "does not know" in run("verify", "out", code=2).stderr
+
+
+def test_options_that_say_nothing_of_a_kind_are_refused(example: KindExample) -> None:
+    run(*example.release, "out")
+    given = {"previous": "a=b", "original": "in.csv", "engine": "memory", "table": "t"}
+    for name, value in given.items():
+        if name not in example.kind.options:
+            said = run("verify", "out", f"--{name}", value, code=2).stderr
+            assert f"leave out --{name}" in said
+
+
+def test_the_same_bytes_twice(example: KindExample) -> None:
+    run(*example.release, "one")
+    run(*example.release, "two")
+    assert contents("one") == contents("two")
+    for suffix in example.writes:
+        run(*example.release, f"one{suffix}")
+        run(*example.release, f"two{suffix}")
+        assert Path(f"one{suffix}").read_bytes() == Path(f"two{suffix}").read_bytes()
+
+
+def test_places(example: KindExample) -> None:
+    """One rule for -o: a folder, a file of a format that this kind writes, or exit 2."""
+    for name in ("plain", "slash/", "out.v2", "my.data.2026"):
+        run(*example.release, name)
+        assert {path.name for path in Path(name).iterdir()} == {"public", "private"}
+        assert Path(name, "private").stat().st_mode & 0o077 == 0
+    before = contents()
+    formats = {*SUFFIXES, *LINES, ".xlsx", ".json", ".html", ".gz"}
+    for suffix in formats - {*example.writes}:
+        said = run(*example.release, f"no{suffix}", code=2).stderr
+        assert "cannot be written" in said
+    for taken in ("plain", example.data):
+        run(*example.release, taken, code=2)
+    run(*example.release, example.data, "--force", code=2)  # an input is never written over
+    run(*example.release, "no/where", code=2)
+    assert contents() == before
+    run(*example.release, "plain", "--force")
+    Path("plain/precious").write_text("mine")
+    run(*example.release, "plain", "--force", code=2)
+    assert Path("plain/precious").read_text() == "mine"
+
+
+def test_json_has_the_common_envelope(example: KindExample) -> None:
+    def answer(*words: str, code: int = 0) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(run(*words, "--json", code=code).stdout)
+        return found
+
+    told = answer(*example.release, "out")
+    assert ENVELOPE["release"] <= told.keys()
+    assert told["output"] == "out"
+    assert [one["verified"] for one in told["templates"]] == [True]
+    told = answer(*example.command("verify", "out", "-p", "p.toml"))
+    assert ENVELOPE["verify"] <= told.keys()
+    assert (
+        told["templates"][0]["kind"]
+        == json.loads(Path("out/public/report.json").read_text())["templates"][0]["kind"]
+    )
+    told = answer(*example.command("risk", example.data, "-p", "p.toml"))
+    assert ENVELOPE["risk"] <= told.keys()
+    told = answer("policy", "check", "p.toml", example.data)
+    assert told.keys() == {"promises", "warnings"}
+    assert len(told["promises"]) == 1
+    told = answer(*example.release, "out", code=2)
+    assert told.keys() == {"error", "problems"}
+    bad = [
+        word if word != "p.toml" else changed(example, example.infeasible)
+        for word in example.release
+    ]
+    assert answer(*bad, "no", code=3)["error"] == "Unsatisfiable"
+    assert not Path("no").exists()
+
+
+def commands_of(example: KindExample) -> list[list[str]]:
+    """Commands that succeed, fail, or find a broken promise."""
+    typo = changed(example, (example.misspelt, example.misspelt + "x"), "typo.toml")
+    cannot = changed(example, example.infeasible, "cannot.toml")
+    broken = changed(example, example.broken, "broken.toml")
+    release, data = example.release, example.data
+    Path("empty" + Path(data).suffix).write_text("")
+    found = [
+        [*release, "out"],
+        [*release, "out"],  # which is there by now
+        [*release, f"out{example.writes[0]}"],
+        ["verify", "out"],
+        ["verify", data, "-p", "p.toml"],  # as it was, and no release
+        ["verify", "out", "-p", broken],
+        ["policy", "check", "p.toml", data],
+        ["policy", "check", typo, data],
+        ["verify", "out", "-p", typo],
+        *(
+            [word if word != "p.toml" else other for word in release] + ["no"]
+            for other in (typo, cannot)
+        ),
+        [*[word if word != data else "empty" + Path(data).suffix for word in release], "no"],
+        example.command("risk", data, "-p", "p.toml"),
+        example.command("verify", "out", "-p", broken),
+    ]
+    if "evaluate" in example.kind.does:
+        found.append(example.command("evaluate", data, "out", "-p", "p.toml"))
+    return found
+
+
+@pytest.mark.parametrize("how", [[], ["--json"], ["--progress", "json", "--debug"]])
+def test_nothing_tells_a_planted_value(example: KindExample, how: list[str]) -> None:
+    """In messages only what the policy names; in public files only what is released."""
+    named = marks(example.files["p.toml"])
+    codes = set()
+    for command in commands_of(example):
+        said = run(*command, *how, code=None)
+        codes.add(said.exit_code)
+        assert said.exit_code in (0, 1, 2, 3), said.output
+        told = marks(said.output) - named - example.released
+        assert not told, (command, told)
+        if not said.exit_code or "verify" not in command:
+            continue
+        assert not marks(said.stderr) - named  # what breaks is counted, and never shown
+    assert {0, 2, 3} <= codes
+    for path in Path("out/public").rglob("*"):
+        assert marks(path.read_text(encoding="utf-8")) <= example.released, path
+    assert marks(Path(f"out{example.writes[0]}").read_text()) <= example.released
+
+
+RETICENT = Path(sys.executable).with_name("reticent")
+
+
+def started(words: list[str]) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [RETICENT, *words, "--progress", "json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+
+
+@pytest.mark.net
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_killed_at_any_stage_nothing_half_is_left(example: KindExample, number: int) -> None:
+    """Ended as each stage begins, a run leaves nothing, or all of it; the next one tidies up."""
+    said = started([*example.release, "whole"]).communicate()[1]
+    stages = [json.loads(line)["stage"] for line in said.splitlines() if line.startswith("{")]
+    assert stages[-1] == "done"
+    whole = contents("whole")
+    for stage in dict.fromkeys(stages[:-1]):
+        command = started([*example.release, "out"])
+        assert command.stderr is not None
+        for line in command.stderr:
+            if f'"stage": "{stage}"' in line:
+                break
+        command.send_signal(number)
+        command.communicate()
+        if Path("out").exists():
+            assert contents("out") == whole
+        elif number == signal.SIGTERM:
+            assert command.returncode == 143
+            assert {path.name for path in Path().iterdir()} == {*example.files, "whole"}
+        run(*example.release, "out", "--force")
+        assert contents("out") == whole
+        assert {path.name for path in Path().iterdir()} == {*example.files, "whole", "out"}
+        for path in sorted(Path("out").rglob("*"), reverse=True):
+            path.rmdir() if path.is_dir() else path.unlink()
+        Path("out").rmdir()
