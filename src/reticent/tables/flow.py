@@ -21,16 +21,9 @@ from reticent.data.spill import Threads
 from reticent.errors import InputError, Problem
 from reticent.progress import Clock, Watch
 from reticent.refine.loading import patience
-from reticent.releases import folder as release_folder
 from reticent.releases.kinds import TABLES
-from reticent.releases.places import Place
 from reticent.sources.arrival import at_hand, inputs, means_of, parse, read
 from reticent.tables.arrival import counted, counted_columns, fitted
-from reticent.tables.exposure import exposures
-from reticent.tables.policy import Policy, PolicyError
-from reticent.tables.publish import Beyond, Outlet, as_text, give_back_memory, publish
-from reticent.tables.result import Release
-from reticent.tables.search.effort import Effort
 
 if TYPE_CHECKING:
     from reticent.data.columns import Table
@@ -38,9 +31,14 @@ if TYPE_CHECKING:
     from reticent.files.tabular import Reading
     from reticent.privacy.risk import Exposure
     from reticent.privacy.verify import Proof
+    from reticent.releases.folder import Opened
+    from reticent.releases.places import Place
     from reticent.sources.engines import RowSource
+    from reticent.tables.policy import Policy
     from reticent.tables.prepare import Prepared
     from reticent.tables.previous.read import Earlier
+    from reticent.tables.result import Release
+    from reticent.tables.search.effort import Effort
     from reticent.tables.search.greedy import Found
 
 _MOST_FILES = 10_000  # 2,000 parts take 15 s or more, each being synced to the disk
@@ -80,6 +78,7 @@ def release(
     written by an embedded database. `engine` says what to use whatever their size: "memory",
     "duckdb", "spark" or a Spark session.
     """
+    from reticent.releases.places import Place
     from reticent.sources.means import elsewhere
 
     begun = time.monotonic()
@@ -90,14 +89,14 @@ def release(
     if output is not None:
         place = Place.of(output, force=force, parts=rows_per_file is not None)
     _check_trace(trace, place, force)
-    deadline = None if time_limit is None else begun + time_limit
-    effort = Effort(max_steps, deadline, search_time, search_rounds)
     with ExitStack() as ends:
         beside = ends.enter_context(_beside())
         with clock.stage("read"):
             away = elsewhere(data, means)
             coming = None if away else beside.submit(parse, data, reading)
             # Reading needs the interpreter least,
+            from reticent.tables.policy import Policy
+
             policy = Policy.of(policy).with_previous(previous or {})
             _refuse_inputs(place, trace, [*inputs(data), *policy.files()])
             _load_engine()  # and loading the engine needs it most
@@ -110,6 +109,9 @@ def release(
                 data, reading, means, clock, ends, partial(counted, policy=policy)
             )
         with clock.stage("encode"):
+            from reticent.tables.exposure import exposures
+            from reticent.tables.publish import Beyond, Outlet, give_back_memory, publish
+            from reticent.tables.search.effort import Effort
             from reticent.tables.search.rare import find_leaving_out
 
             prepared = fitted(rows, policy, reading)
@@ -121,6 +123,8 @@ def release(
             give_back_memory()
         before = beside.submit(exposures, prepared, worst=20)
         beside.submit(_load_verifier)
+        deadline = None if time_limit is None else begun + time_limit
+        effort = Effort(max_steps, deadline, search_time, search_rounds)
         with clock.stage("refine"):
             clock.watch.tell(patience())
             prepared, found, left_out = find_leaving_out(
@@ -232,13 +236,16 @@ def verify(
     """
     from reticent.privacy import verify as verifier
     from reticent.privacy.promises import columns_of
+    from reticent.releases.folder import opened as opened_as
     from reticent.tables.folder import taxonomies_for
+    from reticent.tables.policy import Policy
     from reticent.tables.prepare import nearly_unique
     from reticent.tables.previous.read import meeting, read_previous
+    from reticent.tables.publish import as_text
     from reticent.tables.rules import rules
 
     policy = Policy.of(policy).with_previous(previous or {})
-    opened = release_folder.opened(data, TABLES)
+    opened = opened_as(data, TABLES)
     means = means_of(engine, memory_limit, engine_options, table)
     with ExitStack() as ends:
         earlier = read_previous(policy, reading, whole=False)
@@ -286,7 +293,7 @@ def _met(
     earlier: Mapping[str, Earlier],
     taxonomies: dict[str, Taxonomy],
     reading: Reading | None,
-    opened: release_folder.Opened,
+    opened: Opened,
 ) -> tuple[str, ...]:
     """Warnings about earlier releases; what cannot be compared with them is refused."""
     from reticent.files.tabular import Reading
@@ -337,6 +344,9 @@ def risk(
     watch: Watch | None = None,
 ) -> Risk:
     """Measure every promise on an unmasked table; for `engine` and the like see `release`."""
+    from reticent.tables.exposure import exposures
+    from reticent.tables.policy import Policy
+
     policy = Policy.of(policy).with_previous(previous or {})
     means = means_of(engine, memory_limit, engine_options, table)
     clock = Clock(watch or Watch())
@@ -397,6 +407,8 @@ def check(
 
     Returns what is worth a look all the same. For `engine` and the like see `release`.
     """
+    from reticent.tables.policy import Policy, PolicyError
+
     means = means_of(engine, memory_limit, engine_options, table)
     clock = Clock(watch or Watch())
     with ExitStack() as ends:

@@ -26,7 +26,7 @@ from reticent.releases.folder import (
     manifest_of,
 )
 from reticent.sources.databases import is_url, without_password
-from reticent.tables import pages, report
+from reticent.tables import report
 
 if TYPE_CHECKING:
     from reticent.tables.policy import Policy
@@ -38,6 +38,8 @@ def contents(release: Release, data: Any, private: Path, table: str | None = Non
 
     `private`: where the policy will stand, for the paths that it names.
     """
+    from reticent.tables import pages
+
     policy, told = release.prepared.policy, release.facts()
     left_out = told.private["who_was_left_out"]
     return Contents(
