@@ -296,11 +296,11 @@ def _met(
     opened: Opened,
 ) -> tuple[str, ...]:
     """Warnings about earlier releases; what cannot be compared with them is refused."""
+    if not earlier:
+        return ()
     from reticent.files.tabular import Reading
     from reticent.tables.previous.check import NewTable, check
 
-    if not earlier:
-        return ()
     try:
         return check(NewTable.out(policy, rows, taxonomies, reading or Reading()), earlier)[1]
     except InputError as error:
@@ -369,7 +369,7 @@ def apply(
     from reticent.files import tabular
     from reticent.files.output import check_free, refuse_inputs, whole_file
     from reticent.files.sheets import sheet, write
-    from reticent.tables import folder
+    from reticent.tables.learnt import read_learnt
 
     target = Path(output)
     suffix = tabular.suffix_of(target)
@@ -380,7 +380,7 @@ def apply(
         )  # fmt: skip
     check_free(target, force=force)
     refuse_inputs([target], [*inputs(data), Path(release_folder) / "private" / "recoding.json"])
-    learnt = folder.learnt(Path(release_folder))
+    learnt = read_learnt(Path(release_folder))
     table, _ = read(data, reading)
     if not table.rows:
         raise InputError("the table has no rows", where=table.name)
