@@ -200,7 +200,7 @@ def test_groups_that_break_a_promise_are_counted_one_by_one(
 
 
 def test_people_one_of_whom_has_no_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reticent.tables.publish.MANY", 0)
+    monkeypatch.setattr("reticent.tables.masking.MANY", 0)
     new = table(Id=["?", *map(str, range(29))], Q=["a", "b", "c"] * 10)
     policy: dict[str, Any] = {
         "drop": ["Id"], "missing_values": ["?"],

@@ -33,7 +33,7 @@ from reticent import InputError, Unsatisfiable
 from reticent.front.cli import app
 from reticent.refine.cuts import Cuts
 from reticent.sources import arrival
-from reticent.tables import publish, sweeps
+from reticent.tables import masking, sweeps
 from reticent.tables.policy import Policy
 from terminal import finished, start
 from terminal import run as terminal_run
@@ -234,7 +234,7 @@ def test_policies_with_several_templates_of_both_kinds(option: str) -> None:
 
 @pytest.mark.slow
 def test_files_of_other_formats() -> None:
-    pq.write_table(publish.as_text(arrival.read("data.csv")[0]), "data.parquet")
+    pq.write_table(masking.as_text(arrival.read("data.csv")[0]), "data.parquet")
     text = Path("policy.toml").read_text().replace('mask = "discretize"\nrange = [0, 100]', "")
     Path("p.toml").write_text(text.replace("[attributes.Age]", ""))
     run("sweep", "data.parquet", "-p", "p.toml", "--k", "2,30", "-o", "out")

@@ -13,7 +13,7 @@ from naive.sequence_cases import Case, random_case, refined, world_of
 from naive.sequence_product import case_policy
 from reticent import InputError, Unsatisfiable, release
 from reticent.privacy import rejoin_fast
-from reticent.tables import publish
+from reticent.tables import masking
 
 
 def in_policy_order(case: Case) -> Case:
@@ -60,7 +60,7 @@ def test_beside_earlier_releases(
     if not really:
         monkeypatch.setattr(rejoin_fast, "MOST_ROWS", 0)
         monkeypatch.setattr(rejoin_fast, "MOST_PEOPLE", 0)
-        monkeypatch.setattr(publish, "MANY", 0)
+        monkeypatch.setattr(masking, "MANY", 0)
     for offset in range(15):
         compare(random_case(random.Random(seed + offset)), tmp_path)
 

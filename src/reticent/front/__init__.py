@@ -1,4 +1,4 @@
-"""The command line: parse, call one function of `reticent.tables.flow`, format one report.
+"""The command line: parse, call one function of a system's flow, print one report.
 
 One command, one process: whoever wants several at a time starts several, and ends one by a signal.
 So a command may do to its process what no library may, here and in `signals`. What a server calls

@@ -110,7 +110,8 @@ def release(
             )
         with clock.stage("encode"):
             from reticent.tables.exposure import exposures
-            from reticent.tables.publish import Beyond, Outlet, give_back_memory, publish
+            from reticent.tables.masking import Beyond, give_back_memory
+            from reticent.tables.publish import Outlet, publish
             from reticent.tables.search.effort import Effort
             from reticent.tables.search.rare import find_leaving_out
 
@@ -238,10 +239,10 @@ def verify(
     from reticent.privacy.promises import columns_of
     from reticent.releases.folder import opened as opened_as
     from reticent.tables.folder import taxonomies_for
+    from reticent.tables.masking import as_text
     from reticent.tables.policy import Policy
     from reticent.tables.prepare import nearly_unique
     from reticent.tables.previous.read import meeting, read_previous
-    from reticent.tables.publish import as_text
     from reticent.tables.rules import rules
 
     policy = Policy.of(policy).with_previous(previous or {})

@@ -1,8 +1,8 @@
-"""Rows on their way out: masked, written beside their place, recounted, and only then there."""
+"""Masked rows on their way out: written beside their place, recounted, and only then there."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -14,157 +14,20 @@ from reticent.releases.folder import Contents, as_json_lines, format_of
 from reticent.releases.places import Place, Spot
 from reticent.releases.publish import hand_back, proven
 from reticent.releases.publish import publish as publish_at
+from reticent.tables.masking import Beyond, Masked, arrow, as_text, give_back_memory, mask
 from reticent.tables.result import Release
 
 if TYPE_CHECKING:
-    from reticent.data.columns import Column, Table
-    from reticent.data.recode import Recoding
     from reticent.files.sheets import Sheet
     from reticent.privacy import verify as verifier
     from reticent.privacy.risk import Exposure
     from reticent.privacy.verify import Proof
-    from reticent.sources import engines
     from reticent.sources.engines import RowSource
     from reticent.sources.means import Means
     from reticent.tables.prepare import Prepared
     from reticent.tables.previous.exposure import LinkedRelease
     from reticent.tables.search.greedy import Found
     from reticent.tables.search.rare import LeftOut
-
-_MOST_JOINS = 20  # for the sake of kept columns: 200 took a minute
-MANY = 10_000  # records, each of another person, that the verifier need not tell apart
-
-
-@dataclass(frozen=True, slots=True)
-class Beyond:
-    """Rows that stand elsewhere, and the table that counts them."""
-
-    source: RowSource
-    counted: Table
-
-
-# Opens rows for one reading, as one sheet or as many of so many rows each.
-Rows = Callable[[int], "Sheet | Iterator[Sheet]"]
-
-
-@dataclass(frozen=True, slots=True)
-class Masked:
-    """Rows to publish, and beside them the columns that are counted but not published."""
-
-    sheet: Sheet  # of every released column whose values are known
-    rows: Rows  # all of them
-    hidden: Rows | None  # beside them, row by row
-    people: Mapping[str, Any] = field(default_factory=dict)  # cells that differ from row to row
-    recoding: engines.RowRecoding | None = None  # by which a cluster can write them itself
-
-
-def mask(
-    prepared: Prepared,
-    recodings: Mapping[str, Recoding],
-    beyond: Beyond | None = None,
-    *,
-    parts: bool = False,
-) -> Masked:
-    """Mask a table; `beyond`: where its rows stand, if it only counts them.
-
-    `parts`: they will be written as several files, which a cluster can do itself.
-    """
-    from reticent.files.sheets import sheet
-    from reticent.privacy.promises import columns_of
-
-    _, _, of = columns_of(prepared.policy.promises)
-    unpublished = sorted(of - set(prepared.roles.released))
-    people = {} if beyond else _people(prepared, unpublished)
-    unpublished = [name for name in unpublished if name not in people]
-    released = [n for n in prepared.roles.released if n in prepared.table.columns]
-    order = prepared.policy.order
-    columns = {
-        name: recodings[name].apply(prepared.cleaned.columns[name])[0]
-        if name in recodings
-        else prepared.table.columns[name]
-        for name in (*released, *unpublished)
-    }
-    everything = len(released) == len(prepared.roles.released)
-    far = beyond is not None and beyond.source.write_parts is not None and parts
-    if beyond is None or (everything and order == "sorted" and not far):
-        whole = sheet(
-            [columns[name] for name in released], order=order, counts=prepared.table.counts,
-            hidden=[columns[name] for name in unpublished],
-        )  # fmt: skip
-        shown, hidden = whole.select(released), whole.select(unpublished)
-        return Masked(
-            shown, lambda size: shown, (lambda size: hidden) if unpublished else None, people
-        )
-    shown = sheet(
-        [columns[name] for name in released], order="sorted", counts=prepared.table.counts
-    )
-    recoding = _recoding(prepared, columns, beyond)
-    return Masked(
-        shown,
-        lambda size: beyond.source.recoded(recoding, size),
-        (lambda size: beyond.source.recoded(replace(recoding, told=tuple(unpublished)), size))
-        if unpublished
-        else None,
-        recoding=recoding if far and not unpublished else None,
-    )
-
-
-def _people(prepared: Prepared, columns: Sequence[str]) -> dict[str, Any]:
-    """Those columns of a long table that name another person in every row.
-
-    Then each row is a person, and nobody needs to stand beside his own: ordering a million rows and
-    their names, and reading them side by side, took two seconds.
-    """
-    import pyarrow as pa
-
-    table, found = prepared.table, {}
-    for name in columns if table.rows > MANY else ():
-        column = table.columns[name]
-        all_there = prepared.cleaned.columns[name].missing is None
-        if all_there and len(column.values) == table.rows == table.records:
-            found[name] = column.values.take(pa.array(column.codes))
-    return found
-
-
-def _recoding(
-    prepared: Prepared, columns: Mapping[str, Column], beyond: Beyond
-) -> engines.RowRecoding:
-    """How an engine is to show every row: column by column, but for those that are left out."""
-    import numpy as np
-
-    from reticent.sources import engines
-
-    source, counted = beyond.source, beyond.counted
-    gone = np.zeros(counted.rows, dtype=bool)
-    here: Any = slice(None)  # all rows are released
-    if prepared.table.at is not None:
-        here = prepared.table.at
-        gone[:] = True
-        gone[here] = False
-    shown = {}
-    for name, column in columns.items():
-        raw = replace(counted.columns[name], codes=counted.columns[name].codes[here])
-        shown[name] = engines.ShownColumn.of(source.key(name), raw, column)
-    trim, released = prepared.policy.trim, prepared.roles.released
-    unknown = [name for name in released if name not in shown]
-    return engines.RowRecoding(
-        shown
-        | {
-            name: source.shown(name, trim=trim, counted=i < _MOST_JOINS)
-            for i, name in enumerate(unknown)
-        },
-        order=released, told=released,
-        gone=engines.rows_of(counted, gone, source.key) if gone.any() else None,
-        sorted=prepared.policy.order == "sorted",
-    )  # fmt: skip
-
-
-def as_text(table: Table, names: Sequence[str] | None = None) -> Any:
-    """An Arrow table of some columns with every cell as its text: what the verifier compares."""
-    import pyarrow as pa
-
-    names = list(table.columns) if names is None else list(names)
-    return pa.table([table.columns[name].cells() for name in names], names=names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,74 +60,25 @@ def publish(
     """
     with clock.stage("mask"):
         masked = mask(prepared, found.recodings, beyond, parts=outlet.rows_per_file is not None)
-    publishing = _Publishing(
-        prepared, masked, found, left_out, clock,
-        outlet.means.for_engine if outlet.means else None, outlet.rows_per_file,
-        beyond.source if beyond else None,
-    )  # fmt: skip
-    release = partial(
-        Release, prepared, masked.sheet, found, before, seconds=clock.seconds, left_out=left_out,
-        asked=outlet.asked, meets=_meets(prepared, found),
-    )  # fmt: skip
+    source = beyond.source if beyond else None
+    publishing = _Publishing(prepared, masked, found, before, left_out, outlet, clock, source)
     trace = {} if outlet.trace is None else {outlet.trace: _trace}
     if outlet.place is None:
-        return hand_back(
-            partial(_framed, publishing, release, outlet), beside=trace, force=outlet.force
-        )
+        return hand_back(publishing.framed, beside=trace, force=outlet.force)
     return publish_at(
         outlet.place,
         clock,
         usual=partial(format_of, outlet.data),
         write=publishing.write,
         recount=publishing.recount,
-        released=partial(_described, publishing, release, outlet),
-        contents=partial(_contents, outlet),
+        released=publishing.released,
+        contents=publishing.contents,
         beside=trace,
     )
 
 
-def _framed(publishing: _Publishing, release: partial[Release], outlet: Outlet) -> Release:
-    """A release as the kind of table that came in."""
-    from reticent.files.tabular import to_frame
-
-    with publishing.clock.stage("verify"):
-        table, proof = publishing.as_frame()
-    frame = table if outlet.kind == "file" else to_frame(table, outlet.data, outlet.kind)
-    return release(proof=proof, table=frame)
-
-
-def _described(
-    publishing: _Publishing, release: partial[Release], outlet: Outlet, spot: Spot, proof: Proof
-) -> Release:
-    """A release that stands somewhere, and how useful it is, if there is a report to say so."""
-    judged = None
-    if spot.folder is not None:
-        from reticent.tables.evidence.study import utility
-
-        with publishing.clock.stage("judge"):
-            judged = utility(publishing.prepared, publishing.found.recodings)
-    assert outlet.place is not None
-    return release(proof=proof, output=outlet.place.name, utility=judged)
-
-
-def _contents(outlet: Outlet, release: Release, spot: Spot) -> Contents:
-    from reticent.tables.folder import contents
-
-    assert spot.folder is not None
-    table = outlet.means.table if outlet.means else None
-    return contents(release, outlet.data, spot.folder / "private", table)
-
-
 def _trace(release: Release) -> str:
     return as_json_lines(release.trace())
-
-
-def _meets(prepared: Prepared, found: Found) -> tuple[LinkedRelease, ...]:
-    if not prepared.policy.releases:
-        return ()
-    from reticent.tables.previous.exposure import linked_releases
-
-    return linked_releases(prepared, found.recodings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,22 +96,56 @@ class _Publishing:
     prepared: Prepared
     masked: Masked
     found: Found
+    before: tuple[Exposure, ...]
     left_out: LeftOut | None
+    outlet: Outlet
     clock: Clock
-    memory_limit: int | None
-    rows_per_file: int | None
     source: RowSource | None
 
-    def as_frame(self) -> tuple[Any, Proof]:
-        """The rows as an Arrow table, and their proof."""
-        from reticent.files.tabular import from_arrow
+    def framed(self) -> Release:
+        """The release as the kind of table that came in."""
+        from reticent.files.tabular import from_arrow, to_frame
         from reticent.privacy.verify import baggage, from_table
 
-        table = arrow(self.masked.rows)
-        hidden = self.masked.hidden and as_text(from_arrow(arrow(self.masked.hidden)))
-        cells = from_table(as_text(from_arrow(table)), hidden=hidden)
-        cells = replace(cells, people=self.masked.people)
-        return table, self._proven(cells, baggage(table.schema, [table]))
+        outlet, masked = self.outlet, self.masked
+        with self.clock.stage("verify"):
+            table = arrow(masked.rows)
+            hidden = masked.hidden and as_text(from_arrow(arrow(masked.hidden)))
+            cells = from_table(as_text(from_arrow(table)), hidden=hidden)
+            cells = replace(cells, people=masked.people)
+            proof = self._proven(cells, baggage(table.schema, [table]))
+        frame = table if outlet.kind == "file" else to_frame(table, outlet.data, outlet.kind)
+        return self._release(proof, table=frame)
+
+    def released(self, spot: Spot, proof: Proof) -> Release:
+        """The release at its place, and how useful it is, if there is a report to say so."""
+        judged = None
+        if spot.folder is not None:
+            from reticent.tables.evidence.study import utility
+
+            with self.clock.stage("judge"):
+                judged = utility(self.prepared, self.found.recodings)
+        assert self.outlet.place is not None
+        return self._release(proof, output=self.outlet.place.name, utility=judged)
+
+    def _release(self, proof: Proof, **more: Any) -> Release:
+        meets: tuple[LinkedRelease, ...] = ()
+        if self.prepared.policy.releases:
+            from reticent.tables.previous.exposure import linked_releases
+
+            meets = linked_releases(self.prepared, self.found.recodings)
+        return Release(
+            self.prepared, self.masked.sheet, self.found, self.before, proof, self.clock.seconds,
+            self.left_out, self.outlet.asked, meets, **more,
+        )  # fmt: skip
+
+    def contents(self, release: Release, spot: Spot) -> Contents:
+        """What stands beside the data of a release folder."""
+        from reticent.tables.folder import contents
+
+        assert spot.folder is not None
+        table = self.outlet.means.table if self.outlet.means else None
+        return contents(release, self.outlet.data, spot.folder / "private", table)
 
     def write(self, spot: Spot) -> Written:
         """Write the rows as one file, as several, or have a cluster do it."""
@@ -316,12 +164,12 @@ class _Publishing:
             return found if isinstance(found, Sheet) else _measured(found, longest)
 
         told = self.clock.rows(self._rows_due())
-        if self.rows_per_file is None:
+        if self.outlet.rows_per_file is None:
             size = LINES if spot.suffix in CSV else ROW_GROUP
             write(rows(size), spot.data, spot.suffix, told)
             paths = [spot.data]
         else:
-            paths = write_parts(rows, spot.data, spot.suffix, self.rows_per_file, told)
+            paths = write_parts(rows, spot.data, spot.suffix, self.outlet.rows_per_file, told)
         give_back_memory()
         return Written(paths, max(longest))
 
@@ -393,7 +241,8 @@ class _Publishing:
 
         prepared = self.prepared
         told = rules(prepared.policy, prepared.taxonomies, prepared.meeting)
-        proof = verify(cells, told, memory_limit=self.memory_limit)
+        means = self.outlet.means
+        proof = verify(cells, told, memory_limit=means.for_engine if means else None)
         proof = replace(proof, leftovers=(*proof.leftovers, *carried))
         agreed = all(proof.findings[i].value == value for i, value in self.found.values.items())
         complete = not proof.unchecked and proof.rows == self._rows_due()
@@ -420,22 +269,3 @@ def _measured(sheets: Iterator[Sheet], longest: list[int]) -> Iterator[Sheet]:
     for sheet in sheets:
         longest.append(sheet.longest)
         yield sheet
-
-
-def arrow(rows: Rows) -> Any:
-    """Rows as one Arrow table."""
-    import pyarrow as pa
-
-    from reticent.files.sheets import ROW_GROUP, Sheet
-
-    found = rows(ROW_GROUP)
-    if isinstance(found, Sheet):
-        return found.arrow()
-    return pa.concat_tables([sheet.arrow() for sheet in found]).combine_chunks()
-
-
-def give_back_memory() -> None:
-    """Have Arrow return what it keeps for later: 80 MB after reading a million rows."""
-    import pyarrow as pa
-
-    pa.default_memory_pool().release_unused()
