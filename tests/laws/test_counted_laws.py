@@ -18,8 +18,8 @@ from reticent.progress import Watch
 from reticent.sample import make
 from reticent.sources.arrival import read
 from reticent.tables.exposure import exposures
-from reticent.tables.prepare import Prepared, prepare
 from reticent.tables.masking import arrow, mask
+from reticent.tables.prepare import Prepared, prepare
 from reticent.tables.search.effort import Effort
 from reticent.tables.search.judge import Judge
 from reticent.tables.search.rare import find_leaving_out
