@@ -5,7 +5,7 @@
 Each command is a fresh process of the same interpreter with one checkout's `src` in front; both
 take turns, so that whatever else the machine does hits both alike. What counts is user and system
 time of the process, start-up included; the median of the ratios pair by pair is held against 1.05.
-A first run of each, which compiles, is not counted. The tables are invented, so no data set is needed.
+A first run of each, which compiles, is not counted. The tables are invented: no data set is needed.
 """
 
 from __future__ import annotations
