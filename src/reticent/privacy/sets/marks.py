@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from reticent.compiling import compiled, inner
-from reticent.privacy.sets.rows import grown
+from reticent.compiling import compiled, grown, inner
 from reticent.privacy.sets.walk import (
     BEGIN,
     END,

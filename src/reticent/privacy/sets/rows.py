@@ -21,18 +21,6 @@ import numpy as np
 from reticent.compiling import compiled, inner
 
 
-@inner
-def grown(array, needed):
-    """The array, or a copy of it with room for so many entries."""
-    if needed <= len(array):
-        return array
-    more = np.empty((max(needed, 2 * len(array)), *array.shape[1:]), array.dtype)
-    old, new = array.reshape(array.size), more.reshape(more.size)
-    for i in range(len(old)):
-        new[i] = old[i]
-    return more
-
-
 @compiled
 def first_fault(starts, items, count):
     """The first transaction whose items are not ascending numbers below `count`; -1 if all are."""

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.compiling import compiled, inner
+from reticent.compiling import compiled, inner, ones
 from reticent.suppress.entries.fitting import known, rooms, walk
 
 Int = NDArray[np.int32]
@@ -109,15 +109,6 @@ def _enter_all(found):
 
 
 @inner
-def _size(mask):
-    count = 0
-    while mask:
-        mask &= mask - 1
-        count += 1
-    return count
-
-
-@inner
 def _before(found, a, b):
     """Whether node a comes before node b: rules, then columns, then their order, then age."""
     if found.was[a] != found.was[b]:
@@ -125,8 +116,8 @@ def _before(found, a, b):
     one, two = found.masks[a], found.masks[b]
     if one == two:
         return a < b
-    if _size(one) != _size(two):
-        return _size(one) > _size(two)
+    if ones(one) != ones(two):
+        return ones(one) > ones(two)
     first = (one ^ two) & -(one ^ two)
     return one & first != 0
 
