@@ -177,6 +177,7 @@ class _BasketRows:
     """What transactions show of the chosen items: equal ones are one row, in dictionary order."""
 
     def __init__(self, baskets: RoledBaskets, chosen: Mask) -> None:
+        from reticent.compiling import in_dictionary_order
         from reticent.privacy.sets import rows as loops
 
         self.baskets = baskets
@@ -185,9 +186,7 @@ class _BasketRows:
         self.names: Numbers = order[chosen[order] & (supports[order] > 0)]  # by rising support
         self.suspects: Numbers = np.flatnonzero(baskets.private & (supports > 0))
         starts, items = loops.renumbered(baskets.starts, baskets.items, self._numbers(self.names))
-        keys = loops.first_items(starts, items, max(1, len(self.names).bit_length()))
-        order = np.argsort(keys, kind="stable")
-        loops.in_dictionary_order(starts, items, keys, order)
+        order = in_dictionary_order(starts, items)
         self.table, self._row_of = loops.grouped(starts, items, order)
         self.weights: Numbers = self.table[2]
         self.longest = int(np.diff(self.table[0]).max(initial=0))
