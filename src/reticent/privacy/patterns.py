@@ -72,25 +72,6 @@ def judged(own, support, most, least, over, under):
     return unsafe, best
 
 
-@compiled
-def judged_before(own, support, most, least, over, under, masks):
-    """How many unsafe patterns are part of one of these."""
-    before = np.zeros(len(own), np.uint8)
-    for mask in masks:
-        before[mask] = 1
-    found = 0
-    half = 1
-    while half < len(before):
-        for begin in range(0, len(before), 2 * half):
-            for i in range(begin, begin + half):
-                before[i] |= before[i + half]
-        half *= 2
-    for mask in range(1, len(own)):
-        if before[mask] and own[mask] > least and ones(mask) <= most:
-            found += is_unsafe(own[mask], support[mask], over, under)
-    return found
-
-
 @inner
 def is_unsafe(own, support, over, under):
     """Whether a share exceeds over/under."""
