@@ -40,23 +40,10 @@ def in_both(arena, one, other, words):
 
 
 @inner
-def most_shared(rows, count, private_starts, private, seen):
-    """The largest number of some transactions that share a private item; `seen`: all zero."""
-    most = np.int64(0)
-    for i in range(count):
-        for x in range(private_starts[rows[i]], private_starts[rows[i] + 1]):
-            seen[private[x]] += 1
-            most = max(most, seen[private[x]])
-    for i in range(count):
-        for x in range(private_starts[rows[i]], private_starts[rows[i] + 1]):
-            seen[private[x]] = 0
-    return most
-
-
-@inner
 def most_private(arena, one, other, words, held, ints, counts, hides, c, top, over, under):
-    """The same of the c transactions that two places share, or more, but no more than a share h.
+    """The most of the c transactions that two places share with a private item in common.
 
+    Or more, but then no more than a share h.
     `held`: where the bits of those who have a private item stand, commonest item first, and
     `counts`: how many they are; there is no need to look at those that are too few.
     """
@@ -82,7 +69,13 @@ def private_maxima(begins, rows, private_starts, private, private_count):
     seen = np.zeros(private_count + 1, np.int64)
     for item in range(len(found)):
         own = rows[begins[item] : begins[item + 1]]
-        found[item] = most_shared(own, len(own), private_starts, private, seen)
+        for row in own:
+            for x in range(private_starts[row], private_starts[row + 1]):
+                seen[private[x]] += 1
+                found[item] = max(found[item], seen[private[x]])
+        for row in own:
+            for x in range(private_starts[row], private_starts[row + 1]):
+                seen[private[x]] = 0
     return found
 
 

@@ -148,8 +148,7 @@ class _Miner:
         starts, items, self.begins, self.rows, self.stands = sets.renumber(
             known.starts, known.items, number, len(rank)
         )
-        private = known.private_starts, known.private, known.private_count
-        self.known = KnownBaskets(starts, items, len(rank), *private)
+        self.known = replace(known, starts=starts, items=items, count=len(rank))
 
     def all(self) -> list[Sets]:
         """Pairs, then everything that is longer."""
