@@ -25,7 +25,8 @@ Where transactions are dense, the walk goes over bits (`sets.bits` lists what it
 Cost: exponential in the worst case. So there is a budget of work, in items and words looked at,
 never in seconds, and an honest None where it does not suffice.
 
-This is the verifier of coherent releases. It shares no line with the search for them.
+This is the verifier of coherent releases. It shares no line with the search for them but those
+of `reticent.compiling`, which know only numbers.
 """
 
 from __future__ import annotations
