@@ -69,7 +69,6 @@ from reticent.suppress.baskets.nuggets import find_nuggets
 from reticent.suppress.baskets.worth import Itemsets, Occurrences, Worth
 from reticent.suppress.engine import mask
 from reticent.suppress.sets import Budget, Mask, Sets
-from reticent.suppress.sets import without as rows_without
 from reticent.transactions import baselines as others
 
 sys.path.append(str(HERE.parent))
@@ -121,15 +120,9 @@ def known_of(name: str, share: Fraction, seed: int) -> KnownBaskets:
     return shop(name).known(share, seed)
 
 
-def without(known: KnownBaskets, gone: Mask) -> KnownBaskets:
-    starts, items = rows_without(known.starts, known.items, gone)
-    own = known.private_starts, known.private, known.private_count
-    return KnownBaskets(starts, items, known.count, *own)
-
-
 def prove(known: KnownBaskets, gone: Mask, promise: Coherence) -> None:
     """The verifier's word on what is left; it shares nothing with the search."""
-    left = without(known, gone)
+    left = known.without(gone)
     # Private copies are numbered after all others, so each stands last in its transaction.
     items = np.insert(left.items, left.starts[1:], left.private + left.count).astype(np.int32)
     public = np.arange(left.count + left.private_count) < left.count
@@ -511,7 +504,7 @@ def optimum(setting: Setting) -> Optimum:
             which = np.flatnonzero(search.pool.missing(gone) == 0)
             return pool.some(which[:: max(1, len(which) // FRESH)])
         return minimal_moles(
-            without(known, gone), setting.k, setting.h, setting.p, budget=Budget(sets=FRESH)
+            known.without(gone), setting.k, setting.h, setting.p, budget=Budget(sets=FRESH)
         )
 
     pool = search.pool.sets

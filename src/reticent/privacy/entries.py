@@ -37,7 +37,8 @@ How a recount goes:
 Cost: columns · (rows + 2^columns) for a profile and a value, or a walk that can take much longer.
 So there is a budget of work, in cells and patterns looked at, never in seconds.
 
-This is the verifier of tables with hidden entries. It shares no line with the search for them.
+This is the verifier of tables with hidden entries. It shares no line with the search for them but
+those of `reticent.compiling`, which know only numbers.
 """
 
 from __future__ import annotations
@@ -365,19 +366,20 @@ class _Count:
         if self.tired:
             return
         masks = np.empty(len(rows), np.uint32)
-        support, own = np.empty(1 << width, np.int32), np.empty(1 << width, np.int32)
+        support, own, before = np.empty((3, 1 << width), np.int32)
+        rule = support, most, self.least, self.over, self.under
         loops.agreements(rows.cells, shown, self._codes(conditions, shown), masks)
         loops.supports(masks, rows.weights, support)
         for value in values:
             run = rows.values[value]
             loops.supports(masks[run], rows.weights[run], own)
-            rule = own, support, most, self.least, self.over, self.under
-            unsafe, best = loops.judged(*rule)
+            unsafe, best = loops.judged(own, *rule)
             earlier = self._shared(value, conditions, shown) if unsafe else np.empty(0, bool)
             shared = 0
             if len(earlier):
-                bits = 1 << np.arange(width)[::-1]
-                shared = loops.judged_before(*rule, np.unique(earlier @ bits))
+                alike = np.unique(earlier @ (1 << np.arange(width)[::-1])).astype(np.uint32)
+                loops.supports(alike, np.ones(len(alike), np.int32), before)
+                shared, _ = loops.judged(np.where(before, own, 0), *rule)
                 self.work += earlier.size + (width << width)
             if best:
                 columns = [int(shown[i]) for i in range(width) if best >> (width - 1 - i) & 1]

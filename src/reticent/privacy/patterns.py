@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from reticent.compiling import compiled, inner
+from reticent.compiling import compiled, inner, ones
 
 _BLOCK = 8192  # rows at a time, so that their bits stay near the processor
 
@@ -62,33 +62,14 @@ def judged(own, support, most, least, over, under):
     """
     unsafe, best = 0, 0
     for mask in range(len(own) - 1, 0, -1):
-        if own[mask] <= least or size(mask) > most:
+        if own[mask] <= least or ones(mask) > most:
             continue
         unsafe += is_unsafe(own[mask], support[mask], over, under)
         if best == 0 or stronger(
-            own[mask], support[mask], size(mask), own[best], support[best], size(best)
+            own[mask], support[mask], ones(mask), own[best], support[best], ones(best)
         ):
             best = mask
     return unsafe, best
-
-
-@compiled
-def judged_before(own, support, most, least, over, under, masks):
-    """How many unsafe patterns are part of one of these."""
-    before = np.zeros(len(own), np.uint8)
-    for mask in masks:
-        before[mask] = 1
-    found = 0
-    half = 1
-    while half < len(before):
-        for begin in range(0, len(before), 2 * half):
-            for i in range(begin, begin + half):
-                before[i] |= before[i + half]
-        half *= 2
-    for mask in range(1, len(own)):
-        if before[mask] and own[mask] > least and size(mask) <= most:
-            found += is_unsafe(own[mask], support[mask], over, under)
-    return found
 
 
 @inner
@@ -106,16 +87,6 @@ def stronger(own, support, count, other_own, other_support, other_count):
     if support != other_support:
         return support > other_support
     return count < other_count
-
-
-@inner
-def size(mask):
-    """How many bits are set."""
-    count = 0
-    while mask:
-        mask &= mask - 1
-        count += 1
-    return count
 
 
 @compiled

@@ -196,7 +196,24 @@ class _Texts:
 # --- the join ------------------------------------------------------------------------------------
 
 
-class Rejoined:
+class Queries:
+    """What is asked of one database."""
+
+    def __init__(self, database: Any) -> None:
+        """A connection of DuckDB."""
+        self.database = database
+
+    def ask(self, sql: str, given: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """The rows of a query."""
+        found: list[tuple[Any, ...]] = self.database.execute(sql, list(given)).fetchall()
+        return found
+
+    def make(self, name: str, sql: str) -> None:
+        """Keep the rows of a query for further ones."""
+        self.database.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {sql}")
+
+
+class Rejoined(Queries):
     """The new table in the table ``counted``, beside earlier releases."""
 
     def __init__(
@@ -212,21 +229,12 @@ class Rejoined:
 
         `people`: columns that are not there, but name another person in every row.
         """
-        self.database, self.meeting, self.column = database, meeting, column
-        self.people = people
+        super().__init__(database)
+        self.meeting, self.column, self.people = meeting, column, people
         self.missing, self.marker = missing, marker
         self.releases: dict[str, dict[str, str]] = {}  # release → column → name in SQL
         self.mine: dict[str, list[str]] = {}  # release → what links it, of ours
         self.yours: dict[str, list[str]] = {}  # and of theirs
-
-    def ask(self, sql: str, given: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """The rows of a query."""
-        found: list[tuple[Any, ...]] = self.database.execute(sql, list(given)).fetchall()
-        return found
-
-    def make(self, name: str, sql: str) -> None:
-        """Keep the rows of a query for further ones."""
-        self.database.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {sql}")
 
     def view(self, name: str, sql: str) -> None:
         """Name the rows of a query, which is asked once, and never stored."""
@@ -240,8 +248,7 @@ class Rejoined:
 
     def can(self, promise: Promise) -> bool:
         """Whether everything is at hand that a promise counts."""
-        names = {*promise.over, *(promise.of if isinstance(promise, Anonymity) else ())}
-        names |= set(promise.sensitive) if isinstance(promise, Confidence) else set()
+        names = columns_of(promise)
         for release in promise.releases:
             one = self.meeting.earlier.get(release)
             if one is None or not set(theirs(names, release)) <= set(one.columns):
@@ -305,6 +312,8 @@ class Rejoined:
         self, release: str, name: str, mine: tuple[str, str], yours: tuple[str, str], table: str
     ) -> None:
         """Every pair of values of a common column that can be shown for one person."""
+        import pyarrow as pa
+
         parents, read = self._known(name, release), self.meeting.reader(name)
         hidden = self.marker, self.meeting.earlier[release].marker
         if parents is None and read is None:  # thousands of values, perhaps
@@ -317,21 +326,13 @@ class Rejoined:
             return
         others = _Texts(self._distinct(*yours), parents)
         pairs = [
-            (x, y)
+            {"x": x, "y": y}
             for x in self._distinct(*mine)
             for y in others.near(x)
             if may_be_one(x, y, parents, read, hidden)
         ]
-        self._fill(table, pairs)
-
-    def _fill(self, table: str, pairs: Sequence[tuple[str, str]]) -> None:
-        import pyarrow as pa
-
-        cells = {
-            "x": pa.array([x for x, _ in pairs], pa.string()),
-            "y": pa.array([y for _, y in pairs], pa.string()),
-        }
-        self.database.register("given", pa.table(cells))
+        texts = pa.schema([("x", pa.string()), ("y", pa.string())])
+        self.database.register("given", pa.Table.from_pylist(pairs, texts))
         self.make(table, "SELECT x, y FROM given")
         self.database.unregister("given")
 
@@ -424,6 +425,11 @@ def largest_share(every: Iterable[tuple[Any, ...]], promise: Confidence) -> tupl
     sure = [(Fraction(int(part), int(whole)), int(times)) for part, whole, times in every]
     above = sum(times for share, times in sure if share > promise.at_most)
     return max((share for share, _ in sure), default=Fraction(0)), above
+
+
+def columns_of(promise: Promise) -> tuple[str, ...]:
+    """The columns that a promise counts, of all tables."""
+    return *promise.over, *(promise.of if isinstance(promise, Anonymity) else promise.sensitive)
 
 
 def numbered(columns: Sequence[str], table: str) -> str:

@@ -25,7 +25,7 @@ from reticent.data.scales import texts
 from reticent.data.spill import spill_folder
 from reticent.errors import Broken, InputError, Problem, quoted
 from reticent.privacy.promises import Anonymity, Confidence, Promise, ours
-from reticent.privacy.rejoin import Meeting, Rejoined
+from reticent.privacy.rejoin import Meeting, Queries, Rejoined, columns_of, text_of
 from reticent.privacy.rejoin_fast import FastJoin
 
 _TYPES_ONLY = {
@@ -135,7 +135,7 @@ def _verified(source: PublishedCells, rules: VerifierRules, memory_limit: int | 
     import duckdb
 
     with spill_folder() as spill, duckdb.connect(config=_ALONE) as database:
-        database.execute(f"SET temp_directory = {_text(str(spill))}")
+        database.execute(f"SET temp_directory = {text_of(str(spill))}")
         if not source.hidden:  # which stand beside rows by their order
             database.execute("SET preserve_insertion_order = false")
         database.execute("SET TimeZone = 'UTC'")
@@ -149,12 +149,12 @@ def _verified(source: PublishedCells, rules: VerifierRules, memory_limit: int | 
         return Proof(counted.rows, findings, tuple(_still_there(rules, source)))
 
 
-class _Counted:
+class _Counted(Queries):
     """The table ``counted``: equal rows of the columns that matter, made in one pass."""
 
     def __init__(self, database: Any, source: PublishedCells, rules: VerifierRules) -> None:
-        self.database = database
-        wanted = {name for promise in rules.promises for name in _columns_of(promise)}
+        super().__init__(database)
+        wanted = {name for promise in rules.promises for name in ours(columns_of(promise))}
         wanted |= rules.meeting.linking(rules.promises)
         self.column = {n: f"c{i}" for i, n in enumerate(source.names) if n in wanted}
         cells = ", ".join(self.column.values())
@@ -202,6 +202,8 @@ class _Counted:
 
     def _print_cells(self) -> None:
         """Turn cells of typed files into texts, each distinct one once."""
+        import pyarrow as pa
+
         kinds = {name: kind for name, kind, *_ in self.ask("DESCRIBE counted")}
         typed = [column for column in self.column.values() if kinds[column] != "VARCHAR"]
         if not typed:
@@ -213,7 +215,9 @@ class _Counted:
                 continue
             values = self.database.sql(f"SELECT DISTINCT {column} FROM counted").to_arrow_table()
             values = values.column(0).combine_chunks()
-            self.database.register(f"texts_{column}", _beside(values, texts(values)))
+            printed = pa.array(texts(values), pa.string())
+            told = pa.table({"value": values, "printed": printed})
+            self.database.register(f"texts_{column}", told)
             cells.append(f"texts_{column}.printed AS {column}")
             joins.append(
                 f"JOIN texts_{column} ON counted.{column} IS NOT DISTINCT FROM texts_{column}.value"
@@ -223,15 +227,6 @@ class _Counted:
             f"SELECT {', '.join(cells)}, sum(n) AS n FROM counted {' '.join(joins)} GROUP BY ALL",
         )
         self.database.execute("DROP TABLE counted; ALTER TABLE counted_texts RENAME TO counted")
-
-    def ask(self, sql: str, given: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        """The rows of a query."""
-        answer: list[tuple[Any, ...]] = self.database.execute(sql, list(given)).fetchall()
-        return answer
-
-    def make(self, name: str, sql: str) -> None:
-        """Keep the rows of a query for further ones."""
-        self.database.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {sql}")
 
     def rejoined(self, rules: VerifierRules) -> Rejoined:
         """The same beside earlier releases."""
@@ -247,21 +242,10 @@ class _Counted:
         return ", ".join(self.column[name] for name in names)
 
 
-def _beside(values: Any, printed: Sequence[str | None]) -> Any:
-    import pyarrow as pa
-
-    return pa.table({"value": values, "printed": pa.array(printed, pa.string())})
-
-
-def _columns_of(promise: Promise) -> Iterable[str]:
-    extra = promise.of if isinstance(promise, Anonymity) else promise.sensitive
-    return ours((*promise.over, *extra))
-
-
 def _recount(counted: _Counted, promise: Promise, rules: VerifierRules) -> PromiseFinding:
     if promise.releases:
         return _rejoin(counted, promise, rules)
-    if any(name not in {*counted.column, *counted.people} for name in _columns_of(promise)):
+    if any(name not in {*counted.column, *counted.people} for name in ours(columns_of(promise))):
         return PromiseFinding(promise, None, None)
     if isinstance(promise, Anonymity):
         return _smallest_group(counted, promise, rules)
@@ -320,7 +304,7 @@ def _largest_confidence(
         wanted = _is_present(column, rules)
         if values != "*":
             _refuse_absent(counted, promise, name, values)
-            wanted += f" AND {column} IN ({', '.join(map(_text, values))})"
+            wanted += f" AND {column} IN ({', '.join(map(text_of, values))})"
         counted.make("wholes", f"SELECT {over}, sum(n) AS whole FROM counted GROUP BY ALL")
         counted.make(
             "parts",
@@ -377,7 +361,7 @@ def absent_values(column: str, absent: Sequence[str]) -> Problem:
 
 def _is_present(column: str, rules: VerifierRules) -> str:
     """SQL for "this cell is not missing"."""
-    missing = ", ".join(map(_text, sorted(rules.missing_values | {""})))
+    missing = ", ".join(map(text_of, sorted(rules.missing_values | {""})))
     return f"({column} IS NOT NULL AND {column} NOT IN ({missing}))"
 
 
@@ -489,12 +473,13 @@ def _csv_sql(
     """The SQL that reads CSV files of `count` columns, guessing nothing."""
     columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(count))
     compression = "gzip" if packed else "none"
-    files = ", ".join(_text(str(path)) for path in paths)
+    files = ", ".join(text_of(str(path)) for path in paths)
     return (
         f"read_csv([{files}], columns = {{{columns}}}, auto_detect = false, "
-        f"header = true, delim = {_text(delimiter)}, quote = {_text(quote)}, "
-        f"escape = {_text(quote)}, encoding = {_text(encoding)}, "
-        f"compression = {_text(compression)}, max_line_size = {longest}, hive_partitioning = false)"
+        f"header = true, delim = {text_of(delimiter)}, quote = {text_of(quote)}, "
+        f"escape = {text_of(quote)}, encoding = {text_of(encoding)}, "
+        f"compression = {text_of(compression)}, max_line_size = {longest}, "
+        "hive_partitioning = false)"
     )
 
 
@@ -520,7 +505,7 @@ def from_typed(
     patterns = any(map(glob.has_magic, map(str, paths)))  # DuckDB would look for other files
     if parquet and not patterns and len({name.lower() for name in names}) == len(names):
         cells = ", ".join(f"{_name(column)} AS c{i}" for i, column in enumerate(names))
-        files = ", ".join(_text(str(path)) for path in paths)
+        files = ", ".join(text_of(str(path)) for path in paths)
         sql = f"(SELECT {cells} FROM read_parquet([{files}], hive_partitioning = false))"
         return _with_hidden(PublishedCells(sql, tuple(names), {}), hidden)
     columns = {f"c{i}": ds.field(column) for i, column in enumerate(names)}
@@ -645,7 +630,3 @@ def _is_plain_index(told: bytes) -> bool:
 
 def _name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
-
-
-def _text(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"

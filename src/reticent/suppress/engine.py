@@ -125,17 +125,13 @@ def give_back(
 
     `bars`: whether something else keeps a thing away, others being gone; asked only if need be.
     """
-    if bars is None:
-        back = removal.give_back(
-            threats.needs, threats.holders, threats.of_holder, np.array(order, np.int64)
-        )
-        return Removed(order, frozenset(np.flatnonzero(back).tolist()))
     away, back = mask(order, threats.things), set()
-    spare = threats.missing(away) - threats.needs
+    lost = threats.missing(np.bincount(np.array(order, np.int64), minlength=threats.things))
+    spare = lost - threats.needs  # how many more than it needs each has lost
     for at in range(len(order) - 1, -1, -1):
         thing = order[at]
         own = threats.of_holder[threats.holders[thing] : threats.holders[thing + 1]]
-        if (spare[own] > 0).all() and not bars(thing, away):
+        if (spare[own] > 0).all() and not (bars and bars(thing, away)):
             spare[own] -= 1
             away[thing] = False
             back.add(at)

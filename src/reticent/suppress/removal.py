@@ -131,26 +131,6 @@ def remove(begins, items, holders, of_holder, costs, needs, room, dear):
     return order[:went], often[:went]
 
 
-@compiled
-def give_back(needs, holders, of_holder, order):
-    """What of all that went can come back, the last asked first."""
-    spare = -needs.copy()  # how many more than it needs each threat has lost
-    for v in order:
-        for y in range(holders[v], holders[v + 1]):
-            spare[of_holder[y]] += 1
-    back = np.zeros(len(order), np.bool_)
-    for i in range(len(order) - 1, -1, -1):
-        v = order[i]
-        fine = True
-        for y in range(holders[v], holders[v + 1]):
-            fine &= spare[of_holder[y]] > 0
-        if fine:
-            back[i] = True
-            for y in range(holders[v], holders[v + 1]):
-                spare[of_holder[y]] -= 1
-    return back
-
-
 @inner
 def _take(v, holders, of_holder, missing, sole, needed):
     """Thing v goes."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,7 +81,7 @@ class Sets:
         for begin, end in zip(self.begins, self.begins[1:], strict=False):
             yield tuple(sorted(self.items[begin:end].tolist()))
 
-    def some(self, which: Ints) -> Sets:
+    def some(self, which: NDArray[np.integer[Any]]) -> Sets:
         """A few of them."""
         sizes = np.diff(self.begins)[which]
         ends = np.cumsum(sizes)
@@ -200,41 +201,19 @@ def renumber(starts, items, number, count):
 
 
 @compiled
-def without(starts, items, gone):
-    """Transactions without the items that are gone."""
-    left = np.zeros(len(starts), np.int64)
-    kept = np.empty(len(items), np.int32)
-    to = 0
-    for row in range(len(starts) - 1):
-        for x in range(starts[row], starts[row + 1]):
-            if not gone[items[x]]:
-                kept[to] = items[x]
-                to += 1
-        left[row + 1] = to
-    return left, kept[:to]
-
-
-@compiled
-def project(rows, item, gone, starts, items, private_starts, private):
-    """Some transactions without the items that are gone and without one more, private ones too."""
-    size = private_size = 0
+def project(rows, item, gone, starts, items):
+    """Some transactions without the items that are gone and without one more."""
+    size = 0
     for row in rows:
         size += starts[row + 1] - starts[row]
-        private_size += private_starts[row + 1] - private_starts[row]
-    left, own = np.zeros(len(rows) + 1, np.int64), np.zeros(len(rows) + 1, np.int64)
-    kept, held = np.empty(size, np.int32), np.empty(private_size, np.int32)
-    to = private_to = 0
+    left, kept, to = np.zeros(len(rows) + 1, np.int64), np.empty(size, np.int32), 0
     for i in range(len(rows)):
-        row = rows[i]
-        for x in range(starts[row], starts[row + 1]):
+        for x in range(starts[rows[i]], starts[rows[i] + 1]):
             if items[x] != item and not gone[items[x]]:
                 kept[to] = items[x]
                 to += 1
-        for x in range(private_starts[row], private_starts[row + 1]):
-            held[private_to] = private[x]
-            private_to += 1
-        left[i + 1], own[i + 1] = to, private_to
-    return left, kept[:to], own, held
+        left[i + 1] = to
+    return left, kept[:to]
 
 
 @compiled

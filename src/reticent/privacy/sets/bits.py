@@ -34,37 +34,14 @@ spots     where in `bits` the planes of each word begin, and after them the end
 from __future__ import annotations
 
 import numpy as np
-from numba.core import types
-from numba.extending import intrinsic
 
-from reticent.compiling import inner
-from reticent.privacy.sets.rows import grown
+from reticent.compiling import grown, inner, lowest, ones, positions, squeeze
 
 NONE, FOUND, TIRED = 0, 1, 2  # how a search can end
 _ITEM, _INSIDE, _OUTSIDE, _LINE, _LOST = range(5)  # of a candidate
 _PAST, _BEGIN, _END, _NEXT, _ONLY = range(5)  # of a node: its candidates
 _S, _N, _WS, _WN, _COHORT, _FACTS, _SPOTS, _TOP = range(5, 13)  # and its rows
 _WEIGHT, _FLOOR = 0, 1  # of a fact
-
-
-@intrinsic
-def ones(context, word):
-    """How many bits of a word are set."""
-
-    def emit(context, builder, signature, arguments):
-        return builder.ctpop(arguments[0])
-
-    return types.int64(types.uint64), emit
-
-
-@intrinsic
-def lowest(context, word):
-    """Where the lowest set bit of a word is; the word must not be zero."""
-
-    def emit(context, builder, signature, arguments):
-        return builder.cttz(arguments[0], context.get_constant(types.boolean, True))
-
-    return types.int64(types.uint64), emit
 
 
 @inner
@@ -118,33 +95,6 @@ def trim(bits, cohort, words, facts, at, a, c, least, most):
         if kept == most or kept < least:
             return kept if kept >= least else np.int64(0)
         most = kept
-
-
-@inner
-def positions(bits, cohort, begin, end, into):
-    """Write down which bits of a cohort are set; return how many."""
-    count = 0
-    for word in range(begin, end):
-        rest = bits[cohort + word]
-        while rest:
-            into[count] = 64 * word + lowest(rest)
-            count += 1
-            rest &= rest - np.uint64(1)
-    return count
-
-
-@inner
-def squeeze(bits, line, chosen, into):
-    """Copy chosen bits of a line side by side; return where the copy ends."""
-    for first in range(0, len(chosen), 64):
-        word = np.uint64(0)
-        for i in range(first, min(first + 64, len(chosen))):
-            at = chosen[i]
-            bit = (bits[line + (at >> 6)] >> np.uint64(at & 63)) & np.uint64(1)
-            word |= bit << np.uint64(i - first)
-        bits[into] = word
-        into += 1
-    return into
 
 
 @inner

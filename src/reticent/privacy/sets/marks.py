@@ -11,18 +11,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from reticent.compiling import compiled, inner
-from reticent.privacy.sets.rows import grown
+from reticent.compiling import compiled, grown, inner
 from reticent.privacy.sets.walk import (
     BEGIN,
     END,
     HELD,
     ITEM,
     LAST,
-    NEXT,
     TOP,
     count_beyond,
     hand_out,
+    opened,
+    rooted,
     spot,
     tally_private,
 )
@@ -46,26 +46,16 @@ def mark(rows, lists, bags, private, ask, open_to, people, surest, budget):
     tallies, present = np.zeros(private, np.int64), np.empty(private, np.int64)
     parts, others = np.zeros(width, np.int64), np.empty(width, np.int64)
     flags, losses = np.zeros(width, np.uint8), np.empty(size, np.int64)
-    kids, pool = np.empty((2 * width + 1, 4), np.int64), np.empty(1024, places.dtype)
-    nodes = np.zeros((size + 1, 3), np.int64)
-    first, last, total = np.int64(0), np.int64(len(rows[2])), rows[2].sum()
-    low, top, work = np.int64(0), np.int64(0), np.int64(0)
-    depth = -1
+    nodes, kids = rooted(rows, width, size)
+    pool = np.empty(1024, places.dtype)
+    depth, work = -1, np.int64(0)
     while work <= budget:
-        if depth >= 0:  # the next child of the last open node
-            node = nodes[depth]
-            if node[NEXT] == node[LAST]:
-                depth -= 1
-                if depth < 0:
-                    break
-                continue
-            kid = kids[node[NEXT]]
-            node[NEXT] += 1
-            first, last, total = kid[BEGIN], kid[END], kid[HELD]
-            low, top = node[LAST], node[TOP]
-        depth += 1
-        node = nodes[depth]
-        node[NEXT], node[LAST], node[TOP] = low, low, top
+        depth, kid = opened(nodes, kids, depth)
+        if depth < 0:
+            break
+        first, last, total = kid[BEGIN], kid[END], kid[HELD]
+        node = nodes[depth + 1]
+        low, top = node[LAST], node[TOP]
         cohort = (pool if depth > 1 else places), first, last, depth == 0
         asked = 0
         for i in range(first, last):

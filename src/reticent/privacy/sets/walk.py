@@ -12,12 +12,36 @@ from __future__ import annotations
 
 import numpy as np
 
-from reticent.compiling import compiled, inner
+from reticent.compiling import common, compiled, grown, inner
 from reticent.privacy.sets.bits import FOUND, NONE, TIRED, search_bits
-from reticent.privacy.sets.rows import common, grown
 
 NEXT, LAST, TOP = range(3)  # of an open node: its next child, their end, that of their cohorts
 ITEM, HELD, BEGIN, END = range(4)  # of a child: its item, how many hold it, where its cohort is
+
+
+@inner
+def rooted(rows, width, most):
+    """Room for a walk to sets of `most` items: nodes, and children, the empty set the first."""
+    nodes, kids = np.zeros((most + 2, 3), np.int64), np.empty((2 * width + 2, 4), np.int64)
+    nodes[0, LAST] = 1
+    kids[0, HELD], kids[0, BEGIN], kids[0, END] = rows[2].sum(), 0, len(rows[2])
+    return nodes, kids
+
+
+@inner
+def opened(nodes, kids, depth):
+    """The next child of the last open node that has one, open itself; how many items it has, or -1.
+
+    The node of a set of d items is the one at d + 1; above the empty set stands one more.
+    """
+    while depth >= -1 and nodes[depth + 1, NEXT] == nodes[depth + 1, LAST]:
+        depth -= 1
+    if depth < -1:
+        return -1, kids[0]
+    node, child = nodes[depth + 1], nodes[depth + 2]
+    node[NEXT] += 1
+    child[NEXT], child[LAST], child[TOP] = node[LAST], node[LAST], node[TOP]
+    return depth + 1, kids[node[NEXT] - 1]
 
 
 @inner
@@ -189,27 +213,18 @@ def walk(rows, lists, bags, floors, private, ask, closing, room, budget, out):
     size = len(begins) - 1
     counts, touched, free = np.zeros(size, np.int64), np.empty(size, np.int64), np.full(size, -1)
     tallies, alive = np.zeros(private, np.int64), np.zeros(max(private, 1), np.int64)
-    kids, pool = np.empty((2 * size + 1, 4), np.int64), np.empty(1024, places.dtype)
-    nodes, within = np.zeros((min(most, size) + 2, 3), np.int64), np.empty(size + 1, np.int64)
-    first, last, total = np.int64(0), np.int64(len(rows[2])), rows[2].sum()
-    low, top, work = np.int64(0), np.int64(0), np.int64(0)
-    depth = -1
+    nodes, kids = rooted(rows, size, min(most, size))
+    pool, within = np.empty(1024, places.dtype), np.empty(size + 1, np.int64)
+    depth, work = -1, np.int64(0)
     while True:
-        if depth >= 0:  # the next child of the last open node
-            node = nodes[depth]
-            if node[NEXT] == node[LAST]:
-                depth -= 1
-                if depth < 0:
-                    return NONE, 0, work
-                continue
-            kid = kids[node[NEXT]]
-            node[NEXT] += 1
-            out[depth] = kid[ITEM]
-            first, last, total = kid[BEGIN], kid[END], kid[HELD]
-            low, top = node[LAST], node[TOP]
-        depth += 1
-        node = nodes[depth]
-        node[NEXT], node[LAST], node[TOP] = low, low, top
+        depth, kid = opened(nodes, kids, depth)
+        if depth < 0:
+            return NONE, 0, work
+        if depth > 0:
+            out[depth - 1] = kid[ITEM]
+        first, last, total = kid[BEGIN], kid[END], kid[HELD]
+        node = nodes[depth + 1]
+        low, top = node[LAST], node[TOP]
         cohort = (pool if depth > 1 else places), first, last, depth == 0
         left, living, most_held = most - depth, 1, np.int64(0)
         if private:

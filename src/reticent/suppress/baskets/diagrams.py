@@ -22,6 +22,7 @@ from math import comb, isqrt, prod
 import numpy as np
 from numpy.typing import NDArray
 
+from reticent.compiling import in_dictionary_order
 from reticent.suppress.baskets import nodes as loops
 from reticent.suppress.sets import Budget, GaveUp, Ints
 
@@ -59,7 +60,7 @@ class Diagrams:
 
     def rows(self, starts: Ints, items: NDArray[np.int32]) -> int:
         """Sets given as rows, items ascending; of those that others begin with, some."""
-        order = loops.in_order(starts, items)
+        order = in_dictionary_order(starts, items)
         longest = int(np.diff(starts).max(initial=0))
         open_ = np.zeros(longest + 1, np.int64)
         done = 0

@@ -27,11 +27,10 @@ from math import inf, log2
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.suppress.baskets import nodes as loops
 from reticent.suppress.baskets.diagrams import Counts, Diagrams, Family, most_parts
 from reticent.suppress.baskets.moles import KnownBaskets, minimal_moles
 from reticent.suppress.baskets.nuggets import Rows, distinct_rows, frequent_sets
-from reticent.suppress.sets import Budget, GaveUp, Halt, Ints, Mask, Sets, invert
+from reticent.suppress.sets import Budget, GaveUp, Halt, Ints, Mask, Sets, invert, project
 
 _WORK_OF_A_MOLE = 16  # to find it
 
@@ -74,9 +73,8 @@ class Present:
     def beside(self, item: int, there: Mask) -> tuple[Diagrams, int, int]:
         """What such sets have besides an item: a family, and a number that no count exceeds."""
         rows = self.rows
-        starts, items = loops.beside(
-            item, rows.starts, rows.items, self._begins, self._holders, there
-        )
+        own = self._holders[self._begins[item] : self._begins[item + 1]]
+        starts, items = project(own, item, ~there, rows.starts, rows.items)
         diagrams = Diagrams(self._budget, room=len(items))
         family = diagrams.closed(diagrams.rows(starts, items), self._largest)
         longest = int(np.diff(starts).max(initial=0))
@@ -190,10 +188,7 @@ class _Removal:
 
     def _minimal_moles(self) -> Sets:
         """Those of the items that are there."""
-        kept = self.there[self.known.items]
-        starts = np.concatenate([[0], np.cumsum(kept)])[self.known.starts]
-        private = self.known.private_starts, self.known.private, self.known.private_count
-        left = KnownBaskets(starts, self.known.items[kept], self.known.count, *private)
+        left = self.known.without(~self.there)
         most = self.budget.work // _WORK_OF_A_MOLE
         found = minimal_moles(left, self.k, self.h, self.p, budget=Budget(sets=most))
         self.budget.spend(len(found) * _WORK_OF_A_MOLE)
@@ -240,16 +235,12 @@ class _Removal:
 
     def _in_a_mole(self, item: int) -> bool:
         """Whether an item that is no mole alone is in any."""
-        known, own = self.known, self.holders[self.begins[item] : self.begins[item + 1]]
-        starts, items = loops.beside(
-            item, known.starts, known.items, self.begins, self.holders, self.there
-        )
-        self.budget.spend(len(items) + 1)
-        shared = np.bincount(items)
+        own = self.holders[self.begins[item] : self.begins[item + 1]]
+        beside = self.known.beside(item, own, ~self.there)
+        self.budget.spend(len(beside.items) + 1)
+        shared = beside.supports()
         if np.any((shared > 0) & (shared < self.k)):
             return True
-        private = _taken(known.private_starts, known.private, own)
-        beside = KnownBaskets(starts, items, known.count, *private, known.private_count)
         if len(minimal_moles(beside, self.k, self.h, self.p - 1, budget=Budget(sets=0))):
             return True
         return self.h < 1 and self._beside_a_mole(item)
@@ -265,13 +256,3 @@ class _Removal:
         number = int(np.flatnonzero(rank == item)[0])
         diagrams, family, _ = present.beside(number, self.there[rank])
         return diagrams.apart(family, diagrams.rows(*moles)) != family
-
-
-def _taken(
-    starts: Ints, items: NDArray[np.int32], rows: NDArray[np.int32]
-) -> tuple[Ints, NDArray[np.int32]]:
-    """Some of the rows."""
-    sizes = np.diff(starts)[rows]
-    ends = np.concatenate([[0], np.cumsum(sizes)])
-    where = np.repeat(starts[rows] - ends[:-1], sizes)
-    return ends, items[where + np.arange(len(where))]

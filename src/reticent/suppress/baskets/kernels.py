@@ -19,10 +19,8 @@ it, which bounds how small a support can become.
 from __future__ import annotations
 
 import numpy as np
-from numba import types
-from numba.extending import intrinsic
 
-from reticent.compiling import compiled, inner
+from reticent.compiling import compiled, inner, ones
 from reticent.suppress.sets import rising
 
 OUT, ARENA, INTS, SPENT = 1, 2, 3, 4  # what was too small; or as much work was done as allowed
@@ -30,45 +28,22 @@ DEEPEST = 512  # items of a mole
 ONE = np.uint64(1)
 
 
-@intrinsic
-def ones(typing_context, word):
-    """How many bits of a word are set: one instruction where the processor has it."""
-
-    def generate(context, builder, signature, arguments):
-        return builder.ctpop(arguments[0])
-
-    return types.uint64(types.uint64), generate
-
-
 @inner
 def in_both(arena, one, other, words):
     """How many transactions two places share."""
     # Through slices: a sum as an index might be negative, and checking that takes a nanosecond.
     left, right = arena[one : one + words], arena[other : other + words]
-    found = np.uint64(0)
+    found = np.int64(0)
     for w in range(words):
         found += ones(left[w] & right[w])
-    return np.int64(found)
-
-
-@inner
-def most_shared(rows, count, private_starts, private, seen):
-    """The largest number of some transactions that share a private item; `seen`: all zero."""
-    most = np.int64(0)
-    for i in range(count):
-        for x in range(private_starts[rows[i]], private_starts[rows[i] + 1]):
-            seen[private[x]] += 1
-            most = max(most, seen[private[x]])
-    for i in range(count):
-        for x in range(private_starts[rows[i]], private_starts[rows[i] + 1]):
-            seen[private[x]] = 0
-    return most
+    return found
 
 
 @inner
 def most_private(arena, one, other, words, held, ints, counts, hides, c, top, over, under):
-    """The same of the c transactions that two places share, or more, but no more than a share h.
+    """The most of the c transactions that two places share with a private item in common.
 
+    Or more, but then no more than a share h.
     `held`: where the bits of those who have a private item stand, commonest item first, and
     `counts`: how many they are; there is no need to look at those that are too few.
     """
@@ -78,12 +53,12 @@ def most_private(arena, one, other, words, held, ints, counts, hides, c, top, ov
         few = min(ints[counts + q], c, top)
         if few * under <= over * c or few <= most:
             return max(most, few), looked
-        found = np.uint64(0)
+        found = np.int64(0)
         own = arena[held + q * words : held + (q + 1) * words]
         for w in range(words):
             found += ones(left[w] & right[w] & own[w])
         looked += words
-        most = max(most, np.int64(found))
+        most = max(most, found)
     return max(most, min(over * c // under, top)), looked
 
 
@@ -94,7 +69,13 @@ def private_maxima(begins, rows, private_starts, private, private_count):
     seen = np.zeros(private_count + 1, np.int64)
     for item in range(len(found)):
         own = rows[begins[item] : begins[item + 1]]
-        found[item] = most_shared(own, len(own), private_starts, private, seen)
+        for row in own:
+            for x in range(private_starts[row], private_starts[row + 1]):
+                seen[private[x]] += 1
+                found[item] = max(found[item], seen[private[x]])
+        for row in own:
+            for x in range(private_starts[row], private_starts[row + 1]):
+                seen[private[x]] = 0
     return found
 
 
@@ -119,11 +100,11 @@ def pairs(
             return a
         found = 0
         for b in range(a + 1, count if len(bits) else 0):
-            both = np.uint64(0)
+            both = np.int64(0)
             left, right = bits[a], bits[b]
             for w in range(len(left)):
                 both += ones(left[w] & right[w])
-            shared[b] = np.int64(both)
+            shared[b] = both
             if both:
                 met[found] = b
                 found += 1
@@ -543,7 +524,7 @@ def _squeeze(arena, source, mask, words, moves, target, narrow):
             word = (word ^ moving) | (moving >> np.uint64(1 << step))
         to, shift = target + (at >> 6), np.uint64(at & 63)
         arena[to] |= word << shift
-        at += np.int64(ones(held))
+        at += ones(held)
         if shift and target + ((at - 1) >> 6) > to:
             arena[to + 1] |= word >> (np.uint64(64) - shift)
 
@@ -564,7 +545,7 @@ def _large_without(
             word = arena[base + places[0] * ws + w]
             for q in range(1, held):
                 word &= arena[base + places[q] * ws + w]
-            found += np.int64(ones(word))
+            found += ones(word)
             if found >= k:
                 break
         if found < k:
@@ -579,7 +560,7 @@ def _large_without(
             word = whole[places[0], w]
             for q in range(1, held):
                 word &= whole[places[q], w]
-            found += np.int64(ones(word))
+            found += ones(word)
             if found >= k:
                 return True
         return False

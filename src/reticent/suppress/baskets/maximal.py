@@ -27,8 +27,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from reticent.compiling import compiled, inner
-from reticent.suppress.baskets.kernels import ones
+from reticent.compiling import compiled, grown, inner, ones, positions, squeeze
 from reticent.suppress.sets import rising
 
 ONE = np.uint64(1)
@@ -91,8 +90,8 @@ def maximal(starts, items, weights, begins, rows, stands, least, longest, most):
         work += spent + (seen + told >> 3)
         if work > most:
             break
-        cells, holder = _longer(cells, used, length), _longer(holder, used, length)
-        before, ends = _longer(before, used, length), _longer(ends, sets + 1, length)
+        cells, holder = grown(cells, used + length), grown(holder, used + length)
+        before, ends = grown(before, used + length), grown(ends, sets + 1 + length)
         x = 0
         while x < length:
             for y in range(x + 1, x + 1 + found[x]):
@@ -103,17 +102,6 @@ def maximal(starts, items, weights, begins, rows, stands, least, longest, most):
             ends[sets] = used
             x += 1 + found[x]
     return ends[: sets + 1].copy(), cells[:used].copy(), work
-
-
-@inner
-def _longer(cells, used, more):
-    """The same cells, with room for more."""
-    if used + more <= len(cells):
-        return cells
-    found = np.empty(2 * (used + more), cells.dtype)
-    for x in range(used):  # to set a slice takes seconds to compile
-        found[x] = cells[x]
-    return found
 
 
 @inner
@@ -232,9 +220,9 @@ def _dive(arena, planes, supports, known, held, least, longest, deepest, most):
         one, top = here[PLACES] + i * words, here[PLACES] + length * words
         if held + 1 > 64 * known.shape[1]:
             known, where, which = _wider(known), _wider(where), _wider(which)
-        out = _longer(out, used, members + 1)
-        arena = _longer(arena, top, (length + planes + 1) * words)
-        tail, support = _longer(tail, end, length), _longer(support, end, length)
+        out = grown(out, used + members + 1)
+        arena = grown(arena, top + (length + planes + 1) * words)
+        tail, support = grown(tail, end + length), grown(support, end + length)
         count, kept = here[SIZE] + 1, 0
         chosen[count - 1] = tail[begin + i]
         inside = _narrow(
@@ -304,10 +292,10 @@ def _weight(arena, one, other, planes_at, words, limits):
     for plane in range(len(limits)):
         end, begin = limits[plane], planes_at + plane * words
         left, right = arena[one : one + end], arena[other : other + end]
-        digit, in_plane = arena[begin : begin + end], np.uint64(0)
+        digit, in_plane = arena[begin : begin + end], np.int64(0)
         for w in range(end):
             in_plane += ones(left[w] & right[w] & digit[w])
-        found += np.int64(in_plane) << plane
+        found += in_plane << plane
     return found
 
 
@@ -376,7 +364,7 @@ def _descend(arena, one, places, top, levels, limits, d):
     """Lay out the level below d: these places, with the transactions of `one` only; work done."""
     here, below, words = levels[d], levels[d + 1], levels[d, WORDS]
     row_of = np.empty(64 * words, np.int64)
-    rows = _rows(arena[one : one + words], row_of)
+    rows = positions(arena, one, 0, words, row_of)
     few = (rows + 63) >> 6
     planes = limits.shape[1]
     if 4 * few >= words:
@@ -389,33 +377,8 @@ def _descend(arena, one, places, top, levels, limits, d):
         return len(places) * words >> 7
     below[PLACES], below[WORDS], below[PLANES] = top + planes * few, few, top
     for plane in range(planes):
-        _squeeze(arena, here[PLANES] + plane * words, row_of, rows, top + plane * few)
+        squeeze(arena, here[PLANES] + plane * words, row_of[:rows], top + plane * few)
     for x in range(len(places)):
-        _squeeze(arena, places[x], row_of, rows, top + (planes + x) * few)
+        squeeze(arena, places[x], row_of[:rows], top + (planes + x) * few)
     below[LOOKED] = _limits(arena, top, few, limits[d + 1])
     return (planes + len(places)) * rows >> 4
-
-
-@inner
-def _rows(bits, row_of):
-    """The numbers of the bits that are set, and how many these are."""
-    count = 0
-    for w in range(len(bits)):
-        left = bits[w]
-        while left:
-            low = left & (~left + ONE)
-            left ^= low
-            row_of[count] = 64 * w + np.int64(ones(low - ONE))
-            count += 1
-    return count
-
-
-@inner
-def _squeeze(arena, place, row_of, count, to):
-    """The bits of some rows, without those between."""
-    for w in range((count + 63) >> 6):
-        word = np.uint64(0)
-        for z in range(min(64, count - 64 * w)):
-            row = row_of[64 * w + z]
-            word |= (arena[place + (row >> 6)] >> np.uint64(row & 63) & ONE) << np.uint64(z)
-        arena[to + w] = word

@@ -27,9 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.suppress.baskets.moles import KnownBaskets, minimal_moles, thin_set
-from reticent.suppress.baskets.worth import PromisedBaskets, Worth
+from reticent.suppress.baskets.worth import Worth
 from reticent.suppress.engine import Removed, Threats, give_back, improve, mask, remove
-from reticent.suppress.sets import Budget, GaveUp, Halt, Mask, Sets, invert, project, without
+from reticent.suppress.sets import Budget, GaveUp, Halt, Mask, Sets, invert
 
 # Searches that go further are given up: seconds of work, words of bitsets looked at at a nanosecond
 # or two each, and half a gigabyte of moles.
@@ -123,7 +123,7 @@ class ItemSearch:
     def greedy(self, budget: Budget) -> Removed | None:
         """The papers' way, if it can be gone."""
         self._mine_all(min(budget, _AT_ONCE, key=lambda b: b.work))  # others are glad of it, too
-        asked = PromisedBaskets(self.known, self.k, self.h, self.p)
+        asked = self.known, self.k, self.h, self.p
         order = self.worth.greedy(
             asked, lambda: self.pool if self._mine_all(budget) else None, self.halt
         )
@@ -232,10 +232,7 @@ class ItemSearch:
         return _decided(moles)
 
     def _mined(self, gone: tuple[int, ...], p: int | None, budget: Budget) -> Sets:
-        away = mask(gone, self.known.count)
-        starts, items = without(self.known.starts, self.known.items, away)
-        known = replace(self.known, starts=starts, items=items)
-        return self._found(known, p, budget)
+        return self._found(self.known.without(mask(gone, self.known.count)), p, budget)
 
     def _found(self, known: KnownBaskets, p: int | None, budget: Budget) -> Sets:
         """Sets of some transactions; for sets of any size, one if there are any."""
@@ -273,12 +270,9 @@ class ItemSearch:
 
     def _barred(self, item: int, gone: Mask, fresh: list[Sets]) -> bool:
         """Whether an item would be part of a mole: one is looked for where the item is held."""
-        known, p = self.known, None if self.p is None else self.p - 1
+        p = None if self.p is None else self.p - 1
         rows = self.rows[self.begins[item] : self.begins[item + 1]]
-        starts, items, own, private = project(
-            rows, item, gone, known.starts, known.items, known.private_starts, known.private
-        )
-        held = KnownBaskets(starts, items, known.count, own, private, known.private_count)
+        held = self.known.beside(item, rows, gone)
         one = Budget(sets=0, work=max(self.allowed, 0))
         moles = _decided(self._found(held, p, one))
         if len(moles):

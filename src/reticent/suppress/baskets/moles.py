@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from reticent.suppress import sets
 from reticent.suppress.baskets import kernels
 from reticent.suppress.baskets.nuggets import distinct_rows
-from reticent.suppress.sets import Budget, Halt, Ints, Sets, plain_share, together
+from reticent.suppress.sets import Budget, Halt, Ints, Mask, Sets, plain_share, together
 
 _ROOM_FOR_BITS = 1 << 27  # bytes, for every item's bits over all transactions
 _THREADS = 2
@@ -53,6 +53,20 @@ class KnownBaskets:
     def supports(self) -> Ints:
         """How many transactions have each item."""
         return np.bincount(self.items, minlength=self.count)
+
+    def without(self, gone: Mask) -> KnownBaskets:
+        """The same transactions, less the items that are gone."""
+        kept = ~gone[self.items]
+        starts = np.concatenate([[0], np.cumsum(kept)])[self.starts]
+        return replace(self, starts=starts, items=self.items[kept])
+
+    def beside(self, item: int, rows: NDArray[np.int32], gone: Mask) -> KnownBaskets:
+        """What some transactions hold besides an item, and those that are gone."""
+        starts, items = sets.project(rows, item, gone, self.starts, self.items)
+        private = Sets(self.private_starts, self.private).some(rows)
+        return KnownBaskets(
+            starts, items, self.count, private.begins, private.items, self.private_count
+        )
 
 
 def minimal_moles(
@@ -80,21 +94,16 @@ def minimal_moles(
             begins, rows, known.private_starts, known.private, known.private_count
         )
     alone = (supports > 0) & ((supports < k) | (maxima * under > over * supports))
-    found = [_singles(np.flatnonzero(alone))]
+    singles = np.flatnonzero(alone)
+    found = [Sets(np.arange(len(singles) + 1), singles.astype(np.int32))]
     if p > 1:
         there = np.flatnonzero((supports > 0) & ~alone)
         rank = there[np.argsort(supports[there], kind="stable")]
         search = _Miner(known, rank, maxima[rank], k, p, over, under, budget, halt)
-        found += [
-            Sets(m.begins, rank[m.items].astype(np.int32), m.complete, m.work) for m in search.all()
-        ]
+        found += [replace(m, items=rank[m.items].astype(np.int32)) for m in search.all()]
     whole = together(found)
     whole = _only_minimal(whole, known.count) if under > over and p > 2 else whole
     return replace(whole, work=sum(part.work for part in found))
-
-
-def _singles(items: Ints) -> Sets:
-    return Sets(np.arange(len(items) + 1), items.astype(np.int32))
 
 
 @dataclass(slots=True)
@@ -139,8 +148,7 @@ class _Miner:
         starts, items, self.begins, self.rows, self.stands = sets.renumber(
             known.starts, known.items, number, len(rank)
         )
-        private = known.private_starts, known.private, known.private_count
-        self.known = KnownBaskets(starts, items, len(rank), *private)
+        self.known = replace(known, starts=starts, items=items, count=len(rank))
 
     def all(self) -> list[Sets]:
         """Pairs, then everything that is longer."""
@@ -199,7 +207,7 @@ class _Miner:
             if first >= known.count or state[1] > self.budget.sets:
                 complete = first >= known.count and state[1] <= self.budget.sets
                 moles = _unpacked(out[: state[0]], int(state[1]))
-                return Sets(moles.begins, moles.items, complete), near[: state[5]]
+                return replace(moles, complete=complete), near[: state[5]]
             out = np.concatenate([out, np.zeros(max(len(out), 3 * known.count), np.int32)])
             near = np.concatenate([near, np.zeros(max(len(near), 4 * known.count), np.int64)])
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from reticent.compiling import compiled, inner
+from reticent.compiling import common, compiled, inner
 
 EMPTY, UNIT = 0, 1  # no set; the empty set alone
 ITEM, LOW, HIGH, FACTS = 0, 1, 2, 3  # facts: twice the size of the largest set; and 1, if {} is in
@@ -76,67 +76,6 @@ def remember(keys, values, to_keys, to_values):
 
 
 @compiled
-def in_order(starts, items):
-    """Rows in lexicographic order, items ascending in each: quicksort, one item at a time."""
-    order = np.arange(len(starts) - 1)
-    todo = np.empty((len(order) // 2 + 2, 3), np.int64)  # ranges of two rows or more, all apart
-    left = _put(todo, 0, 0, len(order), 0)
-    while left:
-        left -= 1
-        low, high, depth = todo[left, 0], todo[left, 1], todo[left, 2]
-        pivot = _item_at(starts, items, order[(low + high) // 2], depth)
-        less, more, x = low, high, low
-        while x < more:
-            here = _item_at(starts, items, order[x], depth)
-            if here < pivot:
-                order[less], order[x] = order[x], order[less]
-                less += 1
-                x += 1
-            elif here > pivot:
-                more -= 1
-                order[more], order[x] = order[x], order[more]
-            else:
-                x += 1
-        left = _put(todo, left, low, less, depth)
-        left = _put(todo, left, more, high, depth)
-        if pivot >= 0:  # else these rows are equal and at their end
-            left = _put(todo, left, less, more, depth + 1)
-    return order
-
-
-@inner
-def _put(todo, left, low, high, depth):
-    if high - low < 2:
-        return left
-    todo[left, 0], todo[left, 1], todo[left, 2] = low, high, depth
-    return left + 1
-
-
-@inner
-def _item_at(starts, items, row, depth):
-    at = starts[row] + depth
-    return np.int64(items[at]) if at < starts[row + 1] else np.int64(-1)
-
-
-@compiled
-def beside(a, starts, items, begins, rows, there):
-    """What is there besides item a in the rows that have it, `rows[begins[a] : begins[a + 1]]`."""
-    own = rows[begins[a] : begins[a + 1]]
-    ends = np.zeros(len(own) + 1, np.int64)
-    for z in range(len(own)):
-        ends[z + 1] = ends[z]
-        for x in range(starts[own[z]], starts[own[z] + 1]):
-            ends[z + 1] += there[items[x]] and items[x] != a
-    cells, to = np.empty(ends[-1], np.int32), 0
-    for row in own:
-        for x in range(starts[row], starts[row + 1]):
-            if there[items[x]] and items[x] != a:
-                cells[to] = items[x]
-                to += 1
-    return ends, cells
-
-
-@compiled
 def enter_rows(starts, items, order, first, nodes, table, state, open_):
     """Rows as a family, from the last of their order to the first.
 
@@ -150,7 +89,7 @@ def enter_rows(starts, items, order, first, nodes, table, state, open_):
         if state[0] + size + 2 > len(nodes):
             return done
         after = order[len(order) - 1 - done] if done < len(order) else -1
-        shared = _shared(starts, items, row, after) if done and after >= 0 else 0
+        shared = common(starts, items, row, after) if done and after >= 0 else 0
         for d in range(size, shared, -1):
             item = items[starts[row] + d - 1]
             open_[d - 1] = _make(nodes, table, state, item, open_[d - 1], open_[d])
@@ -159,16 +98,6 @@ def enter_rows(starts, items, order, first, nodes, table, state, open_):
             end = starts[after + 1] - starts[after]
             open_[end] = max(open_[end], UNIT)
     return len(order) + 1
-
-
-@inner
-def _shared(starts, items, row, other):
-    """With how many items both begin."""
-    most = min(starts[row + 1] - starts[row], starts[other + 1] - starts[other])
-    for d in range(most):
-        if items[starts[row] + d] != items[starts[other] + d]:
-            return d
-    return most
 
 
 @compiled

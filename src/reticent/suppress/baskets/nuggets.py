@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from reticent.compiling import in_dictionary_order
 from reticent.suppress.baskets import maximal
-from reticent.suppress.baskets import nodes as loops
 from reticent.suppress.baskets.diagrams import Diagrams, Family, most_parts
 from reticent.suppress.sets import Budget, GaveUp, Ints, Sets, renumber
 
@@ -57,7 +57,8 @@ def distinct_rows(starts: Ints, items: NDArray[np.int32], supports: Ints, wanted
     number = np.full(len(supports), -1, np.int32)
     number[rank] = np.arange(len(rank))
     cut, renumbered, *_ = renumber(starts, items, number, len(rank))
-    begins, cells, weights = maximal.merged(cut, renumbered, loops.in_order(cut, renumbered))
+    order = in_dictionary_order(cut, renumbered)
+    begins, cells, weights = maximal.merged(cut, renumbered, order)
     return Rows(begins, cells, weights, rank)
 
 

@@ -18,14 +18,8 @@ from reticent.suppress.sets import Halt, Ints, Mask
 _BITS = 40  # of a cost that loops compare; beyond, counts of itemsets lose their last digits
 
 
-@dataclass(frozen=True, slots=True)
-class PromisedBaskets:
-    """The promise, and the transactions it is about."""
-
-    known: KnownBaskets
-    k: int
-    h: Fraction
-    p: int | None
+# The transactions that a promise is about, and its k, h and p.
+PromisedBaskets = tuple[KnownBaskets, int, Fraction, int | None]
 
 
 class Worth(Protocol):
@@ -106,7 +100,5 @@ class Itemsets:
         self, asked: PromisedBaskets, all_moles: Callable[[], Threats | None], halt: Halt
     ) -> tuple[int, ...] | None:
         """By all moles with an item for each of its nuggets."""
-        found = remove_for_itemsets(
-            asked.known, asked.k, asked.h, asked.p, self.nuggets, self.numbers, halt=halt
-        )
+        found = remove_for_itemsets(*asked, self.nuggets, self.numbers, halt=halt)
         return found.order if found.complete else None

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.compiling import compiled, inner
+from reticent.compiling import compiled, grown, inner
 
 _NONE = np.int64(-1)
 
@@ -162,11 +162,7 @@ def fitting(found, rules, rows, values):
     for i in range(len(rows)):
         if known(found, values[i]):
             count = walk(found, values[i], rows[i], stack, fits)
-            if end + count > len(every):
-                more = np.empty(2 * (end + count), np.int32)
-                for x in range(end):
-                    more[x] = every[x]
-                every = more
+            every = grown(every, end + count)
             for x in range(count):
                 every[end + x] = fits[x]
             end += count

@@ -73,12 +73,13 @@ class Graph:
         """The next node, by the strategy that is asked for, and what to hide there."""
         rules = self.rules
         while (node := self._choose()) >= 0:
-            column, worth, records = placing.step(
+            column, worth, records, most = placing.step(
                 self.places, rules.ways, rules.patterns, rules.numbers, rules.unsafe, rules.limits,
                 self.closed, node,
             )  # fmt: skip
             if column >= 0:
-                return HidingStep(worth, int(column), partial(self._take, records))
+                lowest = np.sort(records)[:most]
+                return HidingStep(worth, int(column), partial(self._take, lowest))
             # Nobody stands there, or all that could be hidden must be published.
             placing.leave_out(self.places, node)
         return None

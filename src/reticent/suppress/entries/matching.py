@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from reticent.compiling import compiled
+from reticent.compiling import compiled, ones
 from reticent.suppress.sets import rising
 
 FULL, SPENT = -1, -2  # no room for what is found, no budget left
@@ -137,10 +137,7 @@ def smallest(masks):
     """
     sizes = np.zeros(len(masks), np.int64)
     for i in range(len(masks)):
-        rest = masks[i]
-        while rest:
-            rest &= rest - 1
-            sizes[i] += 1
+        sizes[i] = ones(masks[i])
     order = rising(masks)
     order = order[rising(sizes[order])]
     found, count = np.empty(len(masks), np.int64), 0

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.compiling import compiled, inner
+from reticent.compiling import compiled, grown, inner, ones
 from reticent.suppress.entries.fitting import known, rooms, walk
 
 Int = NDArray[np.int32]
@@ -109,15 +109,6 @@ def _enter_all(found):
 
 
 @inner
-def _size(mask):
-    count = 0
-    while mask:
-        mask &= mask - 1
-        count += 1
-    return count
-
-
-@inner
 def _before(found, a, b):
     """Whether node a comes before node b: rules, then columns, then their order, then age."""
     if found.was[a] != found.was[b]:
@@ -125,8 +116,8 @@ def _before(found, a, b):
     one, two = found.masks[a], found.masks[b]
     if one == two:
         return a < b
-    if _size(one) != _size(two):
-        return _size(one) > _size(two)
+    if ones(one) != ones(two):
+        return ones(one) > ones(two)
     first = (one ^ two) & -(one ^ two)
     return one & first != 0
 
@@ -316,58 +307,28 @@ def heard(found, changed, unsafe):
 
 
 @inner
-def _standing(found, node, closed, column, out):
-    """The records at a node whose entry may be hidden, ascending, as many as `out` holds; how many.
-
-    Places of records that have moved on are taken from the list. The lowest are kept in a heap with
-    the highest of them on top: thousands may stand there, and thousands be wanted.
-    """
-    count, before, place = 0, -1, found.heads[node]
+def _standing(found, node, closed, column):
+    """The records at a node whose entry may be hidden; places of those who moved on are dropped."""
+    out, count, before, place = np.empty(1 << 6, np.int64), 0, -1, found.heads[node]
     while place >= 0:
         record, after = found.records[place], found.later[place]
-        if found.versions[place] != found.version[record]:
-            if before < 0:
-                found.heads[node] = after
-            else:
-                found.later[before] = after
-        else:
+        if found.versions[place] == found.version[record]:
             before = place
-            if closed[record] >> column & 1:
-                pass
-            elif count < len(out):
+            if not closed[record] >> column & 1:
+                out = grown(out, count + 1)
+                out[count] = record
                 count += 1
-                to = count - 1
-                while to > 0 and out[(to - 1) // 2] < record:
-                    out[to] = out[(to - 1) // 2]
-                    to = (to - 1) // 2
-                out[to] = record
-            elif record < out[0]:
-                _lower(out, count, record)
+        elif before < 0:
+            found.heads[node] = after
+        else:
+            found.later[before] = after
         place = after
-    for last in range(count - 1, 0, -1):
-        record, out[last] = out[last], out[0]
-        _lower(out, last, record)
-    return count
-
-
-@inner
-def _lower(out, size, record):
-    """Put a record in the place of the highest one."""
-    at = 0
-    while 2 * at + 1 < size:
-        child = 2 * at + 1
-        if child + 1 < size and out[child + 1] > out[child]:
-            child += 1
-        if out[child] <= record:
-            break
-        out[at] = out[child]
-        at = child
-    out[at] = record
+    return out[:count]
 
 
 @compiled
 def step(found, tree, patterns, numbers, unsafe, limits, closed, node):
-    """What to hide at a node: the column, what that is worth, and the records; or column -1."""
+    """What to hide at a node: the column, what that is worth, of whom, and of how many; or -1."""
     least, over, under = limits
     row = found.cells[node]
     stack, fits = rooms(len(patterns), row)
@@ -383,7 +344,7 @@ def step(found, tree, patterns, numbers, unsafe, limits, closed, node):
             if often[j] > 0 and not tried[j] and (column < 0 or often[j] > often[column]):
                 column = j
         if column < 0:
-            return column, 0.0, np.empty(0, np.int64)
+            return column, 0.0, np.empty(0, np.int64), np.int64(0)
         tried[column] = True
         most, worth = np.int64(-1), 0.0
         for x in range(count):
@@ -394,7 +355,6 @@ def step(found, tree, patterns, numbers, unsafe, limits, closed, node):
                 needed = min(needed, own - least)
                 worth += 1 / needed
                 most = needed if most < 0 else min(most, needed)
-        out = np.empty(most, np.int64)
-        size = _standing(found, node, closed, column, out)
-        if size > 0:
-            return column, worth, out[:size]
+        records = _standing(found, node, closed, column)
+        if len(records):
+            return column, worth, records, most
