@@ -1,6 +1,6 @@
-"""Compiling inner loops, once on a machine; and the smallest of them, which know only numbers.
+"""Compiling inner loops, once on a machine, and what a processor or a compiler lacks a word for.
 
-Engines and verifiers share no line about promises; but both count bits, grow arrays, sort rows.
+Engines and verifiers share this, and no line of an algorithm.
 """
 
 # mypy: disable-error-code="no-untyped-def, untyped-decorator, no-untyped-call"
@@ -57,33 +57,6 @@ def lowest(typing_context, word):
     return types.int64(types.uint64), emit
 
 
-@inner
-def positions(bits, line, begin, end, into):
-    """Write down which bits of a line are set, from one of its words to another; how many."""
-    count = 0
-    for word in range(begin, end):
-        rest = bits[line + word]
-        while rest:
-            into[count] = 64 * word + lowest(rest)
-            count += 1
-            rest &= rest - np.uint64(1)
-    return count
-
-
-@inner
-def squeeze(bits, line, chosen, into):
-    """Copy chosen bits of a line side by side; return where the copy ends."""
-    for first in range(0, len(chosen), 64):
-        word = np.uint64(0)
-        for i in range(first, min(first + 64, len(chosen))):
-            at = chosen[i]
-            bit = (bits[line + (at >> 6)] >> np.uint64(at & 63)) & np.uint64(1)
-            word |= bit << np.uint64(i - first)
-        bits[into] = word
-        into += 1
-    return into
-
-
 # --- room ----------------------------------------------------------------------------------------
 
 
@@ -97,59 +70,3 @@ def grown(array, needed):
     for i in range(len(old)):  # to set a slice takes seconds to compile
         new[i] = old[i]
     return more
-
-
-# --- rows: row r is items[starts[r] : starts[r + 1]], ascending -----------------------------------
-
-
-@compiled
-def in_dictionary_order(starts, items):
-    """The order of rows as words have it in a dictionary: quicksort, one item at a time."""
-    order = np.arange(len(starts) - 1)
-    todo = np.empty((len(order) // 2 + 2, 3), np.int64)  # ranges of two rows or more, all apart
-    left = _put(todo, 0, 0, len(order), 0)
-    while left:
-        left -= 1
-        low, high, depth = todo[left, 0], todo[left, 1], todo[left, 2]
-        pivot = _item_at(starts, items, order[(low + high) // 2], depth)
-        less, more, x = low, high, low
-        while x < more:
-            here = _item_at(starts, items, order[x], depth)
-            if here < pivot:
-                order[less], order[x] = order[x], order[less]
-                less += 1
-                x += 1
-            elif here > pivot:
-                more -= 1
-                order[more], order[x] = order[x], order[more]
-            else:
-                x += 1
-        left = _put(todo, left, low, less, depth)
-        left = _put(todo, left, more, high, depth)
-        if pivot >= 0:  # else these rows are equal and at their end
-            left = _put(todo, left, less, more, depth + 1)
-    return order
-
-
-@inner
-def _put(todo, left, low, high, depth):
-    if high - low < 2:
-        return left
-    todo[left, 0], todo[left, 1], todo[left, 2] = low, high, depth
-    return left + 1
-
-
-@inner
-def _item_at(starts, items, row, depth):
-    at = starts[row] + depth
-    return np.int64(items[at]) if at < starts[row + 1] else np.int64(-1)
-
-
-@inner
-def common(starts, items, one, other):
-    """With how many items two rows begin alike."""
-    length = min(starts[one + 1] - starts[one], starts[other + 1] - starts[other])
-    for i in range(length):
-        if items[starts[one] + i] != items[starts[other] + i]:
-            return i
-    return length

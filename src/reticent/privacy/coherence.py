@@ -25,8 +25,8 @@ Where transactions are dense, the walk goes over bits (`sets.bits` lists what it
 Cost: exponential in the worst case. So there is a budget of work, in items and words looked at,
 never in seconds, and an honest None where it does not suffice.
 
-This is the verifier of coherent releases. It shares no line with the search for them but those
-of `reticent.compiling`, which know only numbers.
+This is the verifier of coherent releases. It shares no line with the search for them, but
+for how loops are compiled and a processor's own instructions for bits.
 """
 
 from __future__ import annotations
@@ -200,7 +200,6 @@ class _BasketRows:
     """What transactions show of the chosen items: equal ones are one row, in dictionary order."""
 
     def __init__(self, baskets: RoledBaskets, chosen: Mask) -> None:
-        from reticent.compiling import in_dictionary_order
         from reticent.privacy.sets import rows as loops
 
         self.baskets = baskets
@@ -209,7 +208,9 @@ class _BasketRows:
         self.names: Numbers = order[chosen[order] & (supports[order] > 0)]  # by rising support
         self.suspects: Numbers = np.flatnonzero(baskets.private & (supports > 0))
         starts, items = loops.renumbered(baskets.starts, baskets.items, self._numbers(self.names))
-        order = in_dictionary_order(starts, items)
+        keys = loops.first_items(starts, items, max(1, len(self.names).bit_length()))
+        order = np.argsort(keys, kind="stable")
+        loops.in_dictionary_order(starts, items, keys, order)
         self.table, self._row_of = loops.grouped(starts, items, order)
         self.weights: Numbers = self.table[2]
         self.longest = int(np.diff(self.table[0]).max(initial=0))

@@ -37,8 +37,8 @@ How a recount goes:
 Cost: columns · (rows + 2^columns) for a profile and a value, or a walk that can take much longer.
 So there is a budget of work, in cells and patterns looked at, never in seconds.
 
-This is the verifier of tables with hidden entries. It shares no line with the search for them but
-those of `reticent.compiling`, which know only numbers.
+This is the verifier of tables with hidden entries. It shares no line with the search for them,
+but for how loops are compiled and a processor's own instructions for bits.
 """
 
 from __future__ import annotations

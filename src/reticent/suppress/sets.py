@@ -286,3 +286,59 @@ def thin_row(starts, items, weights, begins, holders, k):
             if held_by(starts, items, weights, begins, holders, some, k) < k:
                 return row
     return -1
+
+
+# --- rows: row r is items[starts[r] : starts[r + 1]], ascending -----------------------------------
+
+
+@compiled
+def in_dictionary_order(starts, items):
+    """The order of rows as words have it in a dictionary: quicksort, one item at a time."""
+    order = np.arange(len(starts) - 1)
+    todo = np.empty((len(order) // 2 + 2, 3), np.int64)  # ranges of two rows or more, all apart
+    left = _put(todo, 0, 0, len(order), 0)
+    while left:
+        left -= 1
+        low, high, depth = todo[left, 0], todo[left, 1], todo[left, 2]
+        pivot = _item_at(starts, items, order[(low + high) // 2], depth)
+        less, more, x = low, high, low
+        while x < more:
+            here = _item_at(starts, items, order[x], depth)
+            if here < pivot:
+                order[less], order[x] = order[x], order[less]
+                less += 1
+                x += 1
+            elif here > pivot:
+                more -= 1
+                order[more], order[x] = order[x], order[more]
+            else:
+                x += 1
+        left = _put(todo, left, low, less, depth)
+        left = _put(todo, left, more, high, depth)
+        if pivot >= 0:  # else these rows are equal and at their end
+            left = _put(todo, left, less, more, depth + 1)
+    return order
+
+
+@inner
+def _put(todo, left, low, high, depth):
+    if high - low < 2:
+        return left
+    todo[left, 0], todo[left, 1], todo[left, 2] = low, high, depth
+    return left + 1
+
+
+@inner
+def _item_at(starts, items, row, depth):
+    at = starts[row] + depth
+    return np.int64(items[at]) if at < starts[row + 1] else np.int64(-1)
+
+
+@inner
+def common(starts, items, one, other):
+    """With how many items two rows begin alike."""
+    length = min(starts[one + 1] - starts[one], starts[other + 1] - starts[other])
+    for i in range(length):
+        if items[starts[one] + i] != items[starts[other] + i]:
+            return i
+    return length

@@ -35,7 +35,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from reticent.compiling import grown, inner, lowest, ones, positions, squeeze
+from reticent.compiling import grown, inner, lowest, ones
 
 NONE, FOUND, TIRED = 0, 1, 2  # how a search can end
 _ITEM, _INSIDE, _OUTSIDE, _LINE, _LOST = range(5)  # of a candidate
@@ -95,6 +95,33 @@ def trim(bits, cohort, words, facts, at, a, c, least, most):
         if kept == most or kept < least:
             return kept if kept >= least else np.int64(0)
         most = kept
+
+
+@inner
+def positions(bits, cohort, begin, end, into):
+    """Write down which bits of a cohort are set; return how many."""
+    count = 0
+    for word in range(begin, end):
+        rest = bits[cohort + word]
+        while rest:
+            into[count] = 64 * word + lowest(rest)
+            count += 1
+            rest &= rest - np.uint64(1)
+    return count
+
+
+@inner
+def squeeze(bits, line, chosen, into):
+    """Copy chosen bits of a line side by side; return where the copy ends."""
+    for first in range(0, len(chosen), 64):
+        word = np.uint64(0)
+        for i in range(first, min(first + 64, len(chosen))):
+            at = chosen[i]
+            bit = (bits[line + (at >> 6)] >> np.uint64(at & 63)) & np.uint64(1)
+            word |= bit << np.uint64(i - first)
+        bits[into] = word
+        into += 1
+    return into
 
 
 @inner

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from reticent.compiling import common, compiled
+from reticent.compiling import compiled, inner
 
 
 @compiled
@@ -68,17 +68,80 @@ def renumbered(starts, items, number):
 
 
 @compiled
+def first_items(starts, items, width):
+    """As many of each row's first items as fit into 63 bits, `width` bits each, as one number."""
+    keys = np.zeros(len(starts) - 1, np.int64)
+    for row in range(len(keys)):
+        for i in range(63 // width):
+            keys[row] <<= width
+            if starts[row] + i < starts[row + 1]:
+                keys[row] |= items[starts[row] + i] + 1
+    return keys
+
+
+@compiled
+def in_dictionary_order(starts, items, keys, order):
+    """Sort rows that are in order of their keys: where keys are equal, by merging."""
+    spare = np.empty_like(order)
+    first = 0
+    while first < len(order):
+        last = first + 1
+        while last < len(order) and keys[order[last]] == keys[order[first]]:
+            last += 1
+        width = np.int64(1)
+        while width < last - first:
+            for low in range(first, last, 2 * width):
+                merge(starts, items, order, spare, low, width, last)
+            for at in range(first, last):
+                order[at] = spare[at]
+            width *= 2
+        first = last
+
+
+@inner
+def merge(starts, items, order, spare, low, width, last):
+    """Merge two neighbouring runs of sorted rows."""
+    middle, high = min(low + width, last), min(low + 2 * width, last)
+    i, j = low, middle
+    for at in range(low, high):
+        if j == high or (i < middle and compare(starts, items, order[i], order[j]) <= 0):
+            spare[at] = order[i]
+            i += 1
+        else:
+            spare[at] = order[j]
+            j += 1
+
+
+@inner
+def compare(starts, items, one, other):
+    """Which row comes first, as words do in a dictionary: below 0 the one, above 0 the other."""
+    same = common(starts, items, one, other)
+    i, j = starts[one] + same, starts[other] + same
+    if i < starts[one + 1] and j < starts[other + 1]:
+        return np.int64(items[i]) - items[j]
+    return (starts[one + 1] - i) - (starts[other + 1] - j)
+
+
+@inner
+def common(starts, items, one, other):
+    """How many items two rows have in common at their beginning."""
+    length = min(starts[one + 1] - starts[one], starts[other + 1] - starts[other])
+    for i in range(length):
+        if items[starts[one] + i] != items[starts[other] + i]:
+            return i
+    return length
+
+
+@compiled
 def grouped(starts, items, order):
     """Rows in dictionary order, equal ones as one; and which one each row became part of."""
     group_of = np.empty(len(order), np.int32)
     count, kept = 0, np.int64(0)
     for at in range(len(order)):
-        row, before = order[at], order[max(at - 1, 0)]
-        length, other = starts[row + 1] - starts[row], starts[before + 1] - starts[before]
-        if at == 0 or common(starts, items, before, row) < max(length, other):
+        if at == 0 or compare(starts, items, order[at - 1], order[at]) != 0:
             count += 1
-            kept += length
-        group_of[row] = count - 1
+            kept += starts[order[at] + 1] - starts[order[at]]
+        group_of[order[at]] = count - 1
     begins, weights = np.zeros(count + 1, np.int64), np.zeros(count, np.int64)
     found = np.empty(kept, np.int32)
     for row in order:

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from reticent.compiling import common, compiled, grown, inner
+from reticent.compiling import compiled, grown, inner
 from reticent.privacy.sets.bits import FOUND, NONE, TIRED, search_bits
+from reticent.privacy.sets.rows import common
 
 NEXT, LAST, TOP = range(3)  # of an open node: its next child, their end, that of their cohorts
 ITEM, HELD, BEGIN, END = range(4)  # of a child: its item, how many hold it, where its cohort is

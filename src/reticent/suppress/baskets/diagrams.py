@@ -22,9 +22,8 @@ from math import comb, isqrt, prod
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.compiling import in_dictionary_order
 from reticent.suppress.baskets import nodes as loops
-from reticent.suppress.sets import Budget, GaveUp, Ints
+from reticent.suppress.sets import Budget, GaveUp, Ints, in_dictionary_order
 
 Nodes = NDArray[np.int32]
 

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from reticent.compiling import compiled, grown, inner, ones, positions, squeeze
+from reticent.compiling import compiled, grown, inner, lowest, ones
 from reticent.suppress.sets import rising
 
 ONE = np.uint64(1)
@@ -35,6 +35,33 @@ ONE = np.uint64(1)
 # words of these are to be looked at; where its tail begins, how long it is, which of it comes next;
 # how many members X has, and in how many words the sets are that hold it.
 PLACES, WORDS, PLANES, LOOKED, TAIL, LENGTH, NEXT, SIZE, HOLDING = range(9)
+
+
+@inner
+def positions(bits, line, begin, end, into):
+    """Write down which bits of a line are set, from one of its words to another; how many."""
+    count = 0
+    for word in range(begin, end):
+        rest = bits[line + word]
+        while rest:
+            into[count] = 64 * word + lowest(rest)
+            count += 1
+            rest &= rest - np.uint64(1)
+    return count
+
+
+@inner
+def squeeze(bits, line, chosen, into):
+    """Copy chosen bits of a line side by side; return where the copy ends."""
+    for first in range(0, len(chosen), 64):
+        word = np.uint64(0)
+        for i in range(first, min(first + 64, len(chosen))):
+            at = chosen[i]
+            bit = (bits[line + (at >> 6)] >> np.uint64(at & 63)) & np.uint64(1)
+            word |= bit << np.uint64(i - first)
+        bits[into] = word
+        into += 1
+    return into
 
 
 @compiled

@@ -19,7 +19,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from reticent.compiling import common, compiled, inner
+from reticent.compiling import compiled, inner
+from reticent.suppress.sets import common
 
 EMPTY, UNIT = 0, 1  # no set; the empty set alone
 ITEM, LOW, HIGH, FACTS = 0, 1, 2, 3  # facts: twice the size of the largest set; and 1, if {} is in

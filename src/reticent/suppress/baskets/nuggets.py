@@ -15,10 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.compiling import in_dictionary_order
 from reticent.suppress.baskets import maximal
 from reticent.suppress.baskets.diagrams import Diagrams, Family, most_parts
-from reticent.suppress.sets import Budget, GaveUp, Ints, Sets, renumber
+from reticent.suppress.sets import Budget, GaveUp, Ints, Sets, in_dictionary_order, renumber
 
 
 @dataclass(frozen=True, slots=True)
