@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
@@ -199,7 +199,7 @@ class InDatabase(Embedded):
         except Exception as error:
             raise _in_our_words(error, name) from None
         self.name, self.schema = name, schema
-        [batch] = self._ask(table.agg(rows=table.count()))
+        [batch] = self.answered(table.agg(rows=table.count()))
         super().__init__(
             name, schema, int(batch.column(0)[0].as_py()), spill=spill, stream=self._rows,
             memory_limit=memory_limit, progress=progress,
@@ -209,39 +209,19 @@ class InDatabase(Embedded):
         """Have the database count, and take over what it found."""
         keys = {self.key(name): self.schema.field(name).type for name in names}
         schema = pa.schema([*keys.items(), (COUNT, pa.int64())])
-        batches = self._ask(collapse(self._named(names), list(keys)))
+        batches = self.answered(collapse(self._named(names), list(keys)))
         found = (batch.cast(schema) for batch in batches)
         self.database.register("told", pa.RecordBatchReader.from_batches(schema, found))
         self._do("CREATE TEMP TABLE counted AS SELECT * FROM told")
         self.database.unregister("told")
 
-    def sampled(self, names: Sequence[str], rows: int) -> int:
-        """How many distinct rows of some columns there are among so many rows."""
-        self.refuse_types(names)
-        some = collapse(self._named(names).limit(rows), [self.key(name) for name in names])
-        return sum(batch.num_rows for batch in self._ask(some))
+    def distinct(self, cells: ir.Column) -> ir.Value:
+        """How many distinct values a column has, as an expression."""
+        return cells.nunique()
 
-    def about_distinct(self, names: Sequence[str]) -> dict[str, int]:
-        """How many distinct values each of some columns has."""
-        if not names:
-            return {}
-        table = self._named(names)
-        counts = {f"n{i}": table[self.key(name)].nunique() for i, name in enumerate(names)}
-        [batch] = self._ask(table.agg(**counts))
-        return {name: int(batch.column(i)[0].as_py()) for i, name in enumerate(names)}
-
-    def values(self, name: str, most: int) -> pa.Array | None:
-        """The distinct values of a column; None if there are more than `most`."""
-        self.refuse_types([name])
-        found = list(self._ask(self._named([name]).distinct().limit(most + 1)))
-        cells = pa.chunked_array([batch.column(0) for batch in found])
-        if len(cells) > most:
-            return None
-        return cells.combine_chunks().cast(self.schema.field(name).type)
-
-    def head(self, names: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
-        """Some rows, about the first so many."""
-        return self._ask(self._named(names).limit(rows))
+    def reading(self, names: Sequence[str]) -> AbstractContextManager[ir.Table]:
+        """The rows of some columns under their keys, where they stand."""
+        return nullcontext(self._named(names))
 
     def recoded(self, recoding: RowRecoding, size: int) -> Iterator[Sheet]:
         """All rows as a release shows them; they have no order of their own."""
@@ -262,12 +242,12 @@ class InDatabase(Embedded):
 
     def _rows(self, names: Sequence[str]) -> pa.RecordBatchReader:
         schema = pa.schema([self.schema.field(name) for name in names])
-        batches = self._ask(self._named(names))
+        batches = self.answered(self._named(names))
         rows = (batch.rename_columns(list(names)).cast(schema) for batch in batches)
         return pa.RecordBatchReader.from_batches(schema, rows)
 
-    def _ask(self, expression: ir.Table) -> Iterator[pa.RecordBatch]:
-        """What its database answers."""
+    def answered(self, expression: ir.Table) -> Iterator[pa.RecordBatch]:
+        """What its database says to an expression."""
         import ibis
 
         backend = self.table.get_backend()
