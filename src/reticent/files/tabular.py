@@ -12,9 +12,10 @@ import numpy as np
 import pyarrow as pa
 
 from reticent.data.columns import Column, Table, encode, is_supported, smallest
+from reticent.data.scales import is_text
 from reticent.errors import InputError, did_you_mean, quoted
 from reticent.files.delimited import Reading as Reading
-from reticent.files.delimited import read_csv
+from reticent.files.delimited import read_csv, unreadable
 
 CSV = (".csv", ".tsv", ".txt", ".data", ".csv.gz", ".tsv.gz")
 ARROW = (".arrow", ".feather", ".ipc")
@@ -81,14 +82,9 @@ def parse(data: str | Path, reading: Reading | None = None, suffix: str | None =
     parts: list[pa.Table] = []
     for path in paths_of(data):
         part = _read_arrow(path, suffix or suffix_of(path), reading, notes)
-        if parts and set(part.column_names) == set(parts[0].column_names):
+        if parts:
+            refuse_others(path, part.column_names, parts[0].column_names)
             part = part.select(parts[0].column_names)  # the order of columns may differ
-        if parts and part.column_names != parts[0].column_names:
-            raise InputError(
-                "its columns are not those of the first file",
-                where=str(path),
-                do=f"the first file has {quoted(parts[0].column_names)}.",
-            )
         parts.append(part)
     try:
         whole = parts[0] if len(parts) == 1 else pa.concat_tables(parts)
@@ -96,6 +92,22 @@ def parse(data: str | Path, reading: Reading | None = None, suffix: str | None =
         raise InputError("its files give one column different types", where=str(data)) from None
     coded = (suffix or suffix_of(paths_of(data)[0])) in CSV
     return Parsed(str(data), whole, tuple(dict.fromkeys(notes)), coded)
+
+
+def refuse_others(path: Path, names: Sequence[str], first: Sequence[str]) -> None:
+    """Refuse a file that does not share the columns of the first one."""
+    if set(names) != set(first):
+        raise InputError(
+            "its columns are not those of the first file", where=str(path),
+            do=f"the first file has {quoted(first)}.",
+        )  # fmt: skip
+
+
+def refuse_twice(names: Sequence[str], where: str, do: str = "") -> None:
+    """Refuse columns of one name."""
+    if len(set(names)) < len(names):
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise InputError(f"column names repeat: {quoted(twice)}", where=where, do=do)
 
 
 def read(data: str | Path, reading: Reading | None = None) -> Table:
@@ -116,9 +128,7 @@ def from_arrow(
     that cannot be encoded.
     """
     names = table.column_names
-    if len(set(names)) < len(names):
-        twice = sorted({n for n in names if names.count(n) > 1})
-        raise InputError(f"column names repeat: {quoted(twice)}", where=name)
+    refuse_twice(names, name)
     if not names:
         raise InputError("the table has no columns", where=name)
     columns = {}
@@ -163,12 +173,8 @@ def _read_arrow(path: Path, suffix: str, reading: Reading, notes: list[str]) -> 
         raise InputError("its name tells no known format", where=str(path), do=f"known: {known}.")
     try:
         return read_csv(path, reading, notes) if suffix in CSV else read_typed(path, suffix)
-    except OSError as error:
-        if isinstance(error, pa.ArrowException) or error.strerror is None:
-            raise InputError(f"this is not a readable {suffix} file", where=str(path)) from None
-        raise InputError(f"cannot read it: {error.strerror}", where=str(path)) from None
-    except pa.ArrowException:
-        raise InputError(f"this is not a readable {suffix} file", where=str(path)) from None
+    except (OSError, pa.ArrowException) as error:
+        raise unreadable(error, path, f"{suffix} file") from None
 
 
 def read_typed(path: Path, suffix: str) -> pa.Table:
@@ -276,10 +282,7 @@ def _arrow_of(data: Any, kind: str) -> pa.Table:
 def _arrow_of_pandas(data: Any) -> pa.Table:
     import pandas as pd
 
-    names = [str(name) for name in data.columns]
-    if len(set(names)) < len(names):
-        twice = sorted({name for name in names if names.count(name) > 1})
-        raise InputError(f"column names repeat: {quoted(twice)}", where="data", do="rename them.")
+    refuse_twice([str(name) for name in data.columns], "data", do="rename them.")
     try:
         table = pa.Table.from_pandas(data)
     except (pa.ArrowException, ValueError, TypeError):  # whose words quote a cell
@@ -324,25 +327,15 @@ def _groups(path: Path, suffix: str) -> Iterator[pa.Table]:
     if suffix == ".parquet":
         import pyarrow.parquet as pq
 
-        texts = [f.name for f in pq.read_schema(path) if _may_be_coded(f.type)]
+        schema = pq.read_schema(path)
+        texts = [f.name for f in schema if is_text(f.type) or pa.types.is_dictionary(f.type)]
         with pq.ParquetFile(path, read_dictionary=texts) as file:
             for group in range(file.num_row_groups if texts else 0):
                 yield file.read_row_group(group, columns=texts)
         return
     with pa.memory_map(str(path)) as source:
-        reader = _open_arrow(source)
-        count = getattr(reader, "num_record_batches", None)
-        batches = reader if count is None else (reader.get_batch(i) for i in range(count))
-        for batch in batches:
+        for batch in _arrow_batches(source):
             yield pa.Table.from_batches([batch])
-
-
-def _may_be_coded(kind: pa.DataType) -> bool:
-    return _is_text(kind) or bool(pa.types.is_dictionary(kind))
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _to_pandas(table: pa.Table, like: Any) -> Any:
@@ -360,7 +353,7 @@ def _to_pandas(table: pa.Table, like: Any) -> Any:
         if numpy and whole and table[field.name].null_count:
             name = {"b": "boolean"}.get(kind.kind, kind.name.replace("u", "U").replace("i", "I"))
             kind = pd.api.types.pandas_dtype(name)
-        if kind == np.dtype(object) and _is_text(field.type):
+        if kind == np.dtype(object) and is_text(field.type):
             frame[field.name] = frame[field.name].astype(object)
         elif _holds(kind, field.type):
             column = table.column(field.name).to_pandas(types_mapper=lambda _, k=kind: k)
@@ -375,7 +368,7 @@ def _holds(kind: Any, arrow: pa.DataType) -> bool:
     if isinstance(kind, pd.ArrowDtype):
         return bool(kind.pyarrow_dtype == arrow)
     if isinstance(kind, pd.StringDtype):
-        return _is_text(arrow)
+        return is_text(arrow)
     if not isinstance(kind, pd.api.extensions.ExtensionDtype):
         return False
     letters = (

@@ -21,6 +21,8 @@ from reticent.sources.duckdb import Embedded, sql_name
 from reticent.sources.engines import COUNT, Progress, RowRecoding, collapse
 
 if TYPE_CHECKING:
+    from sqlite3 import Connection
+
     import ibis.expr.types as ir
 
 _FILES = {"sqlite", "duckdb"}  # databases that are a file
@@ -61,7 +63,8 @@ def table_of(connection: Any, name: str | None) -> Any:
 
 def _which(name: str | None, tables: Sequence[str], where: str) -> InputError:
     said = "which of its tables is meant?" if name is None else f'there is no table "{name}"'
-    return InputError(said, where=where, do=did_you_mean(name or "", tables) or _offer(tables))
+    offer = f"--table takes one of {', '.join(tables[:10])}." if tables else "it has none."
+    return InputError(said, where=where, do=did_you_mean(name or "", tables) or offer)
 
 
 def without_password(url: str) -> str:
@@ -104,7 +107,7 @@ def table_at(url: str, name: str | None, spill: Path, memory_limit: int | None =
         if scheme == "duckdb":
             tables, table = _in_duckdb(url, name, spill, memory_limit)
         else:
-            tables, table = _DOORS[_KNOWN[scheme]](url, name)
+            tables, table = _by_ibis(url, name)
     except ImportError:
         raise InputError(
             f"what it takes to read {scheme} is not installed", where=where,
@@ -117,31 +120,17 @@ def table_at(url: str, name: str | None, spill: Path, memory_limit: int | None =
     return table
 
 
-def _offer(tables: Sequence[str]) -> str:
-    return f"--table takes one of {', '.join(tables[:10])}." if tables else "it has none."
-
-
-def _in_postgres(url: str, name: str | None) -> tuple[list[str], Any]:
+def _by_ibis(url: str, name: str | None) -> tuple[list[str], Any]:
     import ibis
 
-    database = ibis.connect(url)
-    space, _, short = (name or "").rpartition(".")
+    path = file_of(url)
+    database = ibis.connect(url) if path is None else ibis.sqlite.connect(path)
+    space, _, short = (name or "").rpartition(".") if path is None else ("", "", name)
     where = {"database": space} if space else {}
     prefix = f"{space}." if space else ""
     tables = [f"{prefix}{table}" for table in database.list_tables(**where)]
     if name in tables:
         return tables, database.table(short, **where)
-    database.disconnect()
-    return tables, None
-
-
-def _in_sqlite(url: str, name: str | None) -> tuple[list[str], Any]:
-    import ibis
-
-    database = ibis.sqlite.connect(file_of(url))
-    tables = list(database.list_tables())
-    if name in tables:
-        return tables, database.table(name)
     database.disconnect()
     return tables, None
 
@@ -166,9 +155,6 @@ def _in_duckdb(
         return list(tables), None
     quoted = ".".join(map(sql_name, tables[name]))
     return list(tables), database.sql(f"SELECT * FROM {quoted}")
-
-
-_DOORS = {"postgres": _in_postgres, "sqlite": _in_sqlite}
 
 
 def _in_our_words(error: Exception, where: str) -> InputError:
@@ -280,15 +266,12 @@ def _stored(path: str, table: ir.Table) -> tuple[pa.Schema, dict[str, str]]:
 
     Also names columns that hold several kinds.
     """
-    import sqlite3
-
     import ibis
 
     fields = []
     mixed: dict[str, str] = {}
     kinds = {"integer": pa.int64(), "real": pa.float64(), "text": pa.string()}
-    address = f"file:{quote(path)}?mode=ro"
-    with closing(sqlite3.connect(address, uri=True)) as database:
+    with _sqlite(path) as database:
         rows = str(ibis.to_sql(table, dialect="sqlite"))
         for name in table.columns:
             sql = f"SELECT DISTINCT typeof({sql_name(name)}) FROM ({rows})"
@@ -309,11 +292,16 @@ def _sqlite_file(table: ir.Table) -> str:
     return str(path)
 
 
-def _fetched(path: str, sql: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def _sqlite(path: str) -> closing[Connection]:
+    """Its file, only to be read, whichever thread goes on with that."""
     import sqlite3
 
     address = f"file:{quote(path)}?mode=ro"
-    with closing(sqlite3.connect(address, uri=True, check_same_thread=False)) as database:
+    return closing(sqlite3.connect(address, uri=True, check_same_thread=False))
+
+
+def _fetched(path: str, sql: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    with _sqlite(path) as database:
         cursor = database.execute(sql)
         while rows := cursor.fetchmany(_BATCH):
             cells = zip(*rows, strict=True)
