@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from reticent.data.spill import Threads, connect
+from reticent.data.memory import Threads, connect
 from reticent.errors import ReticentError
 from reticent.files.sheets import Sheet
 from reticent.sources.engines import (

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from reticent.data import memory as room
 from reticent.data.columns import decoded
-from reticent.data.spill import spill_folder
+from reticent.data.memory import spill_folder
 from reticent.errors import InputError
 from reticent.files.delimited import Dialect, Reading, about_rows, look, stream_csv, unreadable
 from reticent.files.tabular import (
