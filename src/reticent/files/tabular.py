@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -179,68 +180,59 @@ def _read_arrow(path: Path, suffix: str, reading: Reading, notes: list[str]) -> 
 
 def read_typed(path: Path, suffix: str) -> pa.Table:
     """Read a Parquet or Arrow file."""
-    if suffix == ".parquet":
-        import pyarrow.parquet as pq
-
-        with pq.ParquetFile(path) as file:
-            return file.read()
-    with pa.memory_map(str(path)) as source:
-        return _open_arrow(source).read_all()
+    with _typed(path, suffix) as file:
+        return file.read() if suffix == ".parquet" else file.read_all()
 
 
 def schema_of(path: Path, suffix: str) -> pa.Schema:
     """The columns of a Parquet or Arrow file, with all metadata that it carries."""
-    if suffix == ".parquet":
-        import pyarrow.parquet as pq
-
-        with pq.ParquetFile(path) as file:
+    with _typed(path, suffix) as file:
+        if suffix == ".parquet":
             schema, told = file.schema_arrow, file.metadata.metadata
-    else:
-        with pa.memory_map(str(path)) as source:
-            reader = _open_arrow(source)
-            schema, told = reader.schema, getattr(reader, "metadata", None)
+        else:
+            schema, told = file.schema, getattr(file, "metadata", None)
     return schema.with_metadata({**(told or {}), **(schema.metadata or {})})
 
 
 def count_rows(path: Path, suffix: str) -> int:
     """How many rows a Parquet or Arrow file has."""
-    if suffix == ".parquet":
-        import pyarrow.parquet as pq
-
-        return int(pq.read_metadata(path).num_rows)
-    with pa.memory_map(str(path)) as source:
-        return sum(batch.num_rows for batch in _arrow_batches(source))
+    with _typed(path, suffix) as file:
+        if suffix == ".parquet":
+            return int(file.metadata.num_rows)
+        return sum(batch.num_rows for batch in _arrow_batches(file))
 
 
 def batches_of(path: Path, suffix: str, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """Some columns of a Parquet or Arrow file, batch by batch."""
-    if suffix == ".parquet":
-        import pyarrow.parquet as pq
-
-        with pq.ParquetFile(path) as file:
-            for batch in file.iter_batches(columns=list(names)):
-                yield batch.select(list(names))
-        return
-    with pa.memory_map(str(path)) as source:
-        for batch in _arrow_batches(source):
+    with _typed(path, suffix) as file:
+        parquet = suffix == ".parquet"
+        batches = file.iter_batches(columns=list(names)) if parquet else _arrow_batches(file)
+        for batch in batches:
             yield batch.select(list(names))
 
 
-def _arrow_batches(source: Any) -> Iterator[pa.RecordBatch]:
-    reader = _open_arrow(source)
+def _arrow_batches(reader: Any) -> Iterator[pa.RecordBatch]:
     if hasattr(reader, "num_record_batches"):
         return (reader.get_batch(i) for i in range(reader.num_record_batches))
     return iter(reader)
 
 
-def _open_arrow(source: Any) -> Any:
-    import pyarrow.ipc as ipc
+@contextmanager
+def _typed(path: Path, suffix: str) -> Iterator[Any]:
+    """A Parquet file, or the reader of an Arrow file or stream."""
+    if suffix == ".parquet":
+        import pyarrow.parquet as pq
 
-    try:
-        return ipc.open_file(source)
-    except pa.ArrowInvalid:
-        source.seek(0)
-        return ipc.open_stream(source)
+        with pq.ParquetFile(path) as file:
+            yield file
+        return
+    with pa.memory_map(str(path)) as source:
+        try:
+            reader = pa.ipc.open_file(source)
+        except pa.ArrowInvalid:
+            source.seek(0)
+            reader = pa.ipc.open_stream(source)
+        yield reader
 
 
 # --- data frames ---------------------------------------------------------------------------------
@@ -333,8 +325,8 @@ def _groups(path: Path, suffix: str) -> Iterator[pa.Table]:
             for group in range(file.num_row_groups if texts else 0):
                 yield file.read_row_group(group, columns=texts)
         return
-    with pa.memory_map(str(path)) as source:
-        for batch in _arrow_batches(source):
+    with _typed(path, suffix) as file:
+        for batch in _arrow_batches(file):
             yield pa.Table.from_batches([batch])
 
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from reticent.errors import InputError, ReticentError, did_you_mean
 from reticent.files.sheets import Sheet
-from reticent.sources.duckdb import Embedded, sql_name
+from reticent.sources.duckdb import Embedded, sql_name, sql_of
 from reticent.sources.engines import COUNT, Progress, RowRecoding, collapse
 
 if TYPE_CHECKING:
@@ -239,9 +239,8 @@ class InDatabase(Embedded):
         backend = self.table.get_backend()
         try:
             if backend.name == "duckdb":  # Ibis asks for rows as DuckDB had them before 2.0
-                sql = str(ibis.to_sql(expression, dialect="duckdb"))
                 backend._run_pre_execute_hooks(expression)  # lends it tables that are in memory
-                reader = backend.con.sql(sql).to_arrow_reader(_BATCH)
+                reader = backend.con.sql(sql_of(expression)).to_arrow_reader(_BATCH)
                 try:
                     yield from reader
                 finally:  # or the connection could not be asked for anything else

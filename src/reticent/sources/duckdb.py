@@ -169,10 +169,7 @@ class Embedded(RowSource):
             return self.database.sql(sql).to_arrow_reader(_BATCH)
 
         reader = self._wait(self.aside.submit(begin))
-        while True:
-            batch = self._wait(self.aside.submit(_next_batch, reader))
-            if batch is None:
-                return
+        while (batch := self._wait(self.aside.submit(_next_batch, reader))) is not None:
             yield batch
 
     def _wait(self, query: Future[Any]) -> Any:
@@ -194,10 +191,7 @@ class Embedded(RowSource):
 
 
 def _next_batch(reader: pa.RecordBatchReader) -> pa.RecordBatch | None:
-    try:
-        return reader.read_next_batch()
-    except StopIteration:  # which no thread may hand on
-        return None
+    return next(reader, None)  # as no thread may hand on that there is none
 
 
 def sql_of(expression: ir.Table) -> str:

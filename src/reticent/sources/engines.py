@@ -29,7 +29,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from reticent.data import memory
-from reticent.data.columns import Codes, Column, Table, encode, smallest
+from reticent.data.columns import Codes, Column, Table, encode, smallest, trimmed
+from reticent.data.scales import is_text
 from reticent.errors import InputError, ReticentError, quoted
 from reticent.files.sheets import Sheet, by_printed_cell
 
@@ -177,7 +178,7 @@ class RowRecoding:
             last = found[-1] if found else None
             if isinstance(column, Untouched):
                 found.append(column)
-            elif isinstance(last, tuple) and _size((*last, column)) < _WORD:
+            elif isinstance(last, tuple) and _size(*last, column) < _WORD:
                 found[-1] = (*last, column)
             else:
                 found.append((column,))
@@ -216,19 +217,16 @@ def _cell(run: Run, source: ir.Table) -> Any:
     import ibis
 
     if isinstance(run, Untouched):
-        return _trimmed(source[run.key]) if run.trim else source[run.key]
+        blanks = f"^[{_BLANKS}]+|[{_BLANKS}]+$"
+        return source[run.key].re_replace(blanks, "") if run.trim else source[run.key]
     cell = ibis.literal(0, "int64")
     for column in run:
         cell = cell * len(column.values) + source[f"{column.key}_place"]
     return cell
 
 
-def _size(run: Sequence[ShownColumn]) -> int:
+def _size(*run: ShownColumn) -> int:
     return math.prod(len(column.values) for column in run)
-
-
-def _trimmed(cell: Any) -> Any:
-    return cell.re_replace(f"^[{_BLANKS}]+|[{_BLANKS}]+$", "")
 
 
 def _printed(run: Untouched, source: ir.Table) -> Any:
@@ -254,23 +252,17 @@ def small_table(name: str, schema: pa.Schema) -> ir.Table:
     """A table that an engine will be lent under this name."""
     import ibis
 
-    return ibis.table({field.name: ibis_type(field.type) for field in schema}, name=name)
-
-
-def ibis_type(kind: pa.DataType) -> str:
-    """Roughly what a column holds; engines go by what is really there."""
-    types = pa.types
-    if types.is_boolean(kind):
-        return "boolean"
-    if types.is_integer(kind):
-        return "int64"
-    if types.is_floating(kind):
-        return "float64"
-    if types.is_date(kind):
-        return "date"
-    if types.is_timestamp(kind):
-        return "timestamp"
-    return "decimal(38, 9)" if types.is_decimal(kind) else "string"
+    kinds = {  # roughly what a column holds; engines go by what is really there
+        "boolean": pa.types.is_boolean,
+        "int64": pa.types.is_integer,
+        "float64": pa.types.is_floating,
+        "date": pa.types.is_date,
+        "timestamp": pa.types.is_timestamp,
+        "decimal(38, 9)": pa.types.is_decimal,
+        "string": lambda kind: True,
+    }
+    held = {f.name: next(kind for kind, fits in kinds.items() if fits(f.type)) for f in schema}
+    return ibis.table(held, name=name)
 
 
 # --- from rows to a table of counts --------------------------------------------------------------
@@ -468,13 +460,10 @@ class RowSource(ABC):
 
     def shown(self, name: str, *, trim: bool, counted: bool = True) -> ShownColumn | Untouched:
         """A column that is released as it stands; `counted`: by its values, if they are few."""
-        from reticent.data.columns import trimmed
-
         kind = self.schema.field(name).type
         values = self.values(name, _MOST_PLACES) if counted else None
         if values is None:
-            text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
-            return Untouched(self.key(name), kind, trim and text)
+            return Untouched(self.key(name), kind, trim and is_text(kind))
         codes = np.arange(len(values), dtype=smallest(max(len(values), 1)))
         raw = Column(name, codes, values, numbered=False)
         return ShownColumn.of(self.key(name), raw, trimmed(raw) if trim else raw)
@@ -490,9 +479,9 @@ def rows_of(table: Table, rows: NDArray[np.bool_], key: Callable[[str], str]) ->
 def _travels(kind: pa.DataType) -> bool:
     types = pa.types
     return bool(
-        types.is_string(kind) or types.is_large_string(kind) or types.is_boolean(kind)
-        or types.is_integer(kind) or types.is_float32(kind) or types.is_float64(kind)
-        or types.is_decimal128(kind) or types.is_date32(kind) or types.is_timestamp(kind)
+        is_text(kind) or types.is_boolean(kind) or types.is_integer(kind)
+        or types.is_float32(kind) or types.is_float64(kind) or types.is_decimal128(kind)
+        or types.is_date32(kind) or types.is_timestamp(kind)
     )  # fmt: skip
 
 

@@ -99,8 +99,6 @@ def elsewhere(data: Any, means: Means) -> bool:
     _refuse_idle(data, means)
     if is_url(data) or is_ibis_table(data) or is_ibis_connection(data):
         return True
-    if not isinstance(means.engine, str | None):
-        return True
     if means.engine is not None:
         return bool(means.engine != "memory")
     if means.options:  # are of an engine
