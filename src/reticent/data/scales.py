@@ -115,14 +115,11 @@ def kind_of(column: Column, *, decimal: str = ".", date_format: str | None = Non
     if _all_match(present, canonical):
         return "number"
     if date_format or _all_match(present, _TIMESTAMP):
-        pure = not date_format and _all_match(present, _DATE)
-        try:
-            parsed = [_parse_time(text, date_format) for text in present.to_pylist()]
-            for moment in parsed:
-                _microseconds(moment)
-        except (ValueError, OverflowError):
+        if not all(_is_time(text, date_format) for text in present.to_pylist()):
             return "text"
-        return "date" if pure or _has_no_clock(date_format) else "timestamp"
+        if date_format:  # one without a time of day gives dates
+            return "timestamp" if re.search("%[HIMSfcX]", date_format) else "date"
+        return "date" if _all_match(present, _DATE) else "timestamp"
     return "text"
 
 
@@ -130,11 +127,6 @@ def _all_match(values: pa.Array, pattern: str) -> bool:
     import pyarrow.compute as pc
 
     return bool(pc.all(pc.match_substring_regex(values, pattern)).as_py())
-
-
-def _has_no_clock(date_format: str | None) -> bool:
-    """A told format without a time of day gives dates."""
-    return bool(date_format) and not re.search("%[HIMSfcX]", date_format or "")
 
 
 def _parse_time(text: str, date_format: str | None) -> datetime:
@@ -155,7 +147,8 @@ class Scale:
         if self.kind == "date":
             return date.fromordinal(int(point)).isoformat()
         if self.kind == "timestamp":
-            return _moment(int(point), self.zoned)
+            moment = _EPOCH + timedelta(microseconds=int(point))
+            return moment.isoformat() + ("+00:00" if self.zoned else "")
         return number_text(point.item() if isinstance(point, np.generic) else point)
 
     def read(self, bound: Any) -> Any:
@@ -234,17 +227,10 @@ def _is_time(text: str, date_format: str | None) -> bool:
 
 def _refuse_non_times(column: Column, date_format: str | None) -> None:
     """Say which values of a column of times are none."""
-
-    def is_bad(text: str | None) -> bool:
-        return text is not None and not _is_time(text, date_format)
-
+    bad = [text is not None and not _is_time(text, date_format) for text in column.texts()]
     wanted = f"dates of the form {date_format}" if date_format else "ISO dates or timestamps"
-    _refuse(column, [is_bad(text) for text in column.texts()], wanted, _TIME_HINT)
-
-
-_TIME_HINT = (
-    "correct them; --date-format reads other forms; missing_values names texts that mean missing."
-)
+    do = "correct them; --date-format reads other forms; missing_values names texts that mean "
+    _refuse(column, bad, wanted, do + "missing.")
 
 
 def _as_array(ticks: list[Any]) -> NDArray[Any]:
@@ -359,11 +345,6 @@ def _microseconds(moment: datetime) -> int:
     if moment.tzinfo is not None:
         moment = moment.astimezone(UTC).replace(tzinfo=None)
     return (moment - _EPOCH) // timedelta(microseconds=1)
-
-
-def _moment(tick: int, zoned: bool) -> str:
-    text = (_EPOCH + timedelta(microseconds=tick)).isoformat()
-    return text + "+00:00" if zoned else text
 
 
 def _refuse(column: Column, bad: Sequence[bool], wanted: str, do: str) -> None:
