@@ -99,13 +99,11 @@ def look_up(values: Any, codes: NDArray[Any]) -> NDArray[Any]:
     return found
 
 
-@contextmanager
-def database() -> Iterator[Any]:
+def database() -> Any:
     """A database that sorts and groups what does not fit in memory."""
     where = _mapped.get()
     assert where is not None
-    with connect(*where) as found:
-        yield found
+    return connect(*where)
 
 
 def parts(count: int) -> Iterator[slice]:

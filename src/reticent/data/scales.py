@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -245,11 +245,15 @@ def _numbers(column: Column) -> list[Any]:
     values = column.values
     if pa.types.is_decimal(values.type):
         values = values.cast(pa.float64())
-    cells = [None if v is None or v != v else v for v in values.to_pylist()]
-    _refuse(column, [c is not None and not math.isfinite(c) for c in cells], "a finite number", "")
-    if all(c is None or float(c).is_integer() for c in cells):
-        return [None if c is None else int(c) for c in cells]
-    return cells
+    return _finite(column, [None if v is None or v != v else v for v in values.to_pylist()])
+
+
+def _finite(column: Column, numbers: list[Any]) -> list[Any]:
+    """The same numbers, none of them infinite; as integers, if all of them are whole."""
+    bad = [n is not None and not math.isfinite(n) for n in numbers]
+    _refuse(column, bad, "a finite number", "")
+    whole = all(n is None or float(n).is_integer() for n in numbers)
+    return [None if n is None else int(n) for n in numbers] if whole else numbers
 
 
 def _numbers_from_text(column: Column, decimal: str) -> list[Any]:
@@ -260,14 +264,9 @@ def _numbers_from_text(column: Column, decimal: str) -> list[Any]:
         cells = [c if c is None else c.replace(".", "?").replace(decimal, ".") for c in cells]
     bad = [c is not None and not _NUMBER.fullmatch(c) for c in cells]
     _refuse(column, bad, "a number, an ISO date or an ISO timestamp", _number_hint(decimal))
-    whole = all(c is None or c.lstrip("+-").isdigit() for c in cells)
-    convert: Callable[[str], Any] = int if whole else float
-    numbers = [None if c is None else convert(c) for c in cells]
-    bad = [n is not None and not whole and not math.isfinite(n) for n in numbers]
-    _refuse(column, bad, "a finite number", "")
-    if not whole and all(n is None or n.is_integer() for n in numbers):
-        return [None if n is None else int(n) for n in numbers]
-    return numbers
+    if all(c is None or c.lstrip("+-").isdigit() for c in cells):
+        return [None if c is None else int(c) for c in cells]
+    return _finite(column, [None if c is None else float(c) for c in cells])
 
 
 def _number_hint(decimal: str) -> str:

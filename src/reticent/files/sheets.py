@@ -63,12 +63,9 @@ class Sheet:
     def select(self, names: Sequence[str]) -> Sheet:
         """The sheet with only these columns, rows as they stand."""
         at = [self.names.index(name) for name in names]
-        return Sheet(
-            tuple(names),
-            tuple(self.columns[i] for i in at),
-            tuple(self.values[i] for i in at),
-            self.counts,
-        )
+        columns = tuple(self.columns[i] for i in at)
+        values = tuple(self.values[i] for i in at)
+        return replace(self, names=tuple(names), columns=columns, values=values)
 
     def tally(self, name: str) -> dict[str, int]:
         """How many rows show each value of a column, as printed; what nobody shows is left out."""

@@ -187,7 +187,7 @@ class InDatabase(Embedded):
         self.name, self.schema = name, schema
         [batch] = self.answered(table.agg(rows=table.count()))
         super().__init__(
-            name, schema, int(batch.column(0)[0].as_py()), spill=spill, stream=self._rows,
+            name, schema, int(batch.column(0)[0].as_py()), spill=spill, standing=self._rows,
             memory_limit=memory_limit, progress=progress,
         )  # fmt: skip
 

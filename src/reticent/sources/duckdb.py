@@ -32,6 +32,7 @@ _PATIENCE = 0.1  # seconds between two looks at how far a query is
 
 # Opens the rows for one pass: only these columns, in this order and under their own names.
 Stream = Callable[[Sequence[str]], pa.RecordBatchReader]
+Standing = list[Path] | Stream  # where rows stand: in Parquet files, or wherever they come from
 
 
 class Embedded(RowSource):
@@ -55,14 +56,12 @@ class Embedded(RowSource):
         rows: int,
         *,
         spill: Path,
-        parquet: Sequence[Path] = (),
-        stream: Stream | None = None,
+        standing: Standing,
         memory_limit: int | None = None,
         progress: Progress = lambda done, of: None,
     ) -> None:
-        """Rows stand in `parquet` files or come from `stream`; `progress` hears of them."""
-        self.name, self.schema, self.rows = name, schema, rows
-        self.parquet, self.stream = list(parquet), stream
+        """`progress` hears of rows as they are read."""
+        self.name, self.schema, self.rows, self.standing = name, schema, rows, standing
         self.progress = progress
         self.database = connect(spill, memory_limit)
         self.aside = Threads(1)  # queries run there, and Ctrl-C is heard here
@@ -113,30 +112,30 @@ class Embedded(RowSource):
         """The rows as a table "source", for one pass; `numbered`: with the number of each."""
         fields = [pa.field(self.key(n), self.schema.field(n).type) for n in names]
         fields += [pa.field(ROW, pa.int64())] if numbered else []
-        if self.stream is None:
-            self._do(f"CREATE TEMP VIEW source AS {self._parquet_sql(names, numbered=numbered)}")
+        if isinstance(self.standing, list):
+            rows = self._parquet_sql(self.standing, names, numbered=numbered)
+            self._do(f"CREATE TEMP VIEW source AS {rows}")
         else:
-            rows = pa.RecordBatchReader.from_batches(
-                pa.schema(fields), self._streamed(names, numbered=numbered)
-            )
-            self.database.register("source", rows)
+            batches = self._streamed(self.standing, names, numbered=numbered)
+            reader = pa.RecordBatchReader.from_batches(pa.schema(fields), batches)
+            self.database.register("source", reader)
         yield small_table("source", pa.schema(fields))
         # After a failure the database is of no more use, and is about to be closed.
-        if self.stream is None:
+        if isinstance(self.standing, list):
             self.database.execute("DROP VIEW source")
         else:
             self.database.unregister("source")
 
-    def _parquet_sql(self, names: Sequence[str], *, numbered: bool) -> str:
+    def _parquet_sql(self, paths: list[Path], names: Sequence[str], *, numbered: bool) -> str:
         cells = ", ".join(f"{sql_name(name)} AS {self.key(name)}" for name in names)
         if not numbered:
-            files = ", ".join(_text(str(path)) for path in self.parquet)
+            files = ", ".join(_text(str(path)) for path in paths)
             how = "union_by_name = true, hive_partitioning = false"
             return f"SELECT {cells} FROM read_parquet([{files}], {how})"
         import pyarrow.parquet as pq
 
         parts, before = [], 0
-        for path in self.parquet:
+        for path in paths:
             parts.append(
                 f"SELECT {cells}, file_row_number + {before} AS {ROW} "
                 f"FROM read_parquet({_text(str(path))}, file_row_number = true, "
@@ -145,12 +144,13 @@ class Embedded(RowSource):
             before += pq.read_metadata(path).num_rows
         return " UNION ALL ".join(parts)
 
-    def _streamed(self, names: Sequence[str], *, numbered: bool) -> Iterator[pa.RecordBatch]:
-        assert self.stream is not None
+    def _streamed(
+        self, stream: Stream, names: Sequence[str], *, numbered: bool
+    ) -> Iterator[pa.RecordBatch]:
         keys = [self.key(name) for name in names]
         done = 0
         try:
-            for batch in self.stream(names):
+            for batch in stream(names):
                 columns = list(batch.columns)
                 if numbered:
                     columns.append(pa.array(np.arange(done, done + batch.num_rows)))
@@ -179,7 +179,8 @@ class Embedded(RowSource):
                 try:
                     return query.result(_PATIENCE)
                 except TimeoutError:
-                    if self.stream is None and (done := self.database.query_progress()) > 0:
+                    by_itself = isinstance(self.standing, list)
+                    if by_itself and (done := self.database.query_progress()) > 0:
                         self.progress(int(done / 100 * self.rows), self.rows)
         except KeyboardInterrupt:
             self.database.interrupt()

@@ -40,7 +40,7 @@ from reticent.sources.databases import (
     table_of,
     without_password,
 )
-from reticent.sources.duckdb import Embedded, Stream, sql_name
+from reticent.sources.duckdb import Embedded, Standing, Stream, sql_name
 from reticent.sources.engines import Progress, RowSource
 from reticent.sources.spark_session import is_spark, session_for
 
@@ -191,10 +191,10 @@ def opened(
             session = ends.enter_context(session_for(data, means.engine, options, memory))
             source = _on_spark(data, reading or Reading(), session, notes, progress)
         else:
-            schema, rows, parquet, stream = _rows_of(data, reading or Reading(), notes)
+            schema, rows, standing = _rows_of(data, reading or Reading(), notes)
             source = Embedded(
-                name, schema, rows, spill=spill,
-                parquet=parquet, stream=stream, memory_limit=limit, progress=progress,
+                name, schema, rows, spill=spill, standing=standing,
+                memory_limit=limit, progress=progress,
             )  # fmt: skip
         ends.callback(source.close)
         refuse_twice(source.schema.names, name)
@@ -231,21 +231,19 @@ def _on_spark(
     if is_spark(data, "DataFrame"):
         return spark.of_frame(session, data, progress=progress)
     if not isinstance(data, str | Path):
-        schema, rows, _, stream = _frame(data)
+        schema, rows, stream = _frame(data)
         return spark.of_arrow(session, schema, rows, stream, progress=progress)
     paths, name = paths_of(data), str(data)
     if (suffix := suffix_of(paths[0])) in CSV:
         dialects = _dialects(paths, reading, notes)
         return spark.of_csv(session, paths, dialects, name, progress=progress)
-    schema, rows, _, _ = _rows_of(data, reading, notes)
+    schema, rows, _ = _rows_of(data, reading, notes)
     if suffix != ".parquet":
         raise InputError(f"Spark reads no {suffix} files", where=name, do="give Parquet or CSV.")
     return spark.of_parquet(session, paths, schema, rows, name, progress=progress)
 
 
-def _rows_of(
-    data: Any, reading: Reading, notes: list[str]
-) -> tuple[pa.Schema, int, list[Path], Stream | None]:
+def _rows_of(data: Any, reading: Reading, notes: list[str]) -> tuple[pa.Schema, int, Standing]:
     """The columns of a table, about how many rows it has, and how to read them."""
     if not isinstance(data, str | Path):
         return _frame(data)
@@ -265,9 +263,7 @@ def _dialects(paths: list[Path], reading: Reading, notes: list[str]) -> list[Dia
     return dialects
 
 
-def _csv(
-    paths: list[Path], reading: Reading, notes: list[str]
-) -> tuple[pa.Schema, int, list[Path], Stream]:
+def _csv(paths: list[Path], reading: Reading, notes: list[str]) -> tuple[pa.Schema, int, Stream]:
     dialects = _dialects(paths, reading, notes)
     schema = pa.schema([(name, pa.string()) for name in dialects[0].header])
 
@@ -276,12 +272,10 @@ def _csv(
         batches = (batch for path, how in both for batch in stream_csv(path, how, names))
         return _plain_batches(schema, names, batches)
 
-    return schema, sum(map(about_rows, paths)), [], stream
+    return schema, sum(map(about_rows, paths)), stream
 
 
-def _typed(
-    paths: list[Path], name: str, suffix: str
-) -> tuple[pa.Schema, int, list[Path], Stream | None]:
+def _typed(paths: list[Path], name: str, suffix: str) -> tuple[pa.Schema, int, Standing]:
     try:
         schemas = [schema_of(path, suffix) for path in paths]
         rows = sum(count_rows(path, suffix) for path in paths)
@@ -296,16 +290,16 @@ def _typed(
     alike = len({name.lower() for name in schema.names}) < len(schema.names)
     patterns = any(map(glob.has_magic, map(str, paths)))  # DuckDB would look for other files
     if suffix == ".parquet" and not alike and not patterns:
-        return schema, rows, paths, None
+        return schema, rows, paths
 
     def stream(names: Sequence[str]) -> pa.RecordBatchReader:
         batches = (batch for path in paths for batch in batches_of(path, suffix, names))
         return _plain_batches(schema, names, batches)
 
-    return schema, rows, [], stream
+    return schema, rows, stream
 
 
-def _frame(data: Any) -> tuple[pa.Schema, int, list[Path], Stream]:
+def _frame(data: Any) -> tuple[pa.Schema, int, Stream]:
     kind = frame_kind(data)
     if kind is None:
         raise InputError(
@@ -327,7 +321,7 @@ def _frame(data: Any) -> tuple[pa.Schema, int, list[Path], Stream]:
             return arrow.select(list(names)).to_reader()
 
     plain = plain_schema(schema)
-    return plain, rows, [], lambda names: _plain_batches(plain, names, pull(names))
+    return plain, rows, lambda names: _plain_batches(plain, names, pull(names))
 
 
 def plain_schema(schema: pa.Schema) -> pa.Schema:
