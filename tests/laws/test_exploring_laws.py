@@ -36,7 +36,7 @@ from naive.refine import (
     start,
 )
 from reticent import Policy, Release, Unsatisfiable
-from reticent.data.spill import Threads
+from reticent.data.memory import Threads
 from reticent.progress import Watch
 from reticent.sources.arrival import read
 from reticent.tables.prepare import prepare

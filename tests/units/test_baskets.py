@@ -26,7 +26,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from reticent.data import baskets as room
+from reticent.data import memory
 from reticent.data.baskets import Baskets
 from reticent.errors import InputError
 from reticent.files import delimited, sheets
@@ -485,15 +485,15 @@ def test_arranging_wide_transactions_over_many_items() -> None:
 
 def test_runs_are_short_and_cover_everything() -> None:
     starts = np.cumsum([0, 0, 3, 9, 0, 1, 1, 0])
-    assert list(room.runs(starts, 4)) == [(0, 2), (2, 3), (3, 7)]
-    assert list(room.runs(starts, 100)) == [(0, 7)]
+    assert list(memory.runs(starts, 4)) == [(0, 2), (2, 3), (3, 7)]
+    assert list(memory.runs(starts, 100)) == [(0, 7)]
 
 
 def test_long_work_in_runs_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(2)
     found = of([rng.choice(50, rng.integers(0, 9)).tolist() for _ in range(300)])
     expected = rows_of(found.arranged()), written(found, "basket", ".dat")
-    monkeypatch.setattr(room.runs, "__defaults__", (16,))
+    monkeypatch.setattr(memory.runs, "__defaults__", (16,))
     assert (rows_of(found.arranged()), written(found, "basket", ".dat")) == expected
 
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from reticent.data import memory
 from reticent.data.collapse import distinct
-from reticent.data.spill import Threads, alive, connect, spill_folder
+from reticent.data.memory import Threads, alive, connect, spill_folder
 
 
 @pytest.fixture

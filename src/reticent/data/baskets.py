@@ -7,7 +7,7 @@ baskets come in and go out is the matter of `basket_files`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -16,12 +16,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from reticent.data.columns import smallest
+from reticent.data.memory import runs
 from reticent.errors import InputError
 
 Ints = NDArray[np.int64]
 Items = NDArray[np.int32]
-
-_AT_ONCE = 1 << 22  # items moved or printed together: about 100 MB with all that is made of them
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -162,16 +161,6 @@ def _may_differ(names: pa.Array) -> bool:
         longer.startswith(name) and longer[len(name)] <= " "
         for name, longer in pairwise(names.to_pylist())
     )
-
-
-def runs(starts: Ints, most: int = _AT_ONCE) -> Iterator[tuple[int, int]]:
-    """Transactions in runs of about `most` items, so that memory stays flat."""
-    first, count = 0, len(starts) - 1
-    while first < count:
-        last = int(np.searchsorted(starts, starts[first] + most, side="right")) - 1
-        last = max(last, first + 1)
-        yield first, last
-        first = last
 
 
 # --- how they are made ---------------------------------------------------------------------------

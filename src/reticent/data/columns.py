@@ -193,6 +193,16 @@ def recode(column: Column, mapping: Sequence[int] | NDArray[Any], values: pa.Arr
     return replace(column, codes=codes, values=values)
 
 
+def relabelled(column: Column, shown: Sequence[Any], kind: pa.DataType) -> Column:
+    """The column with another value for each of its own; equal ones become one.
+
+    >>> relabelled(encode("A", pa.array([4, 5, 6])), ["x", None, "x"], pa.string()).codes.tolist()
+    [0, 1, 0]
+    """
+    at = {value: code for code, value in enumerate(dict.fromkeys(shown))}
+    return recode(column, [at[value] for value in shown], pa.array(list(at), kind))
+
+
 def blanked(column: Column, rows: NDArray[np.bool_]) -> Column:
     """The column with empty cells in some rows, and no value that no other row holds.
 
@@ -237,11 +247,7 @@ def trimmed(column: Column) -> Column:
         return column
     before = column.values.to_pylist()
     after = [None if text is None else text.strip() for text in before]
-    if after == before:
-        return column
-    values = list(dict.fromkeys(after))
-    at = {value: i for i, value in enumerate(values)}
-    return recode(column, [at[value] for value in after], pa.array(values, column.values.type))
+    return column if after == before else relabelled(column, after, column.values.type)
 
 
 def without_missing(column: Column, missing_values: Iterable[str] = ()) -> Column:

@@ -8,7 +8,7 @@ tie order (taxonomy order, code point order, lower bound) is simply the order of
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any, Literal
@@ -83,14 +83,11 @@ class Domain:
         """
         if self.scale is None:
             return (node.high - node.low - 1) / (self.size - 1) if self.size > 1 else 0.0
-        if self.ends is None or node.label == self.marker:
+        if self.ends is None or node.label == self.marker or (self.bins and node.children):
             return 1.0
-        assert self.scale is not None
-        points = self.scale.points
         if node.label == MISSING:
             return 0.0
-        if self.bins and node.children:
-            return 1.0
+        points = self.scale.points
         if self.bins:
             edges = {self.bin_label(i): pair for i, pair in enumerate(pairwise(self.bins))}
             low, high = edges[node.label]
@@ -132,7 +129,17 @@ def generalized(column: Column, taxonomy: Taxonomy, marker: str, where: str) -> 
     ]
     uncovered = [code for code, node in enumerate(nodes) if node == -2]
     if uncovered:
-        raise InputError(_uncovered(column, uncovered, texts, where))
+        raise InputError(
+            Problem(
+                f"the taxonomy has no leaf for {len(uncovered)} of the "
+                f"{len(texts) - (None in texts)} values found in column "
+                f'"{column.name}"{column.seen(uncovered)}',
+                where=where,
+                why="a value without a place in the taxonomy cannot be generalised.",
+                do='add them under a parent, or set  mask = "suppress"  for this attribute.',
+                values=tuple(str(texts[code]) for code in uncovered),
+            )
+        )
     held = set(nodes)
     codes = {node: code for code, node in enumerate(n for n in taxonomy.leaves if n in held)}
     size = len(codes) + (-1 in held)
@@ -183,7 +190,8 @@ def _fixed(domain: Domain, scale: Scale, bounds: Sequence[Any], missing: bool) -
     """A flat tree over fixed bins; codes stay those of the single points."""
     domain = replace(domain, bins=tuple(bounds))
     count = len(scale.points)
-    inner = [int(np.searchsorted(scale.points, _at_least(scale, b))) for b in bounds[1:-1]]
+    exact = [_exact(scale, bound, math.ceil) for bound in bounds[1:-1]]
+    inner = [int(np.searchsorted(scale.points, bound)) for bound in exact]
     edges = [0, *inner, count]
     children = tuple(
         DomainNode(domain.bin_label(i), edges[i], edges[i + 1]) for i in range(len(bounds) - 1)
@@ -241,15 +249,10 @@ def _bounds(scale: Scale, bounds: Sequence[Any] | None, where: str) -> list[Any]
         ) from None  # fmt: skip
 
 
-def _at_least(scale: Scale, bound: Any) -> Any:
+def _exact(scale: Scale, bound: Any, rounded: Callable[[float], int]) -> Any:
     """A bound for whole numbers as a whole number: floats beyond 2**53 would compare inexactly."""
     whole = scale.kind == "number" and scale.points.dtype.kind in "iO"
-    return math.ceil(bound) if whole and isinstance(bound, float) else bound
-
-
-def _at_most(scale: Scale, bound: Any) -> Any:
-    whole = scale.kind == "number" and scale.points.dtype.kind in "iO"
-    return math.floor(bound) if whole and isinstance(bound, float) else bound
+    return rounded(bound) if whole and isinstance(bound, float) else bound
 
 
 def _refuse_marker(column: Column, texts: Sequence[str | None], marker: str) -> None:
@@ -263,7 +266,8 @@ def _refuse_marker(column: Column, texts: Sequence[str | None], marker: str) -> 
 
 
 def _refuse_outside(column: Column, scale: Scale, low: Any, high: Any, where: str) -> None:
-    outside = (scale.points < _at_least(scale, low)) | (scale.points > _at_most(scale, high))
+    outside = scale.points < _exact(scale, low, math.ceil)
+    outside |= scale.points > _exact(scale, high, math.floor)
     codes = np.flatnonzero((scale.rank >= 0) & np.append(outside, False)[scale.rank])
     if len(codes):
         texts = column.texts()
@@ -276,17 +280,3 @@ def _refuse_outside(column: Column, scale: Scale, low: Any, high: Any, where: st
                 values=tuple(str(texts[code]) for code in codes),
             )
         )
-
-
-def _uncovered(
-    column: Column, codes: Sequence[int], texts: Sequence[str | None], where: str
-) -> Problem:
-    found = len(texts) - (None in texts)
-    return Problem(
-        f"the taxonomy has no leaf for {len(codes)} of the {found} values found in column "
-        f'"{column.name}"{column.seen(codes)}',
-        where=where,
-        why="a value without a place in the taxonomy cannot be generalised.",
-        do='add them under a parent, or set  mask = "suppress"  for this attribute.',
-        values=tuple(str(texts[code]) for code in codes),
-    )

@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from reticent.data.columns import Column, recode
+from reticent.data.columns import Column, relabelled
 from reticent.data.encode import MISSING, Domain
 from reticent.data.scales import Scale, interval_ends, scale_of, shortest
 from reticent.data.taxonomy import Taxonomy
@@ -50,12 +50,8 @@ class Recoding:
     def apply(self, column: Column) -> tuple[Column, int]:
         """Mask a column; also says how many rows held a value not foreseen."""
         shown, strange = self._intervals(column) if self.intervals else self._values(column)
-        labels = list(dict.fromkeys(shown))
-        at = {label: i for i, label in enumerate(labels)}
-        mapping = [at[label] for label in shown]
-        masked = recode(column, mapping, pa.array(labels, pa.large_string()))
         rows = int(np.isin(column.codes, strange).sum()) if strange else 0
-        return masked, rows
+        return relabelled(column, shown, pa.large_string()), rows
 
     def _values(self, column: Column) -> tuple[list[str | None], list[int]]:
         shown: list[str | None] = []
@@ -91,56 +87,42 @@ class Recoding:
                 where=f'column "{self.column}"',
             )
         at = _places(scale.points, [interval.low for interval in self.intervals])
+        points = scale.points.tolist()  # Python compares numbers of all kinds exactly
         shown: list[str | None] = []
         strange = []
         for code, rank in enumerate(scale.rank.tolist()):
             if rank < 0:
                 shown.append(self._missing() or None)
-            elif not self._holds(int(at[rank]), _plain(scale.points[rank])):
+                continue
+            interval, point = self.intervals[at[rank]], points[rank]
+            reaches = point < interval.high or (interval.closed and point == interval.high)
+            if at[rank] >= 0 and reaches:
+                shown.append(interval.label)
+            else:
                 strange.append(code)
                 shown.append(self.other)
-            else:
-                shown.append(self.intervals[at[rank]].label)
         return shown, strange
-
-    def _holds(self, at: int, point: Any) -> bool:
-        """Whether a point that is not below an interval's low end lies in it."""
-        interval = self.intervals[at]
-        return at >= 0 and bool(
-            point < interval.high or (interval.closed and point == interval.high)
-        )
 
     def _missing(self) -> str | None:
         return self.other if self.missing is None else self.missing
 
     def plain(self) -> dict[str, Any]:
         """The recoding as JSON holds it."""
-        return {
-            "mask": self.mask,
-            "labels": dict(self.labels),
-            "intervals": [[i.low, i.high, i.closed, i.label] for i in self.intervals],
-            "kind": self.kind,
-            "missing": self.missing,
-            "other": self.other,
-            "decimal": self.decimal,
-            "date_format": self.date_format,
-        }
+        told = {name: getattr(self, name) for name in _told()}
+        intervals = [[i.low, i.high, i.closed, i.label] for i in self.intervals]
+        return told | {"labels": dict(self.labels), "intervals": intervals}
 
     @classmethod
     def from_plain(cls, column: str, plain: Mapping[str, Any]) -> Recoding:
         """The recoding that `plain` gave."""
-        intervals: Sequence[Any] = plain["intervals"]
-        return cls(
-            column,
-            plain["mask"],
-            plain["labels"],
-            tuple(Interval(*interval) for interval in intervals),
-            plain["kind"],
-            plain["missing"],
-            plain["other"],
-            plain["decimal"],
-            plain["date_format"],
-        )
+        intervals = tuple(Interval(*interval) for interval in plain["intervals"])
+        told = {name: plain[name] for name in _told()} | {"intervals": intervals}
+        return cls(column, **told)
+
+
+def _told() -> list[str]:
+    """What JSON holds of a recoding: all but the column, which it stands under."""
+    return [field.name for field in fields(Recoding) if field.name != "column"]
 
 
 def read_off(
@@ -214,8 +196,4 @@ def _places(points: NDArray[Any], lows: Sequence[Any]) -> Any:
         bounds = np.array(lows)
         if bounds.dtype == points.dtype:
             return np.searchsorted(bounds, points, side="right") - 1
-    return [bisect_right(lows, _plain(point)) - 1 for point in points]
-
-
-def _plain(point: Any) -> Any:
-    return point.item() if isinstance(point, np.generic) else point
+    return [bisect_right(lows, point) - 1 for point in points.tolist()]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -115,14 +115,11 @@ def kind_of(column: Column, *, decimal: str = ".", date_format: str | None = Non
     if _all_match(present, canonical):
         return "number"
     if date_format or _all_match(present, _TIMESTAMP):
-        pure = not date_format and _all_match(present, _DATE)
-        try:
-            parsed = [_parse_time(text, date_format) for text in present.to_pylist()]
-            for moment in parsed:
-                _microseconds(moment)
-        except (ValueError, OverflowError):
+        if not all(_is_time(text, date_format) for text in present.to_pylist()):
             return "text"
-        return "date" if pure or _has_no_clock(date_format) else "timestamp"
+        if date_format:  # one without a time of day gives dates
+            return "timestamp" if re.search("%[HIMSfcX]", date_format) else "date"
+        return "date" if _all_match(present, _DATE) else "timestamp"
     return "text"
 
 
@@ -130,11 +127,6 @@ def _all_match(values: pa.Array, pattern: str) -> bool:
     import pyarrow.compute as pc
 
     return bool(pc.all(pc.match_substring_regex(values, pattern)).as_py())
-
-
-def _has_no_clock(date_format: str | None) -> bool:
-    """A told format without a time of day gives dates."""
-    return bool(date_format) and not re.search("%[HIMSfcX]", date_format or "")
 
 
 def _parse_time(text: str, date_format: str | None) -> datetime:
@@ -155,7 +147,8 @@ class Scale:
         if self.kind == "date":
             return date.fromordinal(int(point)).isoformat()
         if self.kind == "timestamp":
-            return _moment(int(point), self.zoned)
+            moment = _EPOCH + timedelta(microseconds=int(point))
+            return moment.isoformat() + ("+00:00" if self.zoned else "")
         return number_text(point.item() if isinstance(point, np.generic) else point)
 
     def read(self, bound: Any) -> Any:
@@ -234,17 +227,10 @@ def _is_time(text: str, date_format: str | None) -> bool:
 
 def _refuse_non_times(column: Column, date_format: str | None) -> None:
     """Say which values of a column of times are none."""
-
-    def is_bad(text: str | None) -> bool:
-        return text is not None and not _is_time(text, date_format)
-
+    bad = [text is not None and not _is_time(text, date_format) for text in column.texts()]
     wanted = f"dates of the form {date_format}" if date_format else "ISO dates or timestamps"
-    _refuse(column, [is_bad(text) for text in column.texts()], wanted, _TIME_HINT)
-
-
-_TIME_HINT = (
-    "correct them; --date-format reads other forms; missing_values names texts that mean missing."
-)
+    do = "correct them; --date-format reads other forms; missing_values names texts that mean "
+    _refuse(column, bad, wanted, do + "missing.")
 
 
 def _as_array(ticks: list[Any]) -> NDArray[Any]:
@@ -259,11 +245,15 @@ def _numbers(column: Column) -> list[Any]:
     values = column.values
     if pa.types.is_decimal(values.type):
         values = values.cast(pa.float64())
-    cells = [None if v is None or v != v else v for v in values.to_pylist()]
-    _refuse(column, [c is not None and not math.isfinite(c) for c in cells], "a finite number", "")
-    if all(c is None or float(c).is_integer() for c in cells):
-        return [None if c is None else int(c) for c in cells]
-    return cells
+    return _finite(column, [None if v is None or v != v else v for v in values.to_pylist()])
+
+
+def _finite(column: Column, numbers: list[Any]) -> list[Any]:
+    """The same numbers, none of them infinite; as integers, if all of them are whole."""
+    bad = [n is not None and not math.isfinite(n) for n in numbers]
+    _refuse(column, bad, "a finite number", "")
+    whole = all(n is None or float(n).is_integer() for n in numbers)
+    return [None if n is None else int(n) for n in numbers] if whole else numbers
 
 
 def _numbers_from_text(column: Column, decimal: str) -> list[Any]:
@@ -274,14 +264,9 @@ def _numbers_from_text(column: Column, decimal: str) -> list[Any]:
         cells = [c if c is None else c.replace(".", "?").replace(decimal, ".") for c in cells]
     bad = [c is not None and not _NUMBER.fullmatch(c) for c in cells]
     _refuse(column, bad, "a number, an ISO date or an ISO timestamp", _number_hint(decimal))
-    whole = all(c is None or c.lstrip("+-").isdigit() for c in cells)
-    convert: Callable[[str], Any] = int if whole else float
-    numbers = [None if c is None else convert(c) for c in cells]
-    bad = [n is not None and not whole and not math.isfinite(n) for n in numbers]
-    _refuse(column, bad, "a finite number", "")
-    if not whole and all(n is None or n.is_integer() for n in numbers):
-        return [None if n is None else int(n) for n in numbers]
-    return numbers
+    if all(c is None or c.lstrip("+-").isdigit() for c in cells):
+        return [None if c is None else int(c) for c in cells]
+    return _finite(column, [None if c is None else float(c) for c in cells])
 
 
 def _number_hint(decimal: str) -> str:
@@ -359,11 +344,6 @@ def _microseconds(moment: datetime) -> int:
     if moment.tzinfo is not None:
         moment = moment.astimezone(UTC).replace(tzinfo=None)
     return (moment - _EPOCH) // timedelta(microseconds=1)
-
-
-def _moment(tick: int, zoned: bool) -> str:
-    text = (_EPOCH + timedelta(microseconds=tick)).isoformat()
-    return text + "+00:00" if zoned else text
 
 
 def _refuse(column: Column, bad: Sequence[bool], wanted: str, do: str) -> None:

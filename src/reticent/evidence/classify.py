@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from reticent.data.columns import Column, Table
+from reticent.data.columns import Column, Table, relabelled
 from reticent.data.recode import Recoding
 from reticent.data.scales import kind_of, scale_of
 from reticent.errors import InputError
@@ -236,9 +236,7 @@ def as_numbers(column: Column, recoding: Recoding) -> Column:
         return column
     middle = dict(zip((i.label for i in recoding.intervals), _middles(recoding), strict=True))
     values = [None if text is None else middle.get(text) for text in column.texts()]
-    at = {value: code for code, value in enumerate(dict.fromkeys(values))}
-    codes = np.array([at[value] for value in values], column.codes.dtype)
-    return Column(column.name, codes[column.codes], pa.array(list(at), pa.float64()))
+    return relabelled(column, values, pa.float64())
 
 
 def _middles(recoding: Recoding) -> list[float]:

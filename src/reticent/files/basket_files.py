@@ -20,8 +20,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from reticent.data.baskets import Baskets, Ints, Part, made, runs
+from reticent.data.baskets import Baskets, Ints, Part, made
 from reticent.data.columns import Column, smallest, without_missing
+from reticent.data.memory import runs
 from reticent.errors import InputError, Problem, quoted
 from reticent.files import sheets, tabular
 from reticent.files.delimited import Reading, read_lines

@@ -91,18 +91,23 @@ def _readable(path: Path) -> Iterator[None]:
         raise InputError("the archive is cut off or damaged", where=str(path)) from None
     except UnicodeError:
         raise _undecodable(path, "readable") from None
+    except gzip.BadGzipFile:
+        raise InputError("this is no gzip archive", where=str(path)) from None
     except OSError as error:
-        if isinstance(error, gzip.BadGzipFile):
-            raise InputError("this is no gzip archive", where=str(path)) from None
-        if isinstance(error, pa.ArrowException) or error.strerror is None:
-            raise InputError("this is not a readable file", where=str(path)) from None
-        raise InputError(f"cannot read it: {error.strerror}", where=str(path)) from None
+        raise unreadable(error, path) from None
     except csv.Error:
         raise InputError(
             "the file cannot be parsed as CSV",
             where=str(path),
             do="check that it is text, and that every quote is closed.",
         ) from None
+
+
+def unreadable(error: Exception, path: str | Path, what: str = "file") -> InputError:
+    """Why something cannot be read, in the system's words or in ours: Arrow's may quote a cell."""
+    reason = None if isinstance(error, pa.ArrowException) else getattr(error, "strerror", None)
+    said = f"this is not a readable {what}" if reason is None else f"cannot read it: {reason}"
+    return InputError(said, where=str(path))
 
 
 # --- how a file is written -----------------------------------------------------------------------
@@ -160,7 +165,8 @@ def _signs(path: Path, lines: Sequence[str], told: str | None, quotes: str) -> t
 
     def merit(signs: tuple[str, str]) -> tuple[int, int]:
         delimiter, quote = signs
-        if quote == "'" and not all(_opens(line, delimiter) for line in lines[1:]):
+        opened = (f"{delimiter}'" in delimiter + line for line in lines[1:])
+        if quote == "'" and not all(opened):
             return (-1, 0)
         try:
             widths = [len(row) for row in csv.reader(lines, delimiter=delimiter, quotechar=quote)]
@@ -172,10 +178,6 @@ def _signs(path: Path, lines: Sequence[str], told: str | None, quotes: str) -> t
     every = [(delimiter, quote) for quote in quotes for delimiter in delimiters]
     best = max(every, key=merit)
     return best if merit(best) > (0, 0) else (delimiters[0], quotes[-1])
-
-
-def _opens(line: str, delimiter: str) -> bool:
-    return line.startswith("'") or f"{delimiter}'" in line
 
 
 def _with_header(path: Path, dialect: Dialect) -> Dialect:
@@ -365,12 +367,11 @@ def about_rows(path: Path) -> int:
 
 
 def _is_utf8(path: Path) -> bool:
-    decoder = codecs.getincrementaldecoder("utf-8")()
     with _open(path, "rb") as file:
+        blocks = iter(lambda: file.read(_STREAM_BLOCK), b"")
         try:
-            while block := file.read(_STREAM_BLOCK):
-                decoder.decode(block)
-            decoder.decode(b"", final=True)
+            for _ in codecs.iterdecode(blocks, "utf-8"):
+                pass
         except UnicodeDecodeError:
             return False
     return True

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator
 from contextvars import ContextVar
 from pathlib import Path
 
-from reticent.data.spill import alive
+from reticent.data.memory import alive
 from reticent.errors import InputError
 
 

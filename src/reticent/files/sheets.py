@@ -22,8 +22,8 @@ from numpy.typing import NDArray
 from reticent.data import memory
 from reticent.data.collapse import Codes, distinct
 from reticent.data.columns import Column
-from reticent.data.scales import texts
-from reticent.data.spill import Threads
+from reticent.data.memory import Threads, runs
+from reticent.data.scales import is_text, texts
 from reticent.files.tabular import ARROW
 
 _LINES = 1 << 16  # lines printed at a time: about 5 MB of text, so memory stays flat
@@ -55,19 +55,17 @@ class Sheet:
         longest = 0
         for values in self.values:
             # A text may double its quotes; of what is no text, nothing prints longer than this.
-            bytes_ = pc.max(pc.binary_length(values)).as_py() if _is_text(values) else 1000
+            text = is_text(values.type)
+            bytes_ = pc.max(pc.binary_length(values)).as_py() if text else 1000
             longest += 2 * (bytes_ or 0) + 4
         return longest
 
     def select(self, names: Sequence[str]) -> Sheet:
         """The sheet with only these columns, rows as they stand."""
         at = [self.names.index(name) for name in names]
-        return Sheet(
-            tuple(names),
-            tuple(self.columns[i] for i in at),
-            tuple(self.values[i] for i in at),
-            self.counts,
-        )
+        columns = tuple(self.columns[i] for i in at)
+        values = tuple(self.values[i] for i in at)
+        return replace(self, names=tuple(names), columns=columns, values=values)
 
     def tally(self, name: str) -> dict[str, int]:
         """How many rows show each value of a column, as printed; what nobody shows is left out."""
@@ -234,10 +232,8 @@ def by_printed_cell(column: Column) -> tuple[Column, Codes | None]:
     """
     import pyarrow.compute as pc
 
-    if pa.types.is_string(column.values.type) or pa.types.is_large_string(column.values.type):
-        printed = column.values
-    else:
-        printed = pa.array(texts(column.values), pa.string())
+    plain = is_text(column.values.type)
+    printed = column.values if plain else pa.array(column.texts(), pa.string())
     printed = pc.fill_null(printed, "")
     rank = None
     if pc.count_distinct(printed).as_py() == len(printed):
@@ -265,10 +261,8 @@ def write(
     no difference to the file whether its rows came at once.
     """
     sheets = iter([rows] if isinstance(rows, Sheet) else rows)
-    if suffix == ".parquet":
-        _write_parquet(sheets, path, told)
-    elif suffix in ARROW:
-        _write_arrow(sheets, path, told)
+    if suffix in (".parquet", *ARROW):
+        _write_typed(sheets, path, suffix, told)
     else:
         with opened(path, suffix) as file:
             _print(sheets, file, suffix, told)
@@ -313,22 +307,33 @@ def write_parts(
     return paths
 
 
-def _write_parquet(sheets: Iterator[Sheet], path: Path, told: Told) -> None:
-    import pyarrow.parquet as pq
-
+def _write_typed(sheets: Iterator[Sheet], path: Path, suffix: str, told: Told) -> None:
     first = next(sheets)
-    schema = pa.schema(
-        (name, pa.dictionary(pa.int32(), pa.string()) if _is_text(values) else values.type)
-        for name, values in zip(first.names, first.values, strict=True)
-    )
-    with pq.ParquetWriter(path, schema, compression="zstd", store_schema=False) as writer:
-        for piece in _pieces(first, sheets, told):
+    parquet = suffix == ".parquet"
+    text = pa.dictionary(pa.int32(), pa.string()) if parquet else pa.string()
+    columns = zip(first.names, first.values, strict=True)
+    kinds = ((name, text if is_text(values.type) else values.type) for name, values in columns)
+    schema = pa.schema(kinds)
+    with _typed_file(path, suffix, schema, store_schema=False) as writer:
+        done = 0
+        for piece in (part for sheet in chain([first], sheets) for part in sheet.pieces(ROW_GROUP)):
             cells = [
-                _coded(codes, values, piece.counts) if _is_text(values)
+                _coded(codes, values, piece.counts) if parquet and is_text(values.type)
                 else values.take(pa.array(np.repeat(codes, piece.counts)))
                 for codes, values in zip(piece.columns, piece.values, strict=True)
             ]  # fmt: skip
-            writer.write_table(pa.table(cells, schema=schema), row_group_size=ROW_GROUP)
+            writer.write_table(pa.table(cells, piece.names).cast(schema))
+            done += piece.rows
+            told(done)
+
+
+def _typed_file(path: Path, suffix: str, schema: pa.Schema, *, store_schema: bool = True) -> Any:
+    """A Parquet or Arrow file to write tables into."""
+    import pyarrow.parquet as pq
+
+    if suffix == ".parquet":
+        return pq.ParquetWriter(path, schema, compression="zstd", store_schema=store_schema)
+    return pa.ipc.new_file(str(path), schema)
 
 
 def _coded(codes: Codes, values: pa.Array, counts: NDArray[np.int64]) -> pa.Array:
@@ -357,43 +362,13 @@ def _coded(codes: Codes, values: pa.Array, counts: NDArray[np.int64]) -> pa.Arra
     return pa.DictionaryArray.from_arrays(indices, values.take(pa.array(found)).cast(pa.string()))
 
 
-def _is_text(values: pa.Array) -> bool:
-    return bool(pa.types.is_string(values.type) or pa.types.is_large_string(values.type))
-
-
-def _write_arrow(sheets: Iterator[Sheet], path: Path, told: Told) -> None:
-    first = next(sheets)
-    schema = pa.schema(
-        (name, pa.string() if _is_text(values) else values.type)
-        for name, values in zip(first.names, first.values, strict=True)
-    )
-    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
-        for piece in _pieces(first, sheets, told):
-            writer.write_table(piece.arrow().cast(schema))
-
-
 def write_table(table: pa.Table, path: Path, suffix: str, told: Told = lambda done: None) -> None:
     """Write an Arrow table as Parquet or Arrow, from which it comes back in the same types."""
-    import pyarrow.parquet as pq
-
-    with (
-        pq.ParquetWriter(path, table.schema, compression="zstd")
-        if suffix == ".parquet"
-        else pa.ipc.new_file(str(path), table.schema)
-    ) as writer:
+    with _typed_file(path, suffix, table.schema) as writer:
         for done in range(0, table.num_rows, ROW_GROUP):
             part = table.slice(done, ROW_GROUP)
             writer.write_table(part)
             told(done + part.num_rows)
-
-
-def _pieces(first: Sheet, others: Iterator[Sheet], told: Told) -> Iterator[Sheet]:
-    done = 0
-    for sheet in chain([first], others):
-        for piece in sheet.pieces(ROW_GROUP):
-            yield piece
-            done += piece.rows
-            told(done)
 
 
 def delimiter_of(suffix: str) -> str:
@@ -412,14 +387,16 @@ def _print(
         for number, sheet in enumerate(sheets):
             last = len(sheet.names) - 1
             if not number:
-                names = delimiter.join(_quoted(name, delimiter) for name in sheet.names)
-                file.write((names + "\n").encode())
+                names = _printed(pa.array(sheet.names), delimiter, "", lone=False).to_pylist()
+                file.write((delimiter.join(names) + "\n").encode())
             for j, values in enumerate(sheet.values):  # mostly those of the sheet before
                 if j not in known or known[j][0] is not values:
                     end = "\n" if j == last else delimiter
                     known[j] = (values, _printed(values, delimiter, end, lone=not last))
             cells = [printed for _, printed in known.values()]
-            for buffer in pool.map(_lines_of(sheet, cells), _blocks(sheet.counts)):
+            starts = np.concatenate([[0], np.cumsum(sheet.counts)])
+            blocks = (slice(first, last) for first, last in runs(starts, _LINES))
+            for buffer in pool.map(_lines_of(sheet, cells), blocks):
                 file.write(buffer)
             done += sheet.rows
             told(done)
@@ -445,17 +422,6 @@ def _lines_of(sheet: Sheet, cells: Sequence[pa.Array]) -> Callable[[slice], pa.B
     return lines
 
 
-def _blocks(counts: NDArray[np.int64]) -> Iterator[slice]:
-    """Runs of rows that print as about `_LINES` lines each."""
-    ends = np.cumsum(counts)
-    start = 0
-    while start < len(counts):
-        done = ends[start - 1] if start else 0
-        stop = max(int(np.searchsorted(ends, done + _LINES, side="right")), start + 1)
-        yield slice(start, stop)
-        start = stop
-
-
 def _characters(text: pa.Array) -> pa.Buffer:
     offsets = np.frombuffer(text.buffers()[1], dtype=np.int64)[text.offset :][: len(text) + 1]
     return text.buffers()[2].slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
@@ -469,8 +435,7 @@ def _printed(values: pa.Array, delimiter: str, end: str, *, lone: bool) -> pa.Ar
     import pyarrow.compute as pc
 
     # By Arrow: as Python's texts, a million long cells took gigabytes.
-    plain = pa.types.is_string(values.type) or pa.types.is_large_string(values.type)
-    cells = values if plain else pa.array(texts(values), pa.large_string())
+    cells = values if is_text(values.type) else pa.array(texts(values), pa.large_string())
     cells = pc.fill_null(cells.cast(pa.large_string()), "")
     quote, nothing, ended = (pa.scalar(text, pa.large_string()) for text in ('"', "", end))
     odd = pc.match_substring_regex(cells, f'["\\r\\n\\x{{{ord(delimiter):x}}}]')
@@ -480,9 +445,3 @@ def _printed(values: pa.Array, delimiter: str, end: str, *, lone: bool) -> pa.Ar
     if lone:
         cells = pc.if_else(pc.equal(cells, ""), pa.scalar('""', pa.large_string()), cells)
     return pc.binary_join_element_wise(cells, ended, nothing)
-
-
-def _quoted(text: str, delimiter: str) -> str:
-    if delimiter in text or '"' in text or "\n" in text or "\r" in text:
-        return '"' + text.replace('"', '""') + '"'
-    return text

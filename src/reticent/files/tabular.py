@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,10 @@ import numpy as np
 import pyarrow as pa
 
 from reticent.data.columns import Column, Table, encode, is_supported, smallest
+from reticent.data.scales import is_text
 from reticent.errors import InputError, did_you_mean, quoted
 from reticent.files.delimited import Reading as Reading
-from reticent.files.delimited import read_csv
+from reticent.files.delimited import read_csv, unreadable
 
 CSV = (".csv", ".tsv", ".txt", ".data", ".csv.gz", ".tsv.gz")
 ARROW = (".arrow", ".feather", ".ipc")
@@ -81,14 +83,9 @@ def parse(data: str | Path, reading: Reading | None = None, suffix: str | None =
     parts: list[pa.Table] = []
     for path in paths_of(data):
         part = _read_arrow(path, suffix or suffix_of(path), reading, notes)
-        if parts and set(part.column_names) == set(parts[0].column_names):
+        if parts:
+            refuse_others(path, part.column_names, parts[0].column_names)
             part = part.select(parts[0].column_names)  # the order of columns may differ
-        if parts and part.column_names != parts[0].column_names:
-            raise InputError(
-                "its columns are not those of the first file",
-                where=str(path),
-                do=f"the first file has {quoted(parts[0].column_names)}.",
-            )
         parts.append(part)
     try:
         whole = parts[0] if len(parts) == 1 else pa.concat_tables(parts)
@@ -96,6 +93,22 @@ def parse(data: str | Path, reading: Reading | None = None, suffix: str | None =
         raise InputError("its files give one column different types", where=str(data)) from None
     coded = (suffix or suffix_of(paths_of(data)[0])) in CSV
     return Parsed(str(data), whole, tuple(dict.fromkeys(notes)), coded)
+
+
+def refuse_others(path: Path, names: Sequence[str], first: Sequence[str]) -> None:
+    """Refuse a file that does not share the columns of the first one."""
+    if set(names) != set(first):
+        raise InputError(
+            "its columns are not those of the first file", where=str(path),
+            do=f"the first file has {quoted(first)}.",
+        )  # fmt: skip
+
+
+def refuse_twice(names: Sequence[str], where: str, do: str = "") -> None:
+    """Refuse columns of one name."""
+    if len(set(names)) < len(names):
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise InputError(f"column names repeat: {quoted(twice)}", where=where, do=do)
 
 
 def read(data: str | Path, reading: Reading | None = None) -> Table:
@@ -116,9 +129,7 @@ def from_arrow(
     that cannot be encoded.
     """
     names = table.column_names
-    if len(set(names)) < len(names):
-        twice = sorted({n for n in names if names.count(n) > 1})
-        raise InputError(f"column names repeat: {quoted(twice)}", where=name)
+    refuse_twice(names, name)
     if not names:
         raise InputError("the table has no columns", where=name)
     columns = {}
@@ -163,78 +174,65 @@ def _read_arrow(path: Path, suffix: str, reading: Reading, notes: list[str]) -> 
         raise InputError("its name tells no known format", where=str(path), do=f"known: {known}.")
     try:
         return read_csv(path, reading, notes) if suffix in CSV else read_typed(path, suffix)
-    except OSError as error:
-        if isinstance(error, pa.ArrowException) or error.strerror is None:
-            raise InputError(f"this is not a readable {suffix} file", where=str(path)) from None
-        raise InputError(f"cannot read it: {error.strerror}", where=str(path)) from None
-    except pa.ArrowException:
-        raise InputError(f"this is not a readable {suffix} file", where=str(path)) from None
+    except (OSError, pa.ArrowException) as error:
+        raise unreadable(error, path, f"{suffix} file") from None
 
 
 def read_typed(path: Path, suffix: str) -> pa.Table:
     """Read a Parquet or Arrow file."""
-    if suffix == ".parquet":
-        import pyarrow.parquet as pq
-
-        with pq.ParquetFile(path) as file:
-            return file.read()
-    with pa.memory_map(str(path)) as source:
-        return _open_arrow(source).read_all()
+    with _typed(path, suffix) as file:
+        return file.read() if suffix == ".parquet" else file.read_all()
 
 
 def schema_of(path: Path, suffix: str) -> pa.Schema:
     """The columns of a Parquet or Arrow file, with all metadata that it carries."""
-    if suffix == ".parquet":
-        import pyarrow.parquet as pq
-
-        with pq.ParquetFile(path) as file:
+    with _typed(path, suffix) as file:
+        if suffix == ".parquet":
             schema, told = file.schema_arrow, file.metadata.metadata
-    else:
-        with pa.memory_map(str(path)) as source:
-            reader = _open_arrow(source)
-            schema, told = reader.schema, getattr(reader, "metadata", None)
+        else:
+            schema, told = file.schema, getattr(file, "metadata", None)
     return schema.with_metadata({**(told or {}), **(schema.metadata or {})})
 
 
 def count_rows(path: Path, suffix: str) -> int:
     """How many rows a Parquet or Arrow file has."""
-    if suffix == ".parquet":
-        import pyarrow.parquet as pq
-
-        return int(pq.read_metadata(path).num_rows)
-    with pa.memory_map(str(path)) as source:
-        return sum(batch.num_rows for batch in _arrow_batches(source))
+    with _typed(path, suffix) as file:
+        if suffix == ".parquet":
+            return int(file.metadata.num_rows)
+        return sum(batch.num_rows for batch in _arrow_batches(file))
 
 
 def batches_of(path: Path, suffix: str, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """Some columns of a Parquet or Arrow file, batch by batch."""
-    if suffix == ".parquet":
-        import pyarrow.parquet as pq
-
-        with pq.ParquetFile(path) as file:
-            for batch in file.iter_batches(columns=list(names)):
-                yield batch.select(list(names))
-        return
-    with pa.memory_map(str(path)) as source:
-        for batch in _arrow_batches(source):
+    with _typed(path, suffix) as file:
+        parquet = suffix == ".parquet"
+        batches = file.iter_batches(columns=list(names)) if parquet else _arrow_batches(file)
+        for batch in batches:
             yield batch.select(list(names))
 
 
-def _arrow_batches(source: Any) -> Iterator[pa.RecordBatch]:
-    reader = _open_arrow(source)
+def _arrow_batches(reader: Any) -> Iterator[pa.RecordBatch]:
     if hasattr(reader, "num_record_batches"):
         return (reader.get_batch(i) for i in range(reader.num_record_batches))
     return iter(reader)
 
 
-def _open_arrow(source: Any) -> Any:
-    import pyarrow.ipc as ipc
+@contextmanager
+def _typed(path: Path, suffix: str) -> Iterator[Any]:
+    """A Parquet file, or the reader of an Arrow file or stream."""
+    if suffix == ".parquet":
+        import pyarrow.parquet as pq
 
-    try:
-        return ipc.open_file(source)
-    except pa.ArrowInvalid:
-        source.seek(0)
-        return ipc.open_stream(source)
+        with pq.ParquetFile(path) as file:
+            yield file
+        return
+    with pa.memory_map(str(path)) as source:
+        try:
+            reader = pa.ipc.open_file(source)
+        except pa.ArrowInvalid:
+            source.seek(0)
+            reader = pa.ipc.open_stream(source)
+        yield reader
 
 
 # --- data frames ---------------------------------------------------------------------------------
@@ -276,10 +274,7 @@ def _arrow_of(data: Any, kind: str) -> pa.Table:
 def _arrow_of_pandas(data: Any) -> pa.Table:
     import pandas as pd
 
-    names = [str(name) for name in data.columns]
-    if len(set(names)) < len(names):
-        twice = sorted({name for name in names if names.count(name) > 1})
-        raise InputError(f"column names repeat: {quoted(twice)}", where="data", do="rename them.")
+    refuse_twice([str(name) for name in data.columns], "data", do="rename them.")
     try:
         table = pa.Table.from_pandas(data)
     except (pa.ArrowException, ValueError, TypeError):  # whose words quote a cell
@@ -324,25 +319,15 @@ def _groups(path: Path, suffix: str) -> Iterator[pa.Table]:
     if suffix == ".parquet":
         import pyarrow.parquet as pq
 
-        texts = [f.name for f in pq.read_schema(path) if _may_be_coded(f.type)]
+        schema = pq.read_schema(path)
+        texts = [f.name for f in schema if is_text(f.type) or pa.types.is_dictionary(f.type)]
         with pq.ParquetFile(path, read_dictionary=texts) as file:
             for group in range(file.num_row_groups if texts else 0):
                 yield file.read_row_group(group, columns=texts)
         return
-    with pa.memory_map(str(path)) as source:
-        reader = _open_arrow(source)
-        count = getattr(reader, "num_record_batches", None)
-        batches = reader if count is None else (reader.get_batch(i) for i in range(count))
-        for batch in batches:
+    with _typed(path, suffix) as file:
+        for batch in _arrow_batches(file):
             yield pa.Table.from_batches([batch])
-
-
-def _may_be_coded(kind: pa.DataType) -> bool:
-    return _is_text(kind) or bool(pa.types.is_dictionary(kind))
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _to_pandas(table: pa.Table, like: Any) -> Any:
@@ -360,7 +345,7 @@ def _to_pandas(table: pa.Table, like: Any) -> Any:
         if numpy and whole and table[field.name].null_count:
             name = {"b": "boolean"}.get(kind.kind, kind.name.replace("u", "U").replace("i", "I"))
             kind = pd.api.types.pandas_dtype(name)
-        if kind == np.dtype(object) and _is_text(field.type):
+        if kind == np.dtype(object) and is_text(field.type):
             frame[field.name] = frame[field.name].astype(object)
         elif _holds(kind, field.type):
             column = table.column(field.name).to_pandas(types_mapper=lambda _, k=kind: k)
@@ -375,7 +360,7 @@ def _holds(kind: Any, arrow: pa.DataType) -> bool:
     if isinstance(kind, pd.ArrowDtype):
         return bool(kind.pyarrow_dtype == arrow)
     if isinstance(kind, pd.StringDtype):
-        return _is_text(arrow)
+        return is_text(arrow)
     if not isinstance(kind, pd.api.extensions.ExtensionDtype):
         return False
     letters = (

@@ -21,8 +21,8 @@ from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
+from reticent.data.memory import spill_folder
 from reticent.data.scales import texts
-from reticent.data.spill import spill_folder
 from reticent.errors import Broken, InputError, Problem, quoted
 from reticent.privacy.promises import Anonymity, Confidence, Promise, ours
 from reticent.privacy.rejoin import Meeting, Queries, Rejoined, columns_of, text_of

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from reticent.data import memory
 from reticent.data.collapse import Codes, Distinct, distinct, fit_one_word
-from reticent.data.spill import Threads
+from reticent.data.memory import Threads
 from reticent.privacy.promises import Anonymity, Confidence, Promise
 from reticent.refine import kernels
 from reticent.refine.cuts import Cuts, Reveal

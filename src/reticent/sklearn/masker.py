@@ -241,7 +241,7 @@ def _assembled(
     X: Any, names: list[str], released: list[int], labels: Mapping[int, pa.Array], kind: str
 ) -> Any:
     """The released columns of X, masked ones as their labels, as a table of this kind."""
-    if kind != kind_of(X):
+    if kind == "pyarrow" or kind != kind_of(X):
         cells = [labels[j] if j in labels else cells_of(X, j, names[j]) for j in released]
         return to_frame(pa.table(cells, names=[names[j] for j in released]), None, kind)
     if kind == "pandas":
@@ -257,9 +257,6 @@ def _assembled(
             pl.Series(names[j], labels[j]) if j in labels else X.to_series(j) for j in released
         )
         return pl.DataFrame(list(columns))
-    if kind == "pyarrow":
-        cells = [labels[j] if j in labels else X.column(j) for j in released]
-        return pa.table(cells, names=[names[j] for j in released])
     array = np.empty((len(X), len(released)), dtype=object)
     for place, j in enumerate(released):
         array[:, place] = labels[j].to_pylist() if j in labels else X[:, j]

@@ -12,8 +12,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from reticent.data.columns import Column, encode
+from reticent.data.scales import is_text
 from reticent.errors import InputError
-from reticent.sklearn.frames import arrow_of, cells_of, checked, kind_of
+from reticent.sklearn.frames import arrow_of, cells_of, checked
 from reticent.trees.learner import TreeOptions, train
 from reticent.trees.tree import Feature
 
@@ -104,11 +105,8 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         features = self.tree_.features
         columns = self._columns(X)
         for feature, column in zip(features, columns, strict=True):
-            if (
-                feature.number
-                and not _is_number(column)
-                and column.values.null_count < len(column.values)
-            ):
+            empty = column.values.null_count == len(column.values)
+            if feature.number and not empty and not _is_number(column):
                 raise InputError(
                     "it held numbers in training, and holds none now",
                     where=f'column "{column.name}"',
@@ -117,20 +115,12 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return codes, len(X)
 
     def _columns(self, X: Any) -> list[Column]:
-        names = getattr(self, "feature_names_in_", None)
-        width = X.num_columns if kind_of(X) == "pyarrow" else X.shape[1]
-        return [
-            encode(str(name), cells_of(X, position, str(name)))
-            for position, name in enumerate(names if names is not None else _numbered(width))
-        ]
-
-
-def _numbered(width: int) -> list[str]:
-    return [f"x{position}" for position in range(width)]
+        numbered = [f"x{position}" for position in range(X.shape[1])]
+        names = map(str, getattr(self, "feature_names_in_", numbered))
+        return [encode(name, cells_of(X, at, name)) for at, name in enumerate(names)]
 
 
 def _is_number(column: Column) -> bool:
     """Text stays text, even if all of it is digits: whoever has numbers gives numbers."""
     kind = column.values.type
-    texts = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_null(kind)
-    return not texts and not pa.types.is_boolean(kind)
+    return not (is_text(kind) or pa.types.is_null(kind) or pa.types.is_boolean(kind))

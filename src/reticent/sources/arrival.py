@@ -96,10 +96,9 @@ def inputs(data: Any) -> list[Path]:
     from reticent.files.tabular import paths_of
     from reticent.sources.databases import file_of, is_url
 
-    files = paths_of(data) if isinstance(data, str | Path) and not is_url(data) else []
-    if is_url(data) and (database := file_of(data)):
-        files = [database]
-    return files
+    if is_url(data):
+        return [database] if (database := file_of(data)) else []
+    return paths_of(data) if isinstance(data, str | Path) else []
 
 
 def taken(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
@@ -17,10 +17,12 @@ import pyarrow as pa
 
 from reticent.errors import InputError, ReticentError, did_you_mean
 from reticent.files.sheets import Sheet
-from reticent.sources.duckdb import Embedded, sql_name
+from reticent.sources.duckdb import Embedded, sql_name, sql_of
 from reticent.sources.engines import COUNT, Progress, RowRecoding, collapse
 
 if TYPE_CHECKING:
+    from sqlite3 import Connection
+
     import ibis.expr.types as ir
 
 _FILES = {"sqlite", "duckdb"}  # databases that are a file
@@ -61,7 +63,8 @@ def table_of(connection: Any, name: str | None) -> Any:
 
 def _which(name: str | None, tables: Sequence[str], where: str) -> InputError:
     said = "which of its tables is meant?" if name is None else f'there is no table "{name}"'
-    return InputError(said, where=where, do=did_you_mean(name or "", tables) or _offer(tables))
+    offer = f"--table takes one of {', '.join(tables[:10])}." if tables else "it has none."
+    return InputError(said, where=where, do=did_you_mean(name or "", tables) or offer)
 
 
 def without_password(url: str) -> str:
@@ -104,7 +107,7 @@ def table_at(url: str, name: str | None, spill: Path, memory_limit: int | None =
         if scheme == "duckdb":
             tables, table = _in_duckdb(url, name, spill, memory_limit)
         else:
-            tables, table = _DOORS[_KNOWN[scheme]](url, name)
+            tables, table = _by_ibis(url, name)
     except ImportError:
         raise InputError(
             f"what it takes to read {scheme} is not installed", where=where,
@@ -117,31 +120,17 @@ def table_at(url: str, name: str | None, spill: Path, memory_limit: int | None =
     return table
 
 
-def _offer(tables: Sequence[str]) -> str:
-    return f"--table takes one of {', '.join(tables[:10])}." if tables else "it has none."
-
-
-def _in_postgres(url: str, name: str | None) -> tuple[list[str], Any]:
+def _by_ibis(url: str, name: str | None) -> tuple[list[str], Any]:
     import ibis
 
-    database = ibis.connect(url)
-    space, _, short = (name or "").rpartition(".")
+    path = file_of(url)
+    database = ibis.connect(url) if path is None else ibis.sqlite.connect(path)
+    space, _, short = (name or "").rpartition(".") if path is None else ("", "", name)
     where = {"database": space} if space else {}
     prefix = f"{space}." if space else ""
     tables = [f"{prefix}{table}" for table in database.list_tables(**where)]
     if name in tables:
         return tables, database.table(short, **where)
-    database.disconnect()
-    return tables, None
-
-
-def _in_sqlite(url: str, name: str | None) -> tuple[list[str], Any]:
-    import ibis
-
-    database = ibis.sqlite.connect(file_of(url))
-    tables = list(database.list_tables())
-    if name in tables:
-        return tables, database.table(name)
     database.disconnect()
     return tables, None
 
@@ -166,9 +155,6 @@ def _in_duckdb(
         return list(tables), None
     quoted = ".".join(map(sql_name, tables[name]))
     return list(tables), database.sql(f"SELECT * FROM {quoted}")
-
-
-_DOORS = {"postgres": _in_postgres, "sqlite": _in_sqlite}
 
 
 def _in_our_words(error: Exception, where: str) -> InputError:
@@ -199,9 +185,9 @@ class InDatabase(Embedded):
         except Exception as error:
             raise _in_our_words(error, name) from None
         self.name, self.schema = name, schema
-        [batch] = self._ask(table.agg(rows=table.count()))
+        [batch] = self.answered(table.agg(rows=table.count()))
         super().__init__(
-            name, schema, int(batch.column(0)[0].as_py()), spill=spill, stream=self._rows,
+            name, schema, int(batch.column(0)[0].as_py()), spill=spill, standing=self._rows,
             memory_limit=memory_limit, progress=progress,
         )  # fmt: skip
 
@@ -209,39 +195,19 @@ class InDatabase(Embedded):
         """Have the database count, and take over what it found."""
         keys = {self.key(name): self.schema.field(name).type for name in names}
         schema = pa.schema([*keys.items(), (COUNT, pa.int64())])
-        batches = self._ask(collapse(self._named(names), list(keys)))
+        batches = self.answered(collapse(self._named(names), list(keys)))
         found = (batch.cast(schema) for batch in batches)
         self.database.register("told", pa.RecordBatchReader.from_batches(schema, found))
         self._do("CREATE TEMP TABLE counted AS SELECT * FROM told")
         self.database.unregister("told")
 
-    def sampled(self, names: Sequence[str], rows: int) -> int:
-        """How many distinct rows of some columns there are among so many rows."""
-        self.refuse_types(names)
-        some = collapse(self._named(names).limit(rows), [self.key(name) for name in names])
-        return sum(batch.num_rows for batch in self._ask(some))
+    def distinct(self, cells: ir.Column) -> ir.Value:
+        """How many distinct values a column has, as an expression."""
+        return cells.nunique()
 
-    def about_distinct(self, names: Sequence[str]) -> dict[str, int]:
-        """How many distinct values each of some columns has."""
-        if not names:
-            return {}
-        table = self._named(names)
-        counts = {f"n{i}": table[self.key(name)].nunique() for i, name in enumerate(names)}
-        [batch] = self._ask(table.agg(**counts))
-        return {name: int(batch.column(i)[0].as_py()) for i, name in enumerate(names)}
-
-    def values(self, name: str, most: int) -> pa.Array | None:
-        """The distinct values of a column; None if there are more than `most`."""
-        self.refuse_types([name])
-        found = list(self._ask(self._named([name]).distinct().limit(most + 1)))
-        cells = pa.chunked_array([batch.column(0) for batch in found])
-        if len(cells) > most:
-            return None
-        return cells.combine_chunks().cast(self.schema.field(name).type)
-
-    def head(self, names: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
-        """Some rows, about the first so many."""
-        return self._ask(self._named(names).limit(rows))
+    def reading(self, names: Sequence[str]) -> AbstractContextManager[ir.Table]:
+        """The rows of some columns under their keys, where they stand."""
+        return nullcontext(self._named(names))
 
     def recoded(self, recoding: RowRecoding, size: int) -> Iterator[Sheet]:
         """All rows as a release shows them; they have no order of their own."""
@@ -262,20 +228,19 @@ class InDatabase(Embedded):
 
     def _rows(self, names: Sequence[str]) -> pa.RecordBatchReader:
         schema = pa.schema([self.schema.field(name) for name in names])
-        batches = self._ask(self._named(names))
+        batches = self.answered(self._named(names))
         rows = (batch.rename_columns(list(names)).cast(schema) for batch in batches)
         return pa.RecordBatchReader.from_batches(schema, rows)
 
-    def _ask(self, expression: ir.Table) -> Iterator[pa.RecordBatch]:
-        """What its database answers."""
+    def answered(self, expression: ir.Table) -> Iterator[pa.RecordBatch]:
+        """What its database says to an expression."""
         import ibis
 
         backend = self.table.get_backend()
         try:
             if backend.name == "duckdb":  # Ibis asks for rows as DuckDB had them before 2.0
-                sql = str(ibis.to_sql(expression, dialect="duckdb"))
                 backend._run_pre_execute_hooks(expression)  # lends it tables that are in memory
-                reader = backend.con.sql(sql).to_arrow_reader(_BATCH)
+                reader = backend.con.sql(sql_of(expression)).to_arrow_reader(_BATCH)
                 try:
                     yield from reader
                 finally:  # or the connection could not be asked for anything else
@@ -300,15 +265,12 @@ def _stored(path: str, table: ir.Table) -> tuple[pa.Schema, dict[str, str]]:
 
     Also names columns that hold several kinds.
     """
-    import sqlite3
-
     import ibis
 
     fields = []
     mixed: dict[str, str] = {}
     kinds = {"integer": pa.int64(), "real": pa.float64(), "text": pa.string()}
-    address = f"file:{quote(path)}?mode=ro"
-    with closing(sqlite3.connect(address, uri=True)) as database:
+    with _sqlite(path) as database:
         rows = str(ibis.to_sql(table, dialect="sqlite"))
         for name in table.columns:
             sql = f"SELECT DISTINCT typeof({sql_name(name)}) FROM ({rows})"
@@ -329,11 +291,16 @@ def _sqlite_file(table: ir.Table) -> str:
     return str(path)
 
 
-def _fetched(path: str, sql: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def _sqlite(path: str) -> closing[Connection]:
+    """Its file, only to be read, whichever thread goes on with that."""
     import sqlite3
 
     address = f"file:{quote(path)}?mode=ro"
-    with closing(sqlite3.connect(address, uri=True, check_same_thread=False)) as database:
+    return closing(sqlite3.connect(address, uri=True, check_same_thread=False))
+
+
+def _fetched(path: str, sql: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    with _sqlite(path) as database:
         cursor = database.execute(sql)
         while rows := cursor.fetchmany(_BATCH):
             cells = zip(*rows, strict=True)

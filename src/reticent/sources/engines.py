@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -28,14 +29,16 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from reticent.data import memory
-from reticent.data.columns import Codes, Column, Table, encode, smallest
-from reticent.errors import InputError, Problem, quoted
+from reticent.data.columns import Codes, Column, Table, encode, smallest, trimmed
+from reticent.data.scales import is_text
+from reticent.errors import InputError, ReticentError, quoted
 from reticent.files.sheets import Sheet, by_printed_cell
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
 
 Progress = Callable[[int, int], None]  # hears how many rows are done, and of how many
+Trouble = tuple[str, str]  # what is the matter, and what to do
 COUNT = "n"
 ROW = "r"  # the number of a row in its file, where that is asked for
 _WORD = 2**62  # places of several columns are packed into numbers below this
@@ -175,7 +178,7 @@ class RowRecoding:
             last = found[-1] if found else None
             if isinstance(column, Untouched):
                 found.append(column)
-            elif isinstance(last, tuple) and _size((*last, column)) < _WORD:
+            elif isinstance(last, tuple) and _size(*last, column) < _WORD:
                 found[-1] = (*last, column)
             else:
                 found.append((column,))
@@ -214,19 +217,16 @@ def _cell(run: Run, source: ir.Table) -> Any:
     import ibis
 
     if isinstance(run, Untouched):
-        return _trimmed(source[run.key]) if run.trim else source[run.key]
+        blanks = f"^[{_BLANKS}]+|[{_BLANKS}]+$"
+        return source[run.key].re_replace(blanks, "") if run.trim else source[run.key]
     cell = ibis.literal(0, "int64")
     for column in run:
         cell = cell * len(column.values) + source[f"{column.key}_place"]
     return cell
 
 
-def _size(run: Sequence[ShownColumn]) -> int:
+def _size(*run: ShownColumn) -> int:
     return math.prod(len(column.values) for column in run)
-
-
-def _trimmed(cell: Any) -> Any:
-    return cell.re_replace(f"^[{_BLANKS}]+|[{_BLANKS}]+$", "")
 
 
 def _printed(run: Untouched, source: ir.Table) -> Any:
@@ -252,23 +252,17 @@ def small_table(name: str, schema: pa.Schema) -> ir.Table:
     """A table that an engine will be lent under this name."""
     import ibis
 
-    return ibis.table({field.name: ibis_type(field.type) for field in schema}, name=name)
-
-
-def ibis_type(kind: pa.DataType) -> str:
-    """Roughly what a column holds; engines go by what is really there."""
-    types = pa.types
-    if types.is_boolean(kind):
-        return "boolean"
-    if types.is_integer(kind):
-        return "int64"
-    if types.is_floating(kind):
-        return "float64"
-    if types.is_date(kind):
-        return "date"
-    if types.is_timestamp(kind):
-        return "timestamp"
-    return "decimal(38, 9)" if types.is_decimal(kind) else "string"
+    kinds = {  # roughly what a column holds; engines go by what is really there
+        "boolean": pa.types.is_boolean,
+        "int64": pa.types.is_integer,
+        "float64": pa.types.is_floating,
+        "date": pa.types.is_date,
+        "timestamp": pa.types.is_timestamp,
+        "decimal(38, 9)": pa.types.is_decimal,
+        "string": lambda kind: True,
+    }
+    held = {f.name: next(kind for kind, fits in kinds.items() if fits(f.type)) for f in schema}
+    return ibis.table(held, name=name)
 
 
 # --- from rows to a table of counts --------------------------------------------------------------
@@ -322,26 +316,6 @@ def _known_as(value: Any) -> Any:
     return repr(value) if isinstance(value, float) else value
 
 
-def gathered(
-    batches: Iterable[pa.RecordBatch],
-    named: Mapping[str, str],
-    schema: pa.Schema,
-    name: str,
-    rows: int,
-) -> Table:
-    """So many counted rows, batch by batch, as a table; `named`: key → name of its column."""
-    columns = {k: _Gathered(schema.field(n).type, rows) for k, n in named.items()}
-    counts = memory.empty(rows, np.int64)
-    done = 0
-    for batch in batches:
-        for k, column in columns.items():
-            column.add(batch.column(k))
-        counts[done : done + batch.num_rows] = batch.column(COUNT).to_numpy()
-        done += batch.num_rows
-    found = {n: columns[k].column(n) for k, n in named.items()}
-    return Table(name, found, rows, (), counts, None, tuple(schema.names))
-
-
 # --- engines -------------------------------------------------------------------------------------
 
 
@@ -356,38 +330,81 @@ class RowSource(ABC):
     mixed: Mapping[str, str] = MappingProxyType({})  # columns of several kinds, and of which
     make_room: Callable[[int], None] = staticmethod(lambda rows: None)
     # hears how many counted rows there will be, before they come
+    full: Trouble  # what the engine's failures mean: the disk is full,
+    small: Trouble  # memory is too small,
+    other: Trouble  # or it is something else, of this name
 
     @abstractmethod
+    def reading(self, names: Sequence[str]) -> AbstractContextManager[ir.Table]:
+        """The rows of some columns under their keys, for one pass."""
+
+    @abstractmethod
+    def answered(self, expression: ir.Table) -> Iterator[pa.RecordBatch]:
+        """What the engine says to an expression over rows that are being read."""
+
+    @abstractmethod
+    def counting(
+        self, names: Sequence[str]
+    ) -> AbstractContextManager[tuple[int, Iterator[pa.RecordBatch]]]:
+        """The distinct rows of some columns under their keys, with counts, and how many."""
+
     def counted(self, names: Sequence[str]) -> Table:
         """The distinct rows of some columns, and how often each stands."""
+        self.refuse_types(names)
+        done = 0
+        with self.counting(names) as (rows, batches):
+            self.make_room(rows)
+            columns = {name: _Gathered(self.schema.field(name).type, rows) for name in names}
+            counts = memory.empty(rows, np.int64)
+            for batch in batches:
+                for name, column in columns.items():
+                    column.add(batch.column(self.key(name)))
+                counts[done : done + batch.num_rows] = batch.column(COUNT).to_numpy()
+                done += batch.num_rows
+        found = {name: column.column(name) for name, column in columns.items()}
+        return Table(self.name, found, rows, self.notes, counts, None, tuple(self.schema.names))
 
-    @abstractmethod
-    def sampled(self, names: Sequence[str], rows: int) -> int:
-        """How many distinct rows of some columns there are among so many rows."""
-
-    @abstractmethod
     def about_distinct(self, names: Sequence[str]) -> dict[str, int]:
         """About how many distinct values each of some columns has."""
+        if not names:
+            return {}
+        with self.reading(names) as source:
+            cells = [source[self.key(name)] for name in names]
+            told = source.agg(**{f"n{i}": self.distinct(cell) for i, cell in enumerate(cells)})
+            [batch] = self.answered(told)
+        return {name: int(batch.column(i)[0].as_py()) for i, name in enumerate(names)}
 
-    @abstractmethod
+    def distinct(self, cells: ir.Column) -> ir.Value:
+        """About how many distinct values a column has, as an expression."""
+        return cells.approx_nunique()
+
     def values(self, name: str, most: int) -> pa.Array | None:
         """The distinct values of a column; None if there are more than `most`."""
-
-    @abstractmethod
-    def head(self, names: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
-        """Some rows, about the first so many."""
+        self.refuse_types([name])
+        kind = self.schema.field(name).type
+        with self.reading([name]) as source:
+            answers = self.answered(source.distinct().limit(most + 1))
+            cells = pa.chunked_array([batch.column(0).cast(kind) for batch in answers], kind)
+        return None if len(cells) > most else cells.combine_chunks()
 
     def first(self, rows: int) -> Table:
-        """Some rows as a table of their own, each standing for itself."""
+        """Some rows, about the first so many, as a table of their own, each for itself."""
         from reticent.files.tabular import from_arrow
 
         every = self.schema.names  # whoever looks at some rows need not understand all of them
         names = [name for name in every if name not in self.mixed]
-        batches = [b.rename_columns(names) for b in self.head(names, rows)]
+        with self.reading(names) as source:
+            batches = [b.rename_columns(names) for b in self.answered(source.limit(rows))]
         empty = pa.schema([self.schema.field(name) for name in names]).empty_table()
         found = pa.Table.from_batches(batches) if batches else empty
         table = from_arrow(found, self.name, spare=None)
         return replace(table, notes=self.notes, names=tuple(every))
+
+    def looked_at(self, recoding: RowRecoding) -> list[str]:
+        """The columns that it takes to recode rows."""
+        needed = {column.key for column in recoding.columns.values()}
+        needed |= set(recoding.gone.column_names) if recoding.gone is not None else set()
+        return [name for name in self.schema.names if self.key(name) in needed]
 
     @abstractmethod
     def recoded(self, recoding: RowRecoding, size: int) -> Iterator[Sheet]:
@@ -398,7 +415,13 @@ class RowSource(ABC):
 
         Where rows of the part hardly repeat, nobody can tell how many all of them have.
         """
-        return len(names) == len(fewer) or self.sampled(names, _SAMPLE) <= _SAMPLE // 4
+        if len(names) == len(fewer):
+            return True
+        self.refuse_types(names)
+        with self.reading(names) as source:
+            some = collapse(source.limit(_SAMPLE), [self.key(name) for name in names])
+            [batch] = self.answered(some.agg(**{COUNT: some.count()}))
+        return int(batch.column(0)[0].as_py()) <= _SAMPLE // 4
 
     # Have the workers write rows as part files into a folder that they see; then count what is
     # there. None where there is nobody but this process.
@@ -408,6 +431,14 @@ class RowSource(ABC):
     @abstractmethod
     def close(self) -> None:
         """Forget everything."""
+
+    def in_our_words(self, error: Exception) -> ReticentError:
+        """What an engine has to say may quote cells, so it is only looked at."""
+        said = f"{type(error).__name__} {error}"
+        what, do = self.small if "OutOfMemory" in said or "heap space" in said else self.other
+        if "No space left" in said or "max_temp_directory_size" in said:
+            what, do = self.full
+        return InputError(what.format(type(error).__name__), where=self.name, do=do)
 
     def key(self, name: str) -> str:
         """What a column is called inside."""
@@ -429,27 +460,13 @@ class RowSource(ABC):
 
     def shown(self, name: str, *, trim: bool, counted: bool = True) -> ShownColumn | Untouched:
         """A column that is released as it stands; `counted`: by its values, if they are few."""
-        from reticent.data.columns import trimmed
-
         kind = self.schema.field(name).type
         values = self.values(name, _MOST_PLACES) if counted else None
         if values is None:
-            text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
-            return Untouched(self.key(name), kind, trim and text)
+            return Untouched(self.key(name), kind, trim and is_text(kind))
         codes = np.arange(len(values), dtype=smallest(max(len(values), 1)))
         raw = Column(name, codes, values, numbered=False)
         return ShownColumn.of(self.key(name), raw, trimmed(raw) if trim else raw)
-
-
-def in_our_words(error: Exception, *, full: Problem, small: Problem, other: Problem) -> InputError:
-    """What an engine has to say may quote cells, so it is only looked at.
-
-    Is the disk `full`, is memory too `small`, or is it something `other`?
-    """
-    said = f"{type(error).__name__} {error}"
-    if "No space left" in said or "max_temp_directory_size" in said:
-        return InputError(full)
-    return InputError(small if "OutOfMemory" in said or "heap space" in said else other)
 
 
 def rows_of(table: Table, rows: NDArray[np.bool_], key: Callable[[str], str]) -> pa.Table:
@@ -462,9 +479,9 @@ def rows_of(table: Table, rows: NDArray[np.bool_], key: Callable[[str], str]) ->
 def _travels(kind: pa.DataType) -> bool:
     types = pa.types
     return bool(
-        types.is_string(kind) or types.is_large_string(kind) or types.is_boolean(kind)
-        or types.is_integer(kind) or types.is_float32(kind) or types.is_float64(kind)
-        or types.is_decimal128(kind) or types.is_date32(kind) or types.is_timestamp(kind)
+        is_text(kind) or types.is_boolean(kind) or types.is_integer(kind)
+        or types.is_float32(kind) or types.is_float64(kind) or types.is_decimal128(kind)
+        or types.is_date32(kind) or types.is_timestamp(kind)
     )  # fmt: skip
 
 

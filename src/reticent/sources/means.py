@@ -15,14 +15,19 @@ import pyarrow as pa
 
 from reticent.data import memory as room
 from reticent.data.columns import decoded
-from reticent.data.spill import spill_folder
-from reticent.errors import InputError, quoted
-from reticent.files.delimited import Dialect, Reading, about_rows, look, stream_csv
+from reticent.data.memory import spill_folder
+from reticent.errors import InputError
+from reticent.files.delimited import Dialect, Reading, about_rows, look, stream_csv, unreadable
 from reticent.files.tabular import (
     CSV,
     batches_of,
     count_rows,
+    frame_kind,
+    parse,
+    parse_frame,
     paths_of,
+    refuse_others,
+    refuse_twice,
     schema_of,
     suffix_of,
 )
@@ -35,7 +40,7 @@ from reticent.sources.databases import (
     table_of,
     without_password,
 )
-from reticent.sources.duckdb import Embedded, Stream, sql_name
+from reticent.sources.duckdb import Embedded, Standing, Stream, sql_name
 from reticent.sources.engines import Progress, RowSource
 from reticent.sources.spark_session import is_spark, session_for
 
@@ -93,8 +98,6 @@ def elsewhere(data: Any, means: Means) -> bool:
     """Whether the rows of a table are to be counted where they stand, and not in memory."""
     _refuse_idle(data, means)
     if is_url(data) or is_ibis_table(data) or is_ibis_connection(data):
-        return True
-    if not isinstance(means.engine, str | None):
         return True
     if means.engine is not None:
         return bool(means.engine != "memory")
@@ -178,33 +181,30 @@ def opened(
             data = table_at(data, means.table, spill, means.for_engine)
             if is_ibis_table(data):  # of a connection that is ours
                 ends.callback(data.get_backend().disconnect)
+        limit = means.for_engine
+        source: RowSource
         if is_ibis_table(data):
-            limit = means.for_engine
-            there = InDatabase(name, data, spill=spill, memory_limit=limit, progress=progress)
-            yield _with_room(there, means, spill, ends)
-            return
-        if is_spark(data, "DataFrame") or means.engine not in (None, *ENGINES[:2]):
-            memory = means.for_engine or free_memory() // 2
+            source = InDatabase(name, data, spill=spill, memory_limit=limit, progress=progress)
+        elif is_spark(data, "DataFrame") or means.engine not in (None, *ENGINES[:2]):
+            memory = limit or free_memory() // 2
             options = {name: told for name, told in means.options.items() if name != _COUNTS}
             session = ends.enter_context(session_for(data, means.engine, options, memory))
-            far = _on_spark(data, reading or Reading(), session, notes, progress)
-            _refuse_twice(far.schema, name)
-            far.notes = tuple(dict.fromkeys(notes))
-            yield _with_room(far, means, spill, ends)
-            return
-        schema, rows, parquet, stream = _rows_of(data, reading or Reading(), notes)
-        _refuse_twice(schema, name)
-        source = Embedded(
-            name, schema, rows, spill=spill,
-            parquet=parquet, stream=stream, memory_limit=means.for_engine, progress=progress,
-        )  # fmt: skip
+            source = _on_spark(data, reading or Reading(), session, notes, progress)
+        else:
+            schema, rows, standing = _rows_of(data, reading or Reading(), notes)
+            source = Embedded(
+                name, schema, rows, spill=spill, standing=standing,
+                memory_limit=limit, progress=progress,
+            )  # fmt: skip
+        ends.callback(source.close)
+        refuse_twice(source.schema.names, name)
         source.notes = tuple(dict.fromkeys(notes))
-        yield _with_room(source, means, spill, ends)
+        _make_room(source, means, spill, ends)
+        yield source
 
 
-def _with_room(source: RowSource, means: Means, spill: Path, ends: ExitStack) -> RowSource:
+def _make_room(source: RowSource, means: Means, spill: Path, ends: ExitStack) -> None:
     """See to it that the table of counts has room: in memory or, if it is too long, in files."""
-    ends.callback(source.close)
     asked = means.options.get(_COUNTS, "auto")
     if asked not in ("auto", "memory", "files"):
         raise InputError(
@@ -221,14 +221,6 @@ def _with_room(source: RowSource, means: Means, spill: Path, ends: ExitStack) ->
             ends.enter_context(room.mapped(spill, means.for_engine))
 
     source.make_room = make_room
-    return source
-
-
-def _refuse_twice(schema: pa.Schema, where: str) -> None:
-    names = schema.names
-    if len(set(names)) < len(names):
-        twice = sorted({name for name in names if names.count(name) > 1})
-        raise InputError(f"column names repeat: {quoted(twice)}", where=where)
 
 
 def _on_spark(
@@ -239,94 +231,75 @@ def _on_spark(
     if is_spark(data, "DataFrame"):
         return spark.of_frame(session, data, progress=progress)
     if not isinstance(data, str | Path):
-        schema, rows, _, stream = _frame(data)
+        schema, rows, stream = _frame(data)
         return spark.of_arrow(session, schema, rows, stream, progress=progress)
     paths, name = paths_of(data), str(data)
     if (suffix := suffix_of(paths[0])) in CSV:
         dialects = _dialects(paths, reading, notes)
         return spark.of_csv(session, paths, dialects, name, progress=progress)
-    schema, rows, _, _ = _rows_of(data, reading, notes)
+    schema, rows, _ = _rows_of(data, reading, notes)
     if suffix != ".parquet":
         raise InputError(f"Spark reads no {suffix} files", where=name, do="give Parquet or CSV.")
     return spark.of_parquet(session, paths, schema, rows, name, progress=progress)
 
 
-def _rows_of(
-    data: Any, reading: Reading, notes: list[str]
-) -> tuple[pa.Schema, int, list[Path], Stream | None]:
+def _rows_of(data: Any, reading: Reading, notes: list[str]) -> tuple[pa.Schema, int, Standing]:
     """The columns of a table, about how many rows it has, and how to read them."""
     if not isinstance(data, str | Path):
         return _frame(data)
     paths = paths_of(data)
     suffix = suffix_of(paths[0])
     if not suffix:
-        from reticent.files.tabular import parse
-
         parse(data, reading)  # says what is wrong with the name
     if suffix in CSV:
         return _csv(paths, reading, notes)
-    return _typed(paths, str(data), parquet=suffix == ".parquet")
+    return _typed(paths, str(data), suffix)
 
 
 def _dialects(paths: list[Path], reading: Reading, notes: list[str]) -> list[Dialect]:
     dialects = [look(path, reading, notes) for path in paths]
     for path, dialect in zip(paths, dialects, strict=True):
-        _same_columns(path, dialect.header, dialects[0].header)
+        refuse_others(path, dialect.header, dialects[0].header)
     return dialects
 
 
-def _csv(
-    paths: list[Path], reading: Reading, notes: list[str]
-) -> tuple[pa.Schema, int, list[Path], Stream]:
+def _csv(paths: list[Path], reading: Reading, notes: list[str]) -> tuple[pa.Schema, int, Stream]:
     dialects = _dialects(paths, reading, notes)
-    header = dialects[0].header
-    schema = pa.schema([(name, pa.string()) for name in header])
-    rows = sum(map(about_rows, paths))
+    schema = pa.schema([(name, pa.string()) for name in dialects[0].header])
 
     def stream(names: Sequence[str]) -> pa.RecordBatchReader:
-        chosen = pa.schema([schema.field(name) for name in names])
-        batches = (
-            batch
-            for path, dialect in zip(paths, dialects, strict=True)
-            for batch in stream_csv(path, dialect, names)
-        )
-        return pa.RecordBatchReader.from_batches(chosen, batches)
+        both = zip(paths, dialects, strict=True)
+        batches = (batch for path, how in both for batch in stream_csv(path, how, names))
+        return _plain_batches(schema, names, batches)
 
-    return schema, rows, [], stream
+    return schema, sum(map(about_rows, paths)), stream
 
 
-def _typed(
-    paths: list[Path], name: str, *, parquet: bool
-) -> tuple[pa.Schema, int, list[Path], Stream | None]:
-    suffix = ".parquet" if parquet else ".arrow"
+def _typed(paths: list[Path], name: str, suffix: str) -> tuple[pa.Schema, int, Standing]:
     try:
         schemas = [schema_of(path, suffix) for path in paths]
         rows = sum(count_rows(path, suffix) for path in paths)
     except (pa.ArrowException, OSError) as error:
-        reason = getattr(error, "strerror", None)
-        said = f"cannot read it: {reason}" if reason else "this is not a readable file"
-        raise InputError(said, where=name) from None
+        raise unreadable(error, name) from None
     first = schemas[0]
     for path, one in zip(paths, schemas, strict=True):
-        _same_columns(path, one.names, first.names)
+        refuse_others(path, one.names, first.names)
         if [one.field(n).type for n in first.names] != first.types:
             raise InputError("its files give one column different types", where=name)
     schema = plain_schema(first)
     alike = len({name.lower() for name in schema.names}) < len(schema.names)
     patterns = any(map(glob.has_magic, map(str, paths)))  # DuckDB would look for other files
-    if parquet and not alike and not patterns:
-        return schema, rows, paths, None
+    if suffix == ".parquet" and not alike and not patterns:
+        return schema, rows, paths
 
     def stream(names: Sequence[str]) -> pa.RecordBatchReader:
         batches = (batch for path in paths for batch in batches_of(path, suffix, names))
         return _plain_batches(schema, names, batches)
 
-    return schema, rows, [], stream
+    return schema, rows, stream
 
 
-def _frame(data: Any) -> tuple[pa.Schema, int, list[Path], Stream]:
-    from reticent.files.tabular import frame_kind, parse_frame
-
+def _frame(data: Any) -> tuple[pa.Schema, int, Stream]:
     kind = frame_kind(data)
     if kind is None:
         raise InputError(
@@ -348,15 +321,7 @@ def _frame(data: Any) -> tuple[pa.Schema, int, list[Path], Stream]:
             return arrow.select(list(names)).to_reader()
 
     plain = plain_schema(schema)
-    return plain, rows, [], lambda names: _plain_batches(plain, names, pull(names))
-
-
-def _same_columns(path: Path, names: Sequence[str], first: Sequence[str]) -> None:
-    if set(names) != set(first):
-        raise InputError(
-            "its columns are not those of the first file", where=str(path),
-            do=f"the first file has {quoted(first)}.",
-        )  # fmt: skip
+    return plain, rows, lambda names: _plain_batches(plain, names, pull(names))
 
 
 def plain_schema(schema: pa.Schema) -> pa.Schema:
@@ -373,10 +338,10 @@ def _plain(kind: pa.DataType) -> pa.DataType:
 
 def _plain_batches(schema: pa.Schema, names: Sequence[str], batches: Any) -> pa.RecordBatchReader:
     chosen = pa.schema([schema.field(name) for name in names])
-    return pa.RecordBatchReader.from_batches(chosen, (_plainly(b, chosen) for b in batches))
 
+    def plainly(batch: pa.RecordBatch) -> pa.RecordBatch:
+        columns = [decoded(c) if pa.types.is_dictionary(c.type) else c for c in batch.columns]
+        cells = [column.cast(kind) for column, kind in zip(columns, chosen.types, strict=True)]
+        return pa.RecordBatch.from_arrays(cells, schema=chosen)
 
-def _plainly(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    columns = [decoded(c) if pa.types.is_dictionary(c.type) else c for c in batch.columns]
-    cells = [column.cast(kind) for column, kind in zip(columns, schema.types, strict=True)]
-    return pa.RecordBatch.from_arrays(cells, schema=schema)
+    return pa.RecordBatchReader.from_batches(chosen, map(plainly, batches))

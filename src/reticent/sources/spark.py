@@ -20,14 +20,13 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from reticent.data.columns import Table
-from reticent.errors import InputError, Problem, ReticentError
+from reticent.errors import InputError, ReticentError
 from reticent.files.delimited import Dialect, Reading, about_rows, look, pieces_of, stream_csv
 from reticent.files.sheets import ROW_GROUP, Sheet, delimiter_of, write
 from reticent.files.tabular import CSV
@@ -38,9 +37,7 @@ from reticent.sources.engines import (
     RowSource,
     Untouched,
     collapse,
-    gathered,
     in_batches,
-    in_our_words,
     key,
     order_key,
     small_table,
@@ -59,6 +56,18 @@ class Spark(RowSource):
     """Rows that Spark reads: Parquet by itself, CSV by Arrow on its workers, or a data frame."""
 
     engine = "Spark"
+    full = (
+        "there is no room left for what Spark keeps on disk",
+        "free some space, or set spark.local.dir; nothing was written.",
+    )
+    small = (
+        "Spark has too little memory for this table",
+        "raise spark.driver.memory or spark.executor.memory; nothing was written.",
+    )
+    other = (
+        "Spark cannot read the rows ({})",
+        "check that the files are whole, and that all workers see them.",
+    )
 
     def __init__(
         self,
@@ -82,41 +91,34 @@ class Spark(RowSource):
     def close(self) -> None:
         """Nothing is left in the session; whoever made it stops it."""
 
+    def answered(self, expression: ir.Table) -> Iterator[pa.RecordBatch]:
+        """What Spark says to an expression over rows that are being read."""
+        return self._batches(self._frame_of(expression))
+
+    @contextmanager
+    def counting(self, names: Sequence[str]) -> Iterator[tuple[int, Iterator[pa.RecordBatch]]]:
+        """The distinct rows of some columns under their keys, with counts, and how many."""
+        with self.reading(names) as source:
+            with self._in_our_words():
+                keys = [self.key(name) for name in names]
+                found = self._frame_of(collapse(source, keys)).persist()
+                rows = int(found.count())
+            yield rows, self._batches(found)
+            found.unpersist()
+
     def counted(self, names: Sequence[str]) -> Table:
         """The distinct rows of some columns, and how often each stands."""
-        self.refuse_types(names)
-        named = {self.key(name): name for name in names}
-        with self._reading(names) as source:
-            with self._in_our_words():
-                found = self._frame_of(collapse(source, list(named))).persist()
-                rows = int(found.count())
-            self.make_room(rows)
-            table = gathered(self._batches(found), named, self.schema, self.name, rows)
-            found.unpersist()
+        table = super().counted(names)
         if self.exact and table.records != self.rows:
             raise InputError(
                 f"Spark reads {table.records} rows where there are {self.rows}", where=self.name,
                 do="give files whose names do not begin with _ or a dot, as Spark skips those.",
             )  # fmt: skip
-        return replace(table, notes=self.notes)
-
-    def sampled(self, names: Sequence[str], rows: int) -> int:
-        """How many distinct rows of some columns there are among so many rows."""
-        self.refuse_types(names)
-        with self._reading(names) as source:
-            some = collapse(source.limit(rows), [self.key(name) for name in names])
-            [batch] = self._batches(self._frame_of(some.agg(**{COUNT: some.count()})))
-        return int(batch.column(0)[0].as_py())
+        return table
 
     def about_distinct(self, names: Sequence[str]) -> dict[str, int]:
         """About how many distinct values each of some columns has."""
-        if not names:
-            return {}
-        with self._reading(names) as source:
-            keys = {name: self.key(name) for name in names}
-            told = source.agg(**{key: source[key].approx_nunique() for key in keys.values()})
-            [batch] = self._batches(self._frame_of(told))
-        found = {name: int(batch.column(key)[0].as_py()) for name, key in keys.items()}
+        found = super().about_distinct(names)
         self.about |= found
         return found
 
@@ -125,17 +127,7 @@ class Spark(RowSource):
         self.refuse_types([name])
         if self.about.get(name, 0) > 2 * most:  # no need to look, as it is off by a tenth at most
             return None
-        kind = self.schema.field(name).type
-        with self._reading([name]) as source:
-            distinct = source.select(self.key(name)).distinct().limit(most + 1)
-            found = [b.column(0).cast(kind) for b in self._batches(self._frame_of(distinct))]
-        cells = pa.chunked_array(found, kind)
-        return None if len(cells) > most else cells.combine_chunks()
-
-    def head(self, names: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
-        """Some rows, about the first so many."""
-        with self._reading(names) as source:
-            yield from self._batches(self._frame_of(source.limit(rows)))
+        return super().values(name, most)
 
     def recoded(self, recoding: RowRecoding, size: int) -> Iterator[Sheet]:
         """All rows as a release shows them, so many at a time; the last may be fewer."""
@@ -182,8 +174,8 @@ class Spark(RowSource):
             counts = [pq.read_metadata(path).num_rows for path in paths]
             written = of_parquet(self.session, paths, pq.read_schema(paths[0]), sum(counts))
         keys = [written.key(name) for name in names]
-        with written._reading(names) as source:
-            for batch in written._batches(written._frame_of(collapse(source, keys))):
+        with written.reading(names) as source:
+            for batch in written.answered(collapse(source, keys)):
                 yield pa.RecordBatch.from_arrays(batch.columns, [*names, COUNT])
 
     # --- running ---------------------------------------------------------------------------------
@@ -196,15 +188,12 @@ class Spark(RowSource):
                 'order = "input" asks for rows as they came, and Spark keeps no order of rows',
                 where=self.name, do='use  order = "sorted",  or another engine.',
             )  # fmt: skip
-        needed = {column.key for column in recoding.columns.values()}
-        needed |= set(recoding.gone.column_names) if recoding.gone is not None else set()
-        names = [name for name in self.schema.names if self.key(name) in needed]
         plain = [c for c in recoding.columns.values() if isinstance(c, Untouched)]
-        with self._reading(names, plain, recoding.tables()) as source:
+        with self.reading(self.looked_at(recoding), plain, recoding.tables()) as source:
             yield self._frame_of(recoding.rows(source))
 
     @contextmanager
-    def _reading(
+    def reading(
         self,
         names: Sequence[str],
         plain: Iterable[Untouched] = (),
@@ -265,38 +254,21 @@ class Spark(RowSource):
         except ReticentError:
             raise
         except Exception as error:
-            raise self._told(error) from None
+            raise self.in_our_words(error) from None
 
-    def _told(self, error: Exception) -> ReticentError:
+    def in_our_words(self, error: Exception) -> ReticentError:
+        """The same, by whoever can say more of it first."""
         try:
             self.explain()
         except ReticentError as found:
             return found
-        return _told(error, self.name)
-
-
-def _told(error: Exception, name: str) -> InputError:
-    said = f"{type(error).__name__} {error}"
-    if "ModuleNotFoundError" in said or "PYTHON_VERSION_MISMATCH" in said:
-        return InputError(
-            "the workers of Spark run another Python, or one without PyArrow", where=name,
-            do="install PyArrow there, and set PYSPARK_PYTHON to that Python.",
-        )  # fmt: skip
-    return in_our_words(
-        error,
-        full=Problem(
-            "there is no room left for what Spark keeps on disk", name,
-            do="free some space, or set spark.local.dir; nothing was written.",
-        ),
-        small=Problem(
-            "Spark has too little memory for this table", name,
-            do="raise spark.driver.memory or spark.executor.memory; nothing was written.",
-        ),
-        other=Problem(
-            f"Spark cannot read the rows ({type(error).__name__})", name,
-            do="check that the files are whole, and that all workers see them.",
-        ),
-    )  # fmt: skip
+        said = f"{type(error).__name__} {error}"
+        if "ModuleNotFoundError" in said or "PYTHON_VERSION_MISMATCH" in said:
+            return InputError(
+                "the workers of Spark run another Python, or one without PyArrow", where=self.name,
+                do="install PyArrow there, and set PYSPARK_PYTHON to that Python.",
+            )  # fmt: skip
+        return super().in_our_words(error)
 
 
 def _sql_of(expression: ir.Table) -> str:

@@ -49,7 +49,11 @@ def session_for(data: Any, engine: Any, options: Mapping[str, str], memory: int)
     """
     # Spark wants pandas to be there, even where nobody uses it, and speaks up if it is a new one.
     warnings.filterwarnings("ignore", "PySpark does not yet fully support", FutureWarning)
-    _refuse_unknown(options)
+    if odd := [name for name in options if not name.startswith("spark.")]:
+        raise InputError(
+            f'Spark has no option "{odd[0]}"', where="--engine-option",
+            do="write  spark.executor.memory=4g;  all of them begin with spark.",
+        )  # fmt: skip
     if is_spark(data, "DataFrame"):
         if options:
             raise _not_settable(next(iter(options)), "the session of a data frame")
@@ -157,15 +161,6 @@ def _end(gateway: Any) -> None:
         with suppress(subprocess.TimeoutExpired):
             gateway.proc.wait(10)
     SparkContext._gateway = SparkContext._jvm = None
-
-
-def _refuse_unknown(options: Mapping[str, str]) -> None:
-    odd = [name for name in options if not name.startswith("spark.")]
-    if odd:
-        raise InputError(
-            f'Spark has no option "{odd[0]}"', where="--engine-option",
-            do="write  spark.executor.memory=4g;  all of them begin with spark.",
-        )  # fmt: skip
 
 
 def _has_java() -> bool:

@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reticent.data.spill import Threads
+from reticent.data.memory import Threads
 from reticent.errors import InputError, Problem
 from reticent.progress import Clock, Watch
 from reticent.refine.loading import patience

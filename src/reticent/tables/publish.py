@@ -175,7 +175,7 @@ class _Publishing:
 
     def recount(self, spot: Spot, written: Written) -> Proof:
         """Recount the promises on the bytes just written."""
-        from reticent.data.spill import spill_folder
+        from reticent.data.memory import spill_folder
         from reticent.files.sheets import ROW_GROUP, write
 
         if self.masked.recoding is not None:

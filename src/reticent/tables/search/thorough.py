@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from reticent.data.spill import Threads
+from reticent.data.memory import Threads
 from reticent.errors import InputError
 from reticent.progress import Watch
 from reticent.tables.search.effort import UNBOUNDED, Effort
