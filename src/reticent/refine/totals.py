@@ -7,7 +7,7 @@ look alike, or how well each tells the class.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,8 @@ class Totals(ABC):
     Unlike a promise's extreme, a sum changes with every group, so what a group contributes is taken
     back before it is split. All is whole numbers: nothing is left over, whatever the order.
     """
+
+    scratch: Sequence[Any]  # what each of two threads counts with
 
     def __init__(
         self,
@@ -61,20 +63,15 @@ class Totals(ABC):
         self._scan(1, split=True)
 
     def _scan(self, sign: int, *, split: bool) -> None:
-        shares = self.groups.shares()
-        found = [self.drops, *(np.zeros_like(self.drops) for _ in shares[1:])]
-        together(
-            [
-                partial(self._count, self.groups.scan(starts, split=split), thread, sign, drops)
-                for thread, (starts, drops) in enumerate(zip(shares, found, strict=True))
-            ]
-        )
+        scans = self.groups.scans(split=split)
+        found = [self.drops, *(np.zeros_like(self.drops) for _ in scans[1:])]
+        together([self._count, self._count], scans, self.scratch, [sign, sign], found)
         for other in found[1:]:
             self.drops += other
 
     @abstractmethod
     def _count(
-        self, scan: tuple[Any, ...], thread: int, sign: int, drops: NDArray[np.int64]
+        self, scan: tuple[Any, ...], scratch: Any, sign: int, drops: NDArray[np.int64]
     ) -> None:
         """Add what the groups of a scan contribute to every candidate's drop."""
 
@@ -87,9 +84,8 @@ class SquaredGroups(Totals):
         self.scratch = (Scratch(cuts.none + 1), Scratch(cuts.none + 1))
 
     def _count(
-        self, scan: tuple[Any, ...], thread: int, sign: int, drops: NDArray[np.int64]
+        self, scan: tuple[Any, ...], scratch: Any, sign: int, drops: NDArray[np.int64]
     ) -> None:
-        scratch = self.scratch[thread]
         kernels.scan_squares(*scan, scratch.tally, scratch.touched, sign, drops)
 
 
@@ -117,9 +113,9 @@ class ClassBits(Totals):
         self.each = (_rising_bits(1, self.records), 1)
 
     def _count(
-        self, scan: tuple[Any, ...], thread: int, sign: int, drops: NDArray[np.int64]
+        self, scan: tuple[Any, ...], scratch: Any, sign: int, drops: NDArray[np.int64]
     ) -> None:
-        kernels.scan_code(*scan, *self.scratch[thread], *self.whole, *self.each, sign, drops)
+        kernels.scan_code(*scan, *scratch, *self.whole, *self.each, sign, drops)
 
 
 def _rising_bits(first: int, count: int) -> NDArray[np.int64]:

@@ -15,8 +15,9 @@ from reticent.data.linking import Linked
 from reticent.privacy.promises import Anonymity, Promise, ours
 from reticent.privacy.risk import LEVELS, Exposure
 from reticent.refine.cuts import Cuts
+from reticent.refine.measures import exceed
 from reticent.refine.previous.kernels import count_matches
-from reticent.refine.previous.measure import exceed, worst_of_each
+from reticent.refine.previous.measure import worst_of_each
 from reticent.tables.previous.plan import LinkPlan, equal_rows
 
 if TYPE_CHECKING:
