@@ -17,7 +17,7 @@ from reticent.data import memory
 from reticent.data.collapse import Codes
 from reticent.data.columns import Column, Table, smallest, trimmed, without_missing
 from reticent.data.encode import Domain, discretized, generalized, suppressed
-from reticent.data.linking import Linked
+from reticent.data.linking import Linked, number_rows
 from reticent.data.scales import kind_of
 from reticent.data.taxonomy import Taxonomy
 from reticent.errors import InputError, Problem, quoted
@@ -122,15 +122,19 @@ def people_marks(columns: Sequence[Column]) -> tuple[Codes, int] | None:
         to = np.where(known, np.cumsum(known), 0)
         marks = memory.look_up(to.astype(np.uint32), columns[0].codes)
         return marks, int(to.max(initial=0))
-    number = columns[0].codes.astype(np.int64)
-    present = _present(columns[0])
-    for column in columns[1:]:
-        number = number * len(column.values) + column.codes
-        number = np.unique(number, return_inverse=True)[1].astype(np.int64)
-        present &= _present(column)
-    _, number = np.unique(np.where(present, number, -1), return_inverse=True)
-    marks = number + 1 if present.all() else number
-    return marks, int(marks.max(initial=0))
+    present = np.logical_and.reduce([_present(column) for column in columns])
+    number, count = equal_rows([replace(c, codes=c.codes[present]) for c in columns], 0)
+    marks = np.zeros(len(present), dtype=np.int64)
+    marks[present] = number + 1
+    return marks, count
+
+
+def equal_rows(columns: Sequence[Column], rows: int) -> tuple[NDArray[np.int64], int]:
+    """The groups of rows that are equal in some columns, and how many; without columns, all are."""
+    if not columns:
+        return np.zeros(rows, dtype=np.int64), 1
+    sizes = [max(len(column.values), 1) for column in columns]
+    return number_rows([column.codes for column in columns], sizes)
 
 
 def _present(column: Column) -> NDArray[np.bool_]:
@@ -148,13 +152,8 @@ def prepare(table: Table, policy: Policy, reading: Reading | None = None) -> Pre
             "the table has no rows", where=table.name, do="there is nothing to release."
         )
     roles, taxonomies = _fit(policy, table.known)
-    shown = dict(table.columns)
-    if policy.trim:
-        shown = {name: trimmed(column) for name, column in shown.items()}
-    counted = {n: without_missing(c, policy.missing_values) for n, c in shown.items()}
-    shown_table, cleaned = _decide_missing(
-        replace(table, columns=shown), replace(table, columns=counted), policy, roles
-    )
+    shown = without_blanks(table, policy)
+    shown, cleaned = _decide_missing(shown, cleared(shown, policy), policy, roles)
     problems = [*_absent(cleaned, policy)]
     domains = []
     for name in roles.masked:
@@ -166,9 +165,23 @@ def prepare(table: Table, policy: Policy, reading: Reading | None = None) -> Pre
     if problems:
         raise InputError(problems)
     prepared = Prepared(
-        policy, reading, roles, shown_table, cleaned, tuple(domains), taxonomies, table.records, ()
+        policy, reading, roles, shown, cleaned, tuple(domains), taxonomies, table.records, ()
     )
     return replace(prepared, warnings=tuple(_warnings(prepared)))
+
+
+def without_blanks(table: Table, policy: Policy) -> Table:
+    """A table without blanks around its texts, where the policy says so."""
+    if not policy.trim:
+        return table
+    return replace(table, columns={n: trimmed(c) for n, c in table.columns.items()})
+
+
+def cleared(table: Table, policy: Policy, marker: str | None = None) -> Table:
+    """A table with its missing values as null; a marker hides a value, but is there."""
+    missing = [text for text in policy.missing_values if text != marker]
+    columns = {n: without_missing(column, missing) for n, column in table.columns.items()}
+    return replace(table, columns=columns)
 
 
 def part_of(prepared: Prepared, rows: NDArray[np.bool_]) -> Prepared:

@@ -25,8 +25,9 @@ from reticent.data.collapse import Codes, distinct
 from reticent.data.columns import Column, Table, stacked
 from reticent.evidence.classify import majority
 from reticent.privacy.promises import Anonymity, Confidence, Promise, ours
-from reticent.tables.evidence.aligned import AlignedRows, recoded
+from reticent.tables.evidence.aligned import AlignedRows, recoded, told
 from reticent.tables.evidence.study import Round, mistakes
+from reticent.tables.prepare import equal_rows
 
 
 def attacks(masked: AlignedRows, register: Table | None, rounds: Sequence[Round]) -> dict[str, Any]:
@@ -89,15 +90,15 @@ def _predicted(masked: AlignedRows, rounds: Sequence[Round]) -> list[dict[str, A
             known.setdefault(name, set()).update(ours(promise.over))
     found = []
     for sensitive, over in known.items():
-        told = [part for part in (_told(part, sensitive) for part in rounds) if part is not None]
-        if not told:
+        parts = [part for part in (_told(part, sensitive) for part in rounds) if part is not None]
+        if not parts:
             continue
         columns = [name for name in prepared.cleaned.columns if name in over]
         record: dict[str, Any] = {"sensitive": sensitive, "over": columns}
-        record["base"] = round(1 - majority([part.plain for part in told], sensitive), 6)
-        whole = sum(part.plain[1].rows for part in told)
+        record["base"] = round(1 - majority([part.plain for part in parts], sensitive), 6)
+        whole = sum(part.plain[1].rows for part in parts)
         for side in ("before", "after"):
-            sides = [part.plain if side == "before" else part.masked for part in told]
+            sides = [part.plain if side == "before" else part.masked for part in parts]
             wrong = sum(mistakes(prepared, both, columns, sensitive) for both in sides)
             record[side] = round(1 - wrong / whole, 6)
         found.append(record)
@@ -106,15 +107,8 @@ def _predicted(masked: AlignedRows, rounds: Sequence[Round]) -> list[dict[str, A
 
 def _told(part: Round, sensitive: str) -> Round | None:
     """A round without the records whose sensitive value is missing; None if none is left."""
-
-    def known(table: Table) -> Table:
-        column = table.columns[sensitive]
-        return table if column.missing is None else table.take(column.codes != column.missing)
-
-    plain = (known(part.plain[0]), known(part.plain[1]))
-    if not plain[0].rows or not plain[1].rows:
-        return None
-    return Round(plain, (known(part.masked[0]), known(part.masked[1])))
+    plain, masked = ((told(a, sensitive), told(b, sensitive)) for a, b in (part.plain, part.masked))
+    return Round(plain, masked) if plain[0].rows and plain[1].rows else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,11 +162,8 @@ def _persons(
 
 def _groups(columns: Sequence[Column]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The group of each record, and how many records each group has."""
-    number = np.zeros(len(columns[0].codes), np.int64)
-    for column in columns:
-        number = number * len(column.values) + column.codes
-        number = np.unique(number, return_inverse=True)[1].astype(np.int64)
-    return number, np.bincount(number)
+    number, count = equal_rows(columns, 0)
+    return number, np.bincount(number, minlength=count)
 
 
 def _fitting(

@@ -29,8 +29,8 @@ from reticent.errors import InputError, Problem, did_you_mean, listed, quoted
 from reticent.files.tabular import Reading
 from reticent.privacy.promises import Anonymity, columns_of, ours, theirs
 from reticent.privacy.verify import absent_values
-from reticent.tables.prepare import Prepared
-from reticent.tables.previous.read import Earlier, are_times, cleared, meeting
+from reticent.tables.prepare import Prepared, cleared
+from reticent.tables.previous.read import Earlier, are_times, meeting
 
 if TYPE_CHECKING:
     from reticent.tables.policy import Policy

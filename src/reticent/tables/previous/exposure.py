@@ -18,7 +18,8 @@ from reticent.refine.cuts import Cuts
 from reticent.refine.measures import exceed
 from reticent.refine.previous.kernels import count_matches
 from reticent.refine.previous.measure import worst_of_each
-from reticent.tables.previous.plan import LinkPlan, equal_rows
+from reticent.tables.prepare import equal_rows
+from reticent.tables.previous.plan import LinkPlan
 
 if TYPE_CHECKING:
     from reticent.data.recode import Recoding

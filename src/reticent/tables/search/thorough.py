@@ -24,7 +24,6 @@ seconds need not. Two rounds run side by side, and count in their order.
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -74,7 +73,8 @@ def find(
     origin = Search(prepared, measured=thorough, may_lose=may_lose)
     origin.begin(watch)
     first = origin.copy() if thorough else origin
-    guide = partial(_follow, _steps_of(way), first)
+    ahead = (first.cuts.slot_of(*step) for step in _steps_of(way))
+    guide = partial(_choose, ahead, _Plan(), first.cuts.offset)
     if first.run(watch, effort, choose=guide if way else None):
         return first.found(stopped_early=True)
     if not thorough or not first.steps:
@@ -234,7 +234,7 @@ class _Exploring:
             search.begin(Watch())
         else:
             search = self.origin.copy()
-        guide = partial(_choose, deque(plan.ahead), plan, search.cuts.offset)
+        guide = partial(_choose, iter(plan.ahead), plan, search.cuts.offset)
         effort = Effort(max_steps=self.longest, deadline=self.end)
         stopped = search.run(Watch(stop=self.watch.stop), effort, choose=guide)
         trip = None if stopped else _trip(search, plan.score)
@@ -309,33 +309,20 @@ def _cells(search: Search) -> int:
     return int(cells)
 
 
-def _steps_of(way: Sequence[Step]) -> deque[tuple[str, str, str]]:
+def _steps_of(way: Sequence[Step]) -> Iterator[tuple[str, str, str]]:
     """Steps by name; those of intervals with the widest one of their column."""
     widest: dict[str, str] = {}
     for step in way:
         if step.value.startswith("["):
             widest.setdefault(step.attribute, step.value)
-    return deque((s.attribute, s.value, widest.get(s.attribute, "")) for s in way)
+        yield step.attribute, step.value, widest.get(step.attribute, "")
 
 
-def _follow(way: deque[tuple[str, str, str]], search: Search, slots: Any, scores: Any) -> int:
-    """The next step of another search's way, by name, or else the best."""
+def _choose(ahead: Iterator[int], plan: _Plan, offset: Any, slots: Any, scores: Any) -> int:
+    """The next candidate on a planned way, as far as they are there, or else the best."""
     from reticent.refine.engine import highest_score
 
-    while way:
-        slot = search.cuts.slot_of(*way.popleft())
-        at = int(np.searchsorted(slots, slot))
-        if at < len(slots) and slots[at] == slot:
-            return at
-    return highest_score(slots, scores)
-
-
-def _choose(ahead: deque[int], plan: _Plan, offset: Any, slots: Any, scores: Any) -> int:
-    """The next candidate on a planned way."""
-    from reticent.refine.engine import highest_score
-
-    while ahead:
-        wanted = ahead.popleft()
+    for wanted in ahead:
         at = int(np.searchsorted(slots, wanted))
         if at < len(slots) and slots[at] == wanted:
             return at
