@@ -122,10 +122,7 @@ def _row(swept: Sweep, point: Mapping[str, Any]) -> dict[str, Any]:
         "infeasible": "infeasible" in point,
         "link": f"{swept.folder_of(point)}/public/report.html",
         "kept": ", ".join(_found(value) for value in point.get("kept", ())),
-        "steps": point.get("steps"),
-        "groups": point.get("groups"),
-        "reidentified": point.get("reidentified"),
-        "distortion": point.get("distortion"),
+        **{key: point.get(key) for key in ("steps", "groups", "reidentified", "distortion")},
         "errors": [_error(found) for found in point.get("errors", {}).values()],
     }
 
