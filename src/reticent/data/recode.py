@@ -96,7 +96,7 @@ class Recoding:
         for code, rank in enumerate(scale.rank.tolist()):
             if rank < 0:
                 shown.append(self._missing() or None)
-            elif not self._holds(int(at[rank]), _plain(scale.points[rank])):
+            elif not self._holds(int(at[rank]), as_python(scale.points[rank])):
                 strange.append(code)
                 shown.append(self.other)
             else:
@@ -214,8 +214,9 @@ def _places(points: NDArray[Any], lows: Sequence[Any]) -> Any:
         bounds = np.array(lows)
         if bounds.dtype == points.dtype:
             return np.searchsorted(bounds, points, side="right") - 1
-    return [bisect_right(lows, _plain(point)) - 1 for point in points]
+    return [bisect_right(lows, as_python(point)) - 1 for point in points]
 
 
-def _plain(point: Any) -> Any:
+def as_python(point: Any) -> Any:
+    """NumPy's numbers as Python's."""
     return point.item() if isinstance(point, np.generic) else point

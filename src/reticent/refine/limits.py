@@ -63,17 +63,14 @@ class Limits:
         slots = self.slots[first:last]
         after = self.cuts.stopped[slots].tolist()
         for i, slot in enumerate(slots.tolist()):
-            node = self.cuts.shown.get(slot)
-            if node is None:
-                label = domain.leaves[slot - span[0]]
-                into: tuple[str, ...] = (label, domain.marker)
-            else:
-                label, into = node.label, tuple(part.label for part in node.children)
-            yield Stop(domain.name, label, into, after[i], self._broken(first + i))
-
-    def _broken(self, i: int) -> tuple[tuple[int, int | Fraction], ...]:
-        found = enumerate(self.forecasts)
-        return tuple((measure, what.value(i)) for measure, what in found if what.breaks[i])
+            label, node = self.label(slot), self.cuts.shown.get(slot)
+            into = tuple(part.label for part in node.children) if node else (label, domain.marker)
+            broken = (
+                (measure, what.value(first + i))
+                for measure, what in enumerate(self.forecasts)
+                if what.breaks[first + i]
+            )
+            yield Stop(domain.name, label, into, after[i], tuple(broken))
 
     def label(self, slot: int) -> str:
         """The value that goes by a slot."""

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
-
-import numpy as np
 
 from reticent.data.encode import MISSING, Domain
-from reticent.data.recode import Interval, Recoding
+from reticent.data.recode import Interval, Recoding, as_python
 from reticent.data.scales import shortest
 from reticent.data.taxonomy import Taxonomy
 from reticent.refine.cuts import Cuts
@@ -80,14 +77,10 @@ def _by_interval(
         if domain.ends is not None:
             edges[0], edges[-1] = domain.ends
     intervals = [
-        Interval(_plain(low), _plain(high), i == len(labels) - 1, label)
+        Interval(as_python(low), as_python(high), i == len(labels) - 1, label)
         for i, (low, high, label) in enumerate(zip(edges[:-1], edges[1:], labels, strict=True))
     ]
     return Recoding(
         domain.name, domain.mask, {}, tuple(intervals), domain.scale.kind, missing,
         domain.marker, decimal, date_format,
     )  # fmt: skip
-
-
-def _plain(point: Any) -> Any:
-    return point.item() if isinstance(point, np.generic) else point

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from reticent import __version__
+from reticent.data.recode import as_python
 from reticent.errors import InputError, Problem, Stopped, Unsatisfiable
 from reticent.evidence import classify
 from reticent.files.output import refuse_inputs, whole_file, write_text
@@ -192,7 +193,7 @@ def _points(policy: Policy, k: Any, at_most: Any) -> list[Point]:
         raise InputError(f"the policy has no {kind} template to sweep", where=policy.name)
     asked = k if at_most is None else at_most
     several = np.iterable(asked) and not isinstance(asked, str)
-    given = [_python(level) for level in (asked if several else [asked])]
+    given = [as_python(level) for level in (asked if several else [asked])]
     levels: list[Any]
     if swept == "k":
         if not all(type(n) is int and n >= 1 for n in given):
@@ -209,10 +210,6 @@ def _points(policy: Policy, k: Any, at_most: Any) -> list[Point]:
     if any(len(point.name) > _LONGEST for point in points):
         raise InputError("a threshold has too many digits", where="sweep")
     return points
-
-
-def _python(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def _fingerprint(
