@@ -99,15 +99,8 @@ def guess(table: Table, reading: Reading) -> list[Guess]:
     odd = [name for name in table.known if name not in table.columns]
     why = "values of its kind cannot be released"
     looked += [Guess(name, "text", 0, 0, "drop", why, 0.0) for name in odd]
-    return [
-        Guess(
-            g.name, g.kind, g.distinct, g.missing, "class",
-            "few values, and it stands where a target usually does", g.largest,
-        )
-        if g.name == target
-        else g
-        for g in looked
-    ]  # fmt: skip
+    why = "few values, and it stands where a target usually does"
+    return [replace(g, role="class", reason=why) if g.name == target else g for g in looked]
 
 
 def _look(column: Column, rows: int, reading: Reading) -> Guess:

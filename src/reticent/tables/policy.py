@@ -268,14 +268,13 @@ class Policy(policyfile.PolicyFile):
         try:
             policy = cls.model_validate(data)
         except ValidationError as error:
-            formal = policyfile.problems(error, where, cls, cls.parts)
+            formal = policyfile.problems(error, where, cls)
             rest = cls._well_formed_part(data, error, source)
             meant = rest._contradictions() if rest else ()
             found = [*formal, *(p for p in meant if p.what != _PROMISES_NOTHING)]
             raise PolicyError(found, rest) from None
         policy._source, policy._text = source, text
-        problems = list(policy._contradictions())
-        if problems:
+        if problems := list(policy._contradictions()):
             raise InputError(problems)
         return policy
 
@@ -397,12 +396,10 @@ class Policy(policyfile.PolicyFile):
         'every combination of Job is shared by at least 7 records'
         """
         changed: dict[str, Any] = {}
-        if k is not None:
-            promises = [p.model_copy(update={"k": k}) for p in self.anonymity]
-            changed["anonymity"] = tuple({_identity(p): p for p in promises}.values())
-        if at_most is not None:
-            bounds = [p.model_copy(update={"at_most": at_most}) for p in self.confidence]
-            changed["confidence"] = tuple({_identity(p): p for p in bounds}.values())
+        for kind, key, level in (("anonymity", "k", k), ("confidence", "at_most", at_most)):
+            if level is not None:
+                promises = [p.model_copy(update={key: level}) for p in getattr(self, kind)]
+                changed[kind] = tuple({_identity(p): p for p in promises}.values())
         policy = self.model_copy(update=changed)
         policy._text = None
         return policy
@@ -541,12 +538,12 @@ class Policy(policyfile.PolicyFile):
         note((name for name in self.keep if name != "*"), "keep")
         if not self.previous:  # else it may be a column of theirs, which is looked up there
             note(self.attributes, "attributes")
-        for i, anonymity in enumerate(self.anonymity, 1):
-            note(anonymity.over, f"[[anonymity]] {i}, over")
-            note(anonymity.of, f"[[anonymity]] {i}, of")
-        for i, confidence in enumerate(self.confidence, 1):
-            note(confidence.over, f"[[confidence]] {i}, over")
-            note(confidence.sensitive, f"[[confidence]] {i}, sensitive")
+        for place, promise in self.places():
+            note(promise.over, f"{place}, over")
+            if isinstance(promise, Anonymity):
+                note(promise.of, f"{place}, of")
+            else:
+                note(promise.sensitive, f"{place}, sensitive")
         return named
 
     def _contradictions(self) -> Iterator[Problem]:
@@ -602,10 +599,9 @@ class Policy(policyfile.PolicyFile):
 
     def places(self) -> Iterator[tuple[str, Promise]]:
         """Every promise, with where it stands."""
-        for i, anonymity in enumerate(self.anonymity, 1):
-            yield f"[[anonymity]] {i}", anonymity
-        for i, confidence in enumerate(self.confidence, 1):
-            yield f"[[confidence]] {i}", confidence
+        kinds: tuple[tuple[Promise, ...], ...] = (self.anonymity, self.confidence)
+        for promises in kinds:
+            yield from ((f"[[{p.kind}]] {i}", p) for i, p in enumerate(promises, 1))
 
     def _overlaps(self) -> Iterator[Problem]:
         over, sensitive, of = columns_of(self.promises)

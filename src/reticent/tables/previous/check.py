@@ -29,6 +29,7 @@ from reticent.errors import InputError, Problem, did_you_mean, listed, quoted
 from reticent.files.tabular import Reading
 from reticent.privacy.promises import Anonymity, columns_of, ours, theirs
 from reticent.privacy.verify import absent_values
+from reticent.releases.policyfile import unknown_column
 from reticent.tables.prepare import Prepared, cleared
 from reticent.tables.previous.read import Earlier, are_times, meeting
 
@@ -226,11 +227,7 @@ def unknown_columns(
                 shown += theirs(promise.sensitive, release)
             for column in dict.fromkeys((*shown, *counted)):
                 if column not in one.table.known:
-                    yield Problem(
-                        f'there is no column "{column}"', where=one.where,
-                        do=did_you_mean(column, list(one.table.columns))
-                        or f"it has {quoted(one.table.columns)}.",
-                    )  # fmt: skip
+                    yield unknown_column(column, one.where, one.table.columns, it="it")
                 elif column in shown and column not in one.published:
                     yield Problem(
                         f'column "{column}" was never published, as  drop  says', where=one.where,
@@ -244,10 +241,7 @@ def _unknown_attributes(new: NewTable, earlier: Mapping[str, Earlier]) -> Iterat
         known = known.union(new.policy.drop, *(p.drop for p in new.policy.previous.values()))
     for name in new.policy.attributes:
         if name not in known:
-            yield Problem(
-                f'there is no column "{name}"', where=f"{new.policy.name}, attributes",
-                do=did_you_mean(name, sorted(known)) or f"the table has {quoted(sorted(known))}.",
-            )  # fmt: skip
+            yield unknown_column(name, f"{new.policy.name}, attributes", sorted(known))
 
 
 def _idle_pairs(new: NewTable, earlier: Mapping[str, Earlier]) -> Iterator[Problem]:

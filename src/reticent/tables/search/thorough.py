@@ -223,11 +223,8 @@ class _Exploring:
 
     def _travel(self, plan: _Plan) -> _Trip | None:
         """One search to its end; None if there was no time for it, or it took too many steps."""
-        if plan.first not in self.first_of_all:
-            return self._travelled(plan)
-        return self.first_of_all[plan.first]  # which leads to the same whatever is best
-
-    def _travelled(self, plan: _Plan) -> _Trip | None:
+        if plan.first in self.first_of_all:
+            return self.first_of_all[plan.first]  # which leads to the same whatever is best
         if plan.score:
             lose = self.origin.may_lose
             search = Search(self.origin.prepared, score=plan.score, measured=True, may_lose=lose)
