@@ -267,13 +267,18 @@ def _thinned(found: Distinct, most: int) -> Distinct:
 _second_thread = Threads(1)
 
 
-def together(counters: Sequence[Callable[..., None]], *parts: Sequence[Any]) -> None:
-    """Run the first counter with the first of each part and, if there are two, another beside."""
-    first, *others = zip(counters, *parts, strict=False)
-    beside = [_second_thread.submit(*other) for other in others]
-    first[0](*first[1:])
+def together(count: Callable[..., None], *parts: Sequence[Any]) -> None:
+    """Count with the first of each part and, where all have a second, with those beside it."""
+    first, *others = zip(*parts, strict=False)
+    beside = [_second_thread.submit(count, *other) for other in others]
+    count(*first)
     for future in beside:
         future.result()
+
+
+def scratch(*sizes: int) -> list[list[NDArray[np.int64]]]:
+    """What each of two threads counts with: arrays of some sizes."""
+    return [[np.zeros(size, dtype=np.int64) for size in sizes] for _ in range(2)]
 
 
 class SmallestGroup(Measure):
@@ -293,8 +298,8 @@ class SmallestGroup(Measure):
         self.records = int(self.groups.weights.sum(dtype=np.int64))
         self.value = of[1] if of else self.records
         self.over = np.full(cuts.none + 1, _UNSEEN, dtype=np.int64)
-        kind = _MarkScratch if of else Scratch
-        self.scratch = (kind(cuts.none + 1), kind(cuts.none + 1))
+        self.scratch = scratch(*[cuts.none + 1] * (5 if of else 2))
+        self.runs = [0, 0]  # of each thread: how often it has counted distinct marks
 
     def begin(self) -> None:
         """Count the parts of every candidate."""
@@ -311,36 +316,19 @@ class SmallestGroup(Measure):
     def _scan(self, *, split: bool) -> None:
         scans = self.groups.scans(split=split)
         found = [self.over, *(np.full_like(self.over, _UNSEEN) for _ in scans[1:])]
-        together([scratch.smallest for scratch in self.scratch], scans, found)
+        together(self._count, scans, self.scratch, range(2), found)
         for other in found[1:]:
             np.minimum(self.over, other, out=self.over)
 
-
-class Scratch:
-    """What one thread needs to count records."""
-
-    def __init__(self, slots: int) -> None:
-        self.tally = np.zeros(slots, dtype=np.int64)
-        self.touched = np.zeros(slots, dtype=np.int64)
-
-    def smallest(self, scan: tuple[Any, ...], smallest: NDArray[np.int64]) -> None:
-        """Lower `smallest` to parts in records."""
-        kernels.scan_records(*scan, self.tally, self.touched, smallest)
-
-
-class _MarkScratch(Scratch):
-    """What one thread needs to count distinct marks."""
-
-    def __init__(self, slots: int) -> None:
-        super().__init__(slots)
-        self.more = tuple(np.zeros(slots, dtype=np.int64) for _ in range(3))
-        self.run = 0
-
-    def smallest(self, scan: tuple[Any, ...], smallest: NDArray[np.int64]) -> None:
-        """Lower `smallest` to parts in distinct marks."""
-        self.run = kernels.scan_distinct(
-            *scan, self.tally, self.touched, *self.more, self.run, smallest
-        )
+    def _count(
+        self, scan: tuple[Any, ...], scratch: Any, thread: int, smallest: NDArray[np.int64]
+    ) -> None:
+        """Lower `smallest` to parts, in records or in distinct marks."""
+        if len(self.groups.marks):
+            run = kernels.scan_distinct(*scan, *scratch, self.runs[thread], smallest)
+            self.runs[thread] = run
+        else:
+            kernels.scan_records(*scan, *scratch, smallest)
 
 
 class LargestConfidence(Measure):
@@ -367,9 +355,8 @@ class LargestConfidence(Measure):
         slots, marks = cuts.none + 1, max(count for _, count in sensitive) + 2
         self.over = np.zeros(slots, dtype=np.int64)
         self.under: NDArray[np.int64] = np.ones(slots, dtype=np.int64)
-        # Of each thread: tally, touched and inside by slot, begins and sums by mark, waiting.
-        sizes = (slots, slots, slots, marks, marks, slots)
-        self.scratch = [[np.zeros(n, dtype=np.int64) for n in sizes] for _ in range(2)]
+        # Tally, touched and inside by slot, begins and sums by mark, waiting.
+        self.scratch = scratch(slots, slots, slots, marks, marks, slots)
         self.value = max(map(_largest_share, self.parts))
         self.records = int(self.parts[0].weights.sum(dtype=np.int64))
 
@@ -397,7 +384,7 @@ class LargestConfidence(Measure):
         def count(scan: tuple[Any, ...], scratch: Any, fraction: Any) -> None:
             kernels.scan_confidence(*scan, *scratch, self.least, *fraction)
 
-        together([count, count], scans, self.scratch, found)
+        together(count, scans, self.scratch, found)
         for over, under in found[1:]:
             larger = over * self.under > self.over * under
             self.over[larger], self.under[larger] = over[larger], under[larger]

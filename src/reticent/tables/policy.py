@@ -62,8 +62,7 @@ def _plain(value: Any) -> Any:
 
 Bound = Annotated[int | float | datetime | date | str, BeforeValidator(_plain)]
 Tree = Annotated[
-    str | dict[str, Any],
-    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "object"}]}),
+    str | dict[str, Any], WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "object"}]})
 ]
 
 
@@ -80,8 +79,7 @@ class Attribute(Record):
 
     mask: Mask | None = Field(default=None, description="generalize, suppress or discretize.")
     taxonomy: Tree | None = Field(
-        default=None,
-        description="A path relative to the policy file, or an inline nested table.",
+        default=None, description="A path relative to the policy file, or an inline nested table."
     )
     range: tuple[Bound, Bound] | None = Field(
         default=None, description="Outer bounds of a discretized column."

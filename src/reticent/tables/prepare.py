@@ -72,20 +72,14 @@ class Prepared:
         names = [domain.name for domain in self.domains]
         return sorted(names.index(name) for name in ours(promise.over))
 
-    def values(self) -> dict[str, list[str]]:
-        """The non-missing values of every sensitive column."""
+    def implied(self) -> dict[int, int]:
+        """Which promises another one already keeps."""
         columns = {name: self.cleaned.columns[name] for name in self.roles.sensitive}
         for name in (n for p in self.policy.confidence for n in p.sensitive):
             if isinstance(name, Theirs):
                 columns[name] = self.earlier[name.release].table.columns[name.column]
-        return {
-            name: [text for text in column.texts() if text is not None]
-            for name, column in columns.items()
-        }
-
-    def implied(self) -> dict[int, int]:
-        """Which promises another one already keeps."""
-        return implied(self.policy.promises, self.values())
+        values = {n: [text for text in c.texts() if text is not None] for n, c in columns.items()}
+        return implied(self.policy.promises, values)
 
     def sensitive_marks(self, promise: Confidence) -> list[tuple[Codes, int]]:
         """For each sensitive column, its sensitive values as 1, 2, … and 0 for all others."""
@@ -107,9 +101,9 @@ def value_marks(column: Column, listed: Literal["*"] | Sequence[str]) -> tuple[C
     """Rows by which of some values they hold, as 1, 2, …, and 0 for any other; "*": every value."""
     texts = column.texts()
     wanted = {t for t in texts if t is not None} if listed == "*" else {*listed}
-    number = np.cumsum([text in wanted for text in texts])
-    mapping = np.where([text in wanted for text in texts], number, 0)
-    small = mapping.astype(smallest(int(number[-1]) + 1))
+    held = [text in wanted for text in texts]
+    number = np.cumsum(held)
+    small = np.where(held, number, 0).astype(smallest(int(number[-1]) + 1))
     return memory.look_up(small, column.codes), int(number[-1])
 
 

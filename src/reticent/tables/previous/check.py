@@ -14,15 +14,7 @@ import numpy as np
 
 from reticent.data.collapse import distinct
 from reticent.data.columns import Column, Table
-from reticent.data.linking import (
-    Branches,
-    Link,
-    Linked,
-    LinkedValues,
-    Plain,
-    Spans,
-    point_reader,
-)
+from reticent.data.linking import Branches, Link, Linked, LinkedValues, Plain, Spans, point_reader
 from reticent.data.scales import interval_ends, kind_of
 from reticent.data.taxonomy import Taxonomy
 from reticent.errors import InputError, Problem, did_you_mean, listed, quoted

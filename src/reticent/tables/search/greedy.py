@@ -124,12 +124,7 @@ class Search:
         watch.started()
         self.losses = begin(self.cuts, self.measures, self.goal)
 
-    def run(
-        self,
-        watch: Watch,
-        effort: Effort = UNBOUNDED,
-        choose: Choose | None = None,
-    ) -> bool:
+    def run(self, watch: Watch, effort: Effort = UNBOUNDED, choose: Choose | None = None) -> bool:
         """Refine until nothing is left to reveal, or it is time to stop; says which."""
         from reticent.refine.engine import candidates, refine
 

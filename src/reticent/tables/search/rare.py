@@ -29,7 +29,6 @@ from numpy.typing import NDArray
 
 from reticent.data.linking import number_rows
 from reticent.errors import InputError, Unsatisfiable
-from reticent.privacy.promises import Anonymity
 from reticent.tables.prepare import Prepared, part_of
 from reticent.tables.search.effort import UNBOUNDED, Effort
 from reticent.tables.search.thorough import FEWEST_TO_JUDGE, chosen, find
@@ -114,8 +113,7 @@ def find_leaving_out(
     share, table = prepared.policy.suppress_records, prepared.table
     effort = effort.shared_by(3) if share else effort  # everybody, the relaxed promise, the others
     everybody = find(prepared, watch, effort)
-    promised = any(isinstance(promise, Anonymity) for promise in prepared.policy.promises)
-    if promised and not everybody.stopped_early and effort.max_steps is None:
+    if prepared.policy.anonymity and not everybody.stopped_early and effort.max_steps is None:
         at_most = int(share * table.records)
         for attempt in range(_ATTEMPTS):
             most = int(share * table.records / 4**attempt)
@@ -184,7 +182,7 @@ def stragglers(prepared: Prepared, found: Found) -> Rows:
         shown[domain.codes] for shown, domain in zip(found.shown, prepared.domains, strict=True)
     ]
     out = np.zeros(prepared.table.rows, dtype=bool)
-    promises = [p for p in prepared.policy.promises if isinstance(p, Anonymity)]
+    promises = prepared.policy.anonymity
     widths = [int(column.max(initial=0)) + 1 for column in columns]
     over = [prepared.attributes(promise) for promise in promises]
     groups = [number_rows([columns[a] for a in p], [widths[a] for a in p])[0] for p in over]
@@ -211,11 +209,7 @@ def _sizes(group: NDArray[np.int64], out: Rows, counts: Any, marks: Any) -> NDAr
 
 
 def _others(
-    prepared: Prepared,
-    out: Rows,
-    way: Sequence[Step],
-    watch: Watch,
-    effort: Effort,
+    prepared: Prepared, out: Rows, way: Sequence[Step], watch: Watch, effort: Effort
 ) -> tuple[Prepared, Found] | None:
     """The release of the other records, along a way; None if there is none."""
     try:
