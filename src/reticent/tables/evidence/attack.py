@@ -137,9 +137,17 @@ def linkage(
     1, 2, … (0 is nobody known), where one may have several.
     """
     group_of, records = _groups(known)
-    sizes = records if persons is None else _persons(group_of, len(records), persons)
-    there = sizes if register is None else _fitting(known, register, group_of, sizes)
-    rows = len(group_of)
+    rows, sizes = len(group_of), records
+    if persons is not None:  # how many people a group is known to have; one where nobody is
+        found = distinct([group_of, persons[0]], [len(records), persons[1] + 1])
+        of_people = found.columns[0][found.columns[1] > 0]
+        sizes = np.maximum(np.bincount(of_people, minlength=len(records)), 1)
+    there = sizes
+    if register is not None:  # how many people there fit a group; never fewer than its own
+        both, counts = _groups([stacked(a, b) for a, b in zip(known, register, strict=True)])
+        fitting = np.zeros_like(sizes)
+        fitting[group_of] = np.bincount(both[rows:], minlength=len(counts))[both[:rows]]
+        there = np.maximum(fitting, sizes)
     return Linkage(
         len(sizes),
         int(sizes.min()),
@@ -152,33 +160,10 @@ def linkage(
     )
 
 
-def _persons(
-    group_of: NDArray[np.int64], groups: int, persons: tuple[Codes, int]
-) -> NDArray[np.int64]:
-    """How many people each group is known to have; one where nobody is."""
-    found = distinct([group_of, persons[0]], [groups, persons[1] + 1])
-    return np.maximum(np.bincount(found.columns[0][found.columns[1] > 0], minlength=groups), 1)
-
-
 def _groups(columns: Sequence[Column]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The group of each record, and how many records each group has."""
     number, count = equal_rows(columns, 0)
     return number, np.bincount(number, minlength=count)
-
-
-def _fitting(
-    known: Sequence[Column],
-    register: Sequence[Column],
-    group_of: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-) -> NDArray[np.int64]:
-    """How many people of a register fit each group; never fewer than its own."""
-    rows = len(group_of)
-    both, counts = _groups([stacked(a, b) for a, b in zip(known, register, strict=True)])
-    fitting = np.bincount(both[rows:], minlength=len(counts))
-    found = np.zeros(len(sizes), np.int64)
-    found[group_of] = fitting[both[:rows]]
-    return np.maximum(found, sizes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -246,22 +246,21 @@ class _Exploring:
         finalists = [*defended, first]
         finalists += _different(first, [t for t in ranked if all(t is not d for d in defended)])
         prepared = self.origin.prepared
-        named = {id(trip): trip.found for trip in finalists}
         if prepared.policy.utility != "classification":
             best = max(finalists, key=lambda trip: trip.worth)  # ties: the first
         elif prepared.table.records < FEWEST_TO_JUDGE:
             best = first
         else:
-            best, named = _judged(prepared, finalists)
+            best, finalists = _judged(prepared, finalists)
         others = [trip for trip in finalists if trip is not best]
-        others.sort(key=lambda trip: (named[id(trip)].error or 0.0, -trip.worth))
+        others.sort(key=lambda trip: (trip.found.error or 0.0, -trip.worth))
         different = enumerate(_different(best, others, 3, nearly=False), 1)
-        rest = tuple(replace(named[id(trip)], number=number) for number, trip in different)
-        return replace(named[id(best)], rounds=self.made, alternatives=rest)
+        rest = tuple(replace(trip.found, number=number) for number, trip in different)
+        return replace(best.found, rounds=self.made, alternatives=rest)
 
 
-def _judged(prepared: Prepared, trips: Sequence[_Trip]) -> tuple[_Trip, dict[int, Found]]:
-    """The one with the fewest errors, if it is clearly better than those before it; all errors."""
+def _judged(prepared: Prepared, trips: Sequence[_Trip]) -> tuple[_Trip, list[_Trip]]:
+    """The one with the fewest errors, if it is clearly better than those before; all, judged."""
     from reticent.tables.search.judge import Judge, clearly_fewer
 
     judge = Judge(prepared)
@@ -274,11 +273,11 @@ def _judged(prepared: Prepared, trips: Sequence[_Trip]) -> tuple[_Trip, dict[int
         errors = 1 if trips[at].worth > trips[best].worth else 2
         if clearly_fewer(wrong[at], wrong[best], errors=errors):
             best = at
-    named = {
-        id(trip): replace(trip.found, error=float(told.mean()))
+    judged = [
+        replace(trip, found=replace(trip.found, error=float(told.mean())))
         for trip, told in zip(trips, wrong, strict=True)
-    }
-    return trips[best], named
+    ]
+    return judged[best], judged
 
 
 def _different(
