@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,7 @@ from reticent.errors import InputError, Unsatisfiable
 from reticent.evidence import classify
 from reticent.evidence.classify import Sides, majority
 from reticent.files.tabular import Reading
+from reticent.privacy.verify import Proof
 from reticent.progress import Watch
 from reticent.releases import folder as release_folder
 from reticent.sources import arrival
@@ -28,9 +29,6 @@ from reticent.tables.evidence.study import Round, divided, errors
 from reticent.tables.policy import Policy
 from reticent.tables.prepare import Prepared, prepare
 from reticent.tables.search.rare import find_leaving_out
-
-if TYPE_CHECKING:
-    from reticent.privacy.verify import Proof
 
 _FEWEST = 3  # records: of fewer, no third can be kept apart for testing
 

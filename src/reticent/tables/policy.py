@@ -30,7 +30,7 @@ from pydantic import (
 )
 
 from reticent.data.taxonomy import Taxonomy, from_nested
-from reticent.errors import InputError, Problem, did_you_mean, listed, quoted
+from reticent.errors import InputError, Problem, did_you_mean, listed, quoted, refuse
 from reticent.files.taxonomies import load
 from reticent.privacy.promises import (
     Anonymity,
@@ -272,8 +272,7 @@ class Policy(policyfile.PolicyFile):
             found = [*formal, *(p for p in meant if p.what != _PROMISES_NOTHING)]
             raise PolicyError(found, rest) from None
         policy._source, policy._text = source, text
-        if problems := list(policy._contradictions()):
-            raise InputError(problems)
+        refuse(policy._contradictions())
         return policy
 
     @classmethod
@@ -342,8 +341,7 @@ class Policy(policyfile.PolicyFile):
         plain = {name: getattr(self, name) for name in type(self).model_fields}
         policy = type(self).from_data({**plain, "previous": known})
         policy._source, policy._text = self._source, None
-        if problems := list(policy._contradictions()):
-            raise InputError(problems)
+        refuse(policy._contradictions())
         return policy
 
     def as_in(self, place: Path) -> str:
@@ -428,8 +426,7 @@ class Policy(policyfile.PolicyFile):
                     loaded[column] = instead[column]
                 else:
                     problems.extend(error.problems)
-        if problems:
-            raise InputError(problems)
+        refuse(problems)
         return loaded
 
     def _taxonomy(self, column: str) -> Taxonomy:
@@ -447,15 +444,12 @@ class Policy(policyfile.PolicyFile):
 
     def roles(self, columns: Sequence[str]) -> Roles:
         """Settle what each column of a table is for, or report every reason why not."""
-        problems = [*self._contradictions(), *self.unknown(columns), *self._roleless(columns)]
-        if problems:
-            raise InputError(problems)
+        refuse((*self._contradictions(), *self.unknown(columns), *self._roleless(columns)))
         return self.roles_in(columns)
 
     def refuse_roleless(self, columns: Sequence[str]) -> None:
         """Refuse a published table with columns that nobody decided about."""
-        if problems := list(self._roleless(columns)):
-            raise InputError(problems)
+        refuse(self._roleless(columns))
 
     def roles_in(self, columns: Sequence[str]) -> Roles:
         """The roles of those columns that are there, as in a published table."""
@@ -478,8 +472,7 @@ class Policy(policyfile.PolicyFile):
         """
         _, _, of = columns_of(self.promises)
         named = {*self.keep, *filter(None, [self.class_])} - {"*"} - of
-        if problems := list(policyfile.lacking(sorted(named - set(columns)), where)):
-            raise InputError(problems)
+        refuse(policyfile.lacking(sorted(named - set(columns)), where))
 
     def _unnamed(self, columns: Sequence[str]) -> list[str]:
         """The columns that the policy gives no role by name."""

@@ -20,7 +20,7 @@ from reticent.data.encode import Domain, discretized, generalized, suppressed
 from reticent.data.linking import Linked, number_rows
 from reticent.data.scales import kind_of
 from reticent.data.taxonomy import Taxonomy
-from reticent.errors import InputError, Problem, quoted
+from reticent.errors import InputError, Problem, quoted, refuse
 from reticent.files.tabular import Reading
 from reticent.privacy.promises import (
     Anonymity,
@@ -148,7 +148,10 @@ def prepare(table: Table, policy: Policy, reading: Reading | None = None) -> Pre
     roles, taxonomies = _fit(policy, table.known)
     shown = without_blanks(table, policy)
     shown, cleaned = _decide_missing(shown, cleared(shown, policy), policy, roles)
-    problems = [*_absent(cleaned, policy)]
+    problems: list[Problem] = []
+    for promise in policy.confidence:
+        for name in ours(promise.sensitive):
+            problems.extend(absent(promise, name, cleaned.columns[name]))
     domains = []
     for name in roles.masked:
         try:
@@ -156,8 +159,7 @@ def prepare(table: Table, policy: Policy, reading: Reading | None = None) -> Pre
         except InputError as error:
             problems.extend(error.problems)
     problems.extend(_too_many_classes(cleaned, roles, domains))
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     prepared = Prepared(
         policy, reading, roles, shown, cleaned, tuple(domains), taxonomies, table.records, ()
     )
@@ -204,8 +206,7 @@ def _fit(policy: Policy, columns: Sequence[str]) -> tuple[Roles, dict[str, Taxon
         taxonomies = policy.taxonomies()
     except InputError as error:
         problems.extend(error.problems)
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return roles, taxonomies
 
 
@@ -259,14 +260,13 @@ def _too_many_classes(table: Table, roles: Roles, domains: Sequence[Domain]) -> 
         )
 
 
-def _absent(table: Table, policy: Policy) -> Iterator[Problem]:
-    for promise in policy.confidence:
-        for name in ours(promise.sensitive):
-            values = promise.sensitive[name]
-            found = set(table.columns[name].texts())
-            absent = [value for value in values if value not in found] if values != "*" else []
-            if absent and not promise.allow_absent:
-                yield absent_values(name, absent)
+def absent(promise: Confidence, name: str, column: Column) -> Iterator[Problem]:
+    """Sensitive values of a column that do not occur, unless the promise allows it."""
+    listed = promise.sensitive[name]
+    if listed != "*" and not promise.allow_absent:
+        held = set(column.texts())
+        if lacking := [value for value in listed if value not in held]:
+            yield absent_values(name, lacking)
 
 
 def _domain(

@@ -38,7 +38,6 @@ from reticent.refine.cuts import Cuts, Reveal
 from reticent.refine.measures import Measure, Slots
 from reticent.refine.previous.counting import Way
 from reticent.refine.previous.kernels import after_each, worst_of
-from reticent.refine.previous.ours import rows_of
 from reticent.refine.previous.theirs import Ints
 
 
@@ -55,7 +54,8 @@ class WithPrevious(Measure):
         self.attributes = frozenset(over)
         self.heeds = frozenset(over).union(*(way.ours.attributes for way in ways))
         self.anonymity = isinstance(promise, Anonymity)
-        self.records = rows_of(cuts) if cuts.counts is None else int(cuts.counts.sum())
+        counts = cuts.counts
+        self.records = len(cuts.domains[0].codes) if counts is None else int(counts.sum())
         # Each value of a suppressed column is a candidate, which leaves the others as they are.
         leaves = [len(domain.leaves) or 1 for domain in cuts.domains]
         self.cells = sum(

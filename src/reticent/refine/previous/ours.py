@@ -57,7 +57,7 @@ class Ours:
         if groups is not None:
             columns, sizes = [groups[0], *columns], [groups[1], *sizes]
         if not columns:
-            columns, sizes = [np.zeros(rows_of(cuts), dtype=np.uint8)], [1]
+            columns, sizes = [np.zeros(len(cuts.domains[0].codes), dtype=np.uint8)], [1]
         found = distinct(columns, sizes, cuts.counts if weights is None else weights)
         held = [column.astype(np.int64) for column in found.columns]
         known = held.pop(0) if groups is not None else None
@@ -132,11 +132,6 @@ class Ours:
         changed = np.zeros(self.group_count, dtype=bool)
         changed[new] = True
         return changed
-
-
-def rows_of(cuts: Cuts) -> int:
-    """How many rows the masked columns have."""
-    return len(cuts.domains[0].codes)
 
 
 @dataclass(frozen=True, slots=True)

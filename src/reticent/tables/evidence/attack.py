@@ -177,13 +177,12 @@ class Inference:
 def inference(known: Sequence[Column], sensitive: Sequence[tuple[Codes, int]]) -> Inference:
     """Infer from some columns; for each sensitive column its values as 1, 2, …, 0 for others."""
     group_of, sizes = _groups(known)
-    largest = Fraction(0)
     likeliest = np.zeros(len(sizes), np.int64)
     for marks, count in sensitive:
         found = distinct([group_of, marks], [len(sizes), count + 1])
         group, mark = found.columns
         told = mark > 0
         np.maximum.at(likeliest, group[told], found.counts[told])
-    for part, whole in {*zip(likeliest.tolist(), sizes.tolist(), strict=True)}:
-        largest = max(largest, Fraction(part, whole))
+    shares = {*zip(likeliest.tolist(), sizes.tolist(), strict=True)}
+    largest = max(Fraction(part, whole) for part, whole in shares)
     return Inference(largest, float(likeliest.sum() / sizes.sum()))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,16 +16,13 @@ from reticent.data.columns import Column, Table
 from reticent.data.linking import Branches, Link, Linked, LinkedValues, Plain, Spans, point_reader
 from reticent.data.scales import interval_ends, kind_of
 from reticent.data.taxonomy import Taxonomy
-from reticent.errors import InputError, Problem, did_you_mean, listed, quoted
+from reticent.errors import Problem, did_you_mean, listed, quoted, refuse
 from reticent.files.tabular import Reading
-from reticent.privacy.promises import Anonymity, columns_of, ours, theirs
-from reticent.privacy.verify import absent_values
+from reticent.privacy.promises import Anonymity, Theirs, columns_of, ours, theirs
 from reticent.releases.policyfile import unknown_column
-from reticent.tables.prepare import Prepared, cleared
+from reticent.tables.policy import Policy
+from reticent.tables.prepare import Prepared, absent, cleared
 from reticent.tables.previous.read import Earlier, are_times, meeting
-
-if TYPE_CHECKING:
-    from reticent.tables.policy import Policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,13 +98,11 @@ def check(
         if not unclear:
             linked[name] = Linked(name, one.table, links)
             problems += _outside(linked[name], one)
-    if problems:
-        raise InputError(list(dict.fromkeys(problems)))
+    refuse(dict.fromkeys(problems))
     problems = [*_one_sided(new, linked), *_absent(new, earlier)]
     for name in linked:
         problems += _strangers(new, linked[name], earlier[name])
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     notes = (f"{one.where}: {note}" for one in earlier.values() for note in one.table.notes)
     return linked, (*notes, *_idle(new, earlier))
 
@@ -319,13 +313,10 @@ def _one_sided(new: NewTable, linked: Mapping[str, Linked]) -> Iterator[Problem]
 def _absent(new: NewTable, earlier: Mapping[str, Earlier]) -> Iterator[Problem]:
     """Sensitive values of theirs that do not occur."""
     for promise in new.policy.confidence:
-        for release in promise.releases:
-            for name, wanted in promise.sensitive.items():
-                if wanted == "*" or promise.allow_absent or not theirs([name], release):
-                    continue
-                texts = earlier[release].table.columns[theirs([name], release)[0]].texts()
-                if absent := [value for value in wanted if value not in texts]:
-                    yield absent_values(name, absent)
+        for name in promise.sensitive:
+            if isinstance(name, Theirs):
+                column = earlier[name.release].table.columns[name.column]
+                yield from absent(promise, name, column)
 
 
 def _strangers(new: NewTable, linked: Linked, earlier: Earlier) -> Iterator[Problem]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,7 @@ from reticent.refine.cuts import Cuts
 from reticent.refine.previous.counting import Way
 from reticent.refine.previous.ours import LinkingColumn, Ours
 from reticent.refine.previous.theirs import Vectors
-from reticent.tables.prepare import equal_rows, people_marks, value_marks
-
-if TYPE_CHECKING:
-    from reticent.tables.prepare import Prepared
+from reticent.tables.prepare import Prepared, equal_rows, people_marks, value_marks
 
 Marks = tuple[Codes, int] | None  # what is counted, by row: 1, 2, …, or 0; how many; None: rows
 Listed = Literal["*"] | tuple[str, ...] | None  # sensitive values; None: people are counted

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,17 +14,15 @@ import pyarrow as pa
 from reticent.data.columns import Column, Table
 from reticent.data.scales import kind_of
 from reticent.data.taxonomy import Taxonomy
-from reticent.errors import InputError, did_you_mean, quoted
+from reticent.errors import InputError, did_you_mean, quoted, refuse
 from reticent.files.tabular import Reading
 from reticent.privacy.promises import theirs
 from reticent.privacy.rejoin import Meeting, PublishedRelease
 from reticent.releases import folder as release_folder
 from reticent.sources.arrival import read
 from reticent.tables import folder
+from reticent.tables.policy import Policy
 from reticent.tables.prepare import cleared, without_blanks
-
-if TYPE_CHECKING:
-    from reticent.tables.policy import Policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +61,7 @@ def read_previous(
             problems += [
                 replace(p, where=f"{place}, {p.where}", do=p.do or tell) for p in error.problems
             ]
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return found
 
 
