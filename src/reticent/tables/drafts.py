@@ -105,7 +105,7 @@ def guess(table: Table, reading: Reading) -> list[Guess]:
 
 def _look(column: Column, rows: int, reading: Reading) -> Guess:
     cleaned = without_missing(column)
-    kind = kind_of(cleaned, decimal=reading.decimal, date_format=reading.date_format)
+    kind = kind_of(cleaned, **reading.form)
     counts = np.bincount(cleaned.codes, minlength=len(cleaned.values))
     gaps = 0 if cleaned.missing is None else int(counts[cleaned.missing])
     distinct = len(cleaned.values) - (gaps > 0)
@@ -237,9 +237,7 @@ def _scale(column: Column, kind: Kind, reading: Reading) -> Scale | None:
     if kind in ("text", "boolean"):
         return None
     try:
-        return scale_of(
-            without_missing(column), decimal=reading.decimal, date_format=reading.date_format
-        )
+        return scale_of(without_missing(column), **reading.form)
     except InputError:
         return None
 

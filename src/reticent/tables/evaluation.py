@@ -196,22 +196,18 @@ def _given(masked: AlignedRows, test: Table) -> Round:
             said = f'no row has a value of "{prepared.roles.class_}", the class'
             raise InputError(said, where=test.name)
     alone = (masked.view(), for_classifiers(test, masked.recodings))
-    return Round((prepared.cleaned, test), _learnt_on_both(prepared, test) or alone, alone)
-
-
-def _learnt_on_both(prepared: Prepared, test: Table) -> Sides | None:
-    """Both tables masked as one release of all their records would; None if there is none."""
     nobody = np.zeros(test.rows, dtype=np.uint8)
     columns = {}
     for name, column in prepared.table.columns.items():
         absent = Column(name, nobody, pa.nulls(1, pa.large_string()))  # dropped columns may be
         columns[name] = stacked(column, test.columns.get(name, absent))
     both = replace(prepared.table, columns=columns, rows=prepared.table.rows + test.rows)
-    return _masked_alike(both, prepared, (prepared.cleaned, test))
+    plain = (prepared.cleaned, test)
+    return Round(plain, _masked_alike(both, prepared, plain) or alone, alone)
 
 
 def _masked_alike(source: Table, prepared: Prepared, sides: Sides) -> Sides | None:
-    """Training and test records masked by the cuts of a release of `source`."""
+    """Training and test records masked as a release of `source` would; None if there is none."""
     if prepared.policy.releases:  # earlier releases are about all records, and not about a part
         return None
     try:

@@ -273,20 +273,18 @@ def _domain(
     column: Column, policy: Policy, taxonomies: dict[str, Taxonomy], reading: Reading
 ) -> Domain:
     where = f'{policy.name}, attribute "{column.name}"'
-    attribute = policy.attributes.get(column.name) or _default(column, reading)
+    attribute = policy.attributes.get(column.name)
+    if attribute is None:
+        told = kind_of(column, **reading.form)
+        attribute = Attribute(mask="suppress" if told in ("text", "boolean") else "discretize")
     if attribute.mask == "suppress":
         return suppressed(column, policy.marker)
     if attribute.mask == "generalize":
         return generalized(column, taxonomies[column.name], policy.marker, where)
     return discretized(
         column, policy.marker, where, limits=attribute.range, bins=attribute.intervals,
-        decimal=reading.decimal, date_format=reading.date_format,
+        **reading.form,
     )  # fmt: skip
-
-
-def _default(column: Column, reading: Reading) -> Attribute:
-    kind = kind_of(column, decimal=reading.decimal, date_format=reading.date_format)
-    return Attribute(mask="suppress" if kind in ("text", "boolean") else "discretize")
 
 
 def _warnings(prepared: Prepared) -> Iterator[str]:

@@ -79,8 +79,7 @@ def aligned(prepared: Prepared, released: Table) -> AlignedRows:
             domain,
             {text or "" for text in shown[domain.name].texts()},
             taxonomy=prepared.taxonomies.get(domain.name),
-            decimal=prepared.reading.decimal,
-            date_format=prepared.reading.date_format,
+            **prepared.reading.form,
         )
         for domain in prepared.domains
     }

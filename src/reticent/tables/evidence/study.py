@@ -88,11 +88,7 @@ def mistakes(
     seed: int = 1,
 ) -> int:
     """How many test records a classifier puts into a wrong class."""
-    reading = prepared.reading
-    data = classify.coded(
-        *sides, columns, target, seed=seed,
-        decimal=reading.decimal, date_format=reading.date_format,
-    )  # fmt: skip
+    data = classify.coded(*sides, columns, target, seed=seed, **prepared.reading.form)
     return int((classify.predictions(classifier, data) != data.test_classes).sum())
 
 

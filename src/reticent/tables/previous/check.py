@@ -131,9 +131,7 @@ def _continuous(new: NewTable, column: Column, markers: Collection[str]) -> bool
     """Whether a column holds numbers, times or intervals of them, as far as it shows anything."""
     shown = [text for text in column.texts() if text is not None and text not in markers]
     intervals = shown and all(text.startswith("[") and "," in text for text in shown)
-    reading = new.reading
-    kind = kind_of(column, decimal=reading.decimal, date_format=reading.date_format)
-    return bool(intervals) or kind not in ("text", "boolean")
+    return bool(intervals) or kind_of(column, **new.reading.form) not in ("text", "boolean")
 
 
 def _meaning(new: NewTable, earlier: Earlier, name: str) -> LinkedValues:
@@ -144,9 +142,8 @@ def _meaning(new: NewTable, earlier: Earlier, name: str) -> LinkedValues:
     if taxonomy is not None:
         return Branches(taxonomy, hidden)
     if attribute is not None and attribute.intervals:
-        reading = new.reading
         kind = "date" if are_times(attribute.intervals) else "number"
-        return Spans(hidden, point_reader(kind, reading.decimal, reading.date_format))
+        return Spans(hidden, point_reader(kind, **new.reading.form))
     return Plain(hidden)
 
 

@@ -177,15 +177,13 @@ class Search:
         refined: dict[str, set[str]] = {}
         for step in self.steps:
             refined.setdefault(step.attribute, set()).add(step.value)
-        reading = self.prepared.reading
         return {
             domain.name: recoding(
                 self.cuts,
                 attribute,
                 refined=refined.get(domain.name, ()),
                 taxonomy=self.prepared.taxonomies.get(domain.name),
-                decimal=reading.decimal,
-                date_format=reading.date_format,
+                **self.prepared.reading.form,
             )
             for attribute, domain in enumerate(self.prepared.domains)
         }
