@@ -89,7 +89,9 @@ class Limits:
         else:
             shown = self._shown[attribute]
             slots = np.array([slot for slot, _ in shown], dtype=np.int64)
-            fine = np.array([_as_fine_as_it_gets(node) for _, node in shown], dtype=bool)
+            # A tree value without parts is as fine as it gets; an interval of one point has none.
+            whole = [not n.children and (not n.learnt or n.high - n.low < 2) for _, n in shown]
+            fine = np.array(whole, dtype=bool)
         # The first that is true decides, so a value ruled out is not taken for an idle one.
         states = [fine, cuts.stopped[slots] >= 0, ~cuts.live[slots], cuts.live[slots]]
         fate = np.argmax(states, axis=0)
@@ -101,8 +103,3 @@ class Limits:
         for slot, node in sorted(self.cuts.shown.items(), key=lambda pair: pair[0]):
             found[self.cuts.attribute_of(slot)].append((slot, node))
         return found
-
-
-def _as_fine_as_it_gets(node: DomainNode) -> bool:
-    """Whether a tree value has no parts; an interval of one point can have none."""
-    return not node.children and (not node.learnt or node.high - node.low < 2)

@@ -34,7 +34,7 @@ def recoding(
         disclosed = MISSING in domain.leaves and labels[position[-1]] == MISSING
         missing = MISSING if disclosed else domain.marker
         return Recoding(domain.name, domain.mask, shown, (), "text", missing, domain.marker)
-    return _by_interval(domain, cuts, attribute, refined, decimal, date_format)
+    return _by_interval(cuts, attribute, refined, decimal, date_format)
 
 
 def _by_taxonomy(domain: Domain, taxonomy: Taxonomy, refined: Collection[str]) -> Recoding:
@@ -53,13 +53,9 @@ def _by_taxonomy(domain: Domain, taxonomy: Taxonomy, refined: Collection[str]) -
 
 
 def _by_interval(
-    domain: Domain,
-    cuts: Cuts,
-    attribute: int,
-    refined: Collection[str],
-    decimal: str,
-    date_format: str | None,
+    cuts: Cuts, attribute: int, refined: Collection[str], decimal: str, date_format: str | None
 ) -> Recoding:
+    domain = cuts.domains[attribute]
     assert domain.scale is not None
     points, count = domain.scale.points, len(domain.scale.points)
     nodes = sorted(
