@@ -291,7 +291,7 @@ class SmallestGroup(Measure):
         attributes: Sequence[int],
         of: tuple[Codes, int] | None = None,
     ) -> None:
-        self.promise: Promise = promise
+        self.promise: Anonymity = promise
         self.attributes = self.heeds = frozenset(attributes)
         self.groups = Groups(cuts, attributes, *(of or ()))
         self.cells = self.groups.cells
@@ -470,7 +470,6 @@ class LeavingOut(Measure):
         self, measure: SmallestGroup, lost: NDArray[np.int64], sign: int, *, split: bool
     ) -> None:
         groups = measure.groups
-        assert isinstance(measure.promise, Anonymity)
         self.run = kernels.scan_lost(
             *groups.scan(groups.starts[: groups.found], split=split), *self.scratch,
             self.run, sign, measure.promise.k, lost, measure.over,

@@ -121,13 +121,12 @@ class _Trip:
 
     found: Found
     score: Score | None  # that it was greedily found by
-    slots: tuple[int, ...]
-    lost: tuple[tuple[int, float], ...]  # columns and what each of their steps lost
+    columns: tuple[int, ...]  # of each step
 
     @property
     def telling(self) -> frozenset[int]:
         """The columns that show anything."""
-        return frozenset(column for column, _ in self.lost)
+        return frozenset(self.columns)
 
     @property
     def worth(self) -> float:
@@ -140,8 +139,8 @@ class _Trip:
 
 
 def _trip(search: Search, score: Score | None = None) -> _Trip:
-    lost = ((search.cuts.attribute_of(step.slot), step.privacy_loss) for step in search.steps)
-    return _Trip(search.found(), score, tuple(step.slot for step in search.steps), tuple(lost))
+    columns = tuple(search.cuts.attribute_of(step.slot) for step in search.steps)
+    return _Trip(search.found(), score, columns)
 
 
 class _Exploring:
@@ -165,9 +164,9 @@ class _Exploring:
         """Explore, then let the best of what was found be judged."""
         self.watch.stage("compare cuts")
         if self.rounds is None and not self.timed:
-            self.rounds = _rounds(self.origin, len(first.slots))
+            self.rounds = _rounds(self.origin, len(first.columns))
         times, least = _LONGEST  # 9,000 steps of one number after the other told nothing, in 90 s
-        self.longest = max(times * len(first.slots), least)
+        self.longest = max(times * len(first.columns), least)
         trips = [first]
         # The steps of a large table run on two threads themselves, and two copies take room; a
         # user's own utility may not be ready for two.
@@ -209,8 +208,8 @@ class _Exploring:
     def _dearest(self, trip: _Trip) -> list[int]:
         """The columns, those first whose steps lost most."""
         lost = dict.fromkeys(range(self.columns), 0.0)
-        for column, loss in trip.lost:
-            lost[column] += loss
+        for column, step in zip(trip.columns, trip.found.steps, strict=True):
+            lost[column] += step.privacy_loss
         return sorted(lost, key=lambda column: (column not in trip.telling, -lost[column]))
 
     def _give_back(self, trip: _Trip, column: int) -> _Plan:
@@ -218,8 +217,8 @@ class _Exploring:
             weights = np.ones(self.columns)
             weights[column] = _FIRST_OF_ALL
             return _Plan(weights=weights, first=column)
-        pairs = zip(trip.slots, trip.lost, strict=True)
-        return _Plan(ahead=tuple(slot for slot, (c, _) in pairs if c != column), last=column)
+        steps = zip(trip.columns, trip.found.steps, strict=True)
+        return _Plan(ahead=tuple(step.slot for c, step in steps if c != column), last=column)
 
     def _travel(self, plan: _Plan) -> _Trip | None:
         """One search to its end; None if there was no time for it, or it took too many steps."""
