@@ -107,11 +107,12 @@ def left_out(first: Sequence[Column], second: Sequence[Column]) -> NDArray[np.bo
     lacking -= np.bincount(number[rows:], minlength=kinds)
     if (lacking < 0).any():
         return None
-    order = np.argsort(number[:rows], kind="stable")
-    ordered = number[:rows][order]
-    place = np.arange(rows) - np.searchsorted(ordered, ordered)
     out = np.zeros(rows, dtype=bool)
-    out[order] = place < lacking[ordered]
+    if lacking.any():
+        order = np.argsort(number[:rows], kind="stable")
+        ordered = number[:rows][order]
+        place = np.arange(rows) - np.searchsorted(ordered, ordered)
+        out[order] = place < lacking[ordered]
     return out
 
 
