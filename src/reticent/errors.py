@@ -79,6 +79,12 @@ class InputError(ReticentError):
     exit_code = 2
 
 
+def refuse(problems: Iterable[Problem]) -> None:
+    """Raise all problems as one error, if there are any."""
+    if found := tuple(problems):
+        raise InputError(found)
+
+
 class Unsatisfiable(ReticentError):
     """Even the most masked table breaks a promise of the policy."""
 

@@ -35,6 +35,7 @@ from reticent.refine.cuts import Cuts
 from reticent.sources import arrival
 from reticent.tables import masking, sweeps
 from reticent.tables.policy import Policy
+from reticent.tables.sweep_folder import SweepFolder
 from terminal import finished, start
 from terminal import run as terminal_run
 
@@ -566,7 +567,7 @@ def test_an_infeasible_sweep_writes_and_replaces_nothing(reference: Path) -> Non
 
 def keeping(monkeypatch: pytest.MonkeyPatch, then: Callable[[int], None]) -> None:
     """Do something each time that a point is counted as done."""
-    honest = sweeps._State.keep
+    honest = SweepFolder.keep
     count = [0]
 
     def keep(state: Any, name: str, record: dict[str, Any]) -> None:
@@ -574,7 +575,7 @@ def keeping(monkeypatch: pytest.MonkeyPatch, then: Callable[[int], None]) -> Non
         count[0] += 1
         then(count[0])
 
-    monkeypatch.setattr(sweeps._State, "keep", keep)
+    monkeypatch.setattr(SweepFolder, "keep", keep)
 
 
 def test_the_same_command_makes_nothing_again(done: Path) -> None:

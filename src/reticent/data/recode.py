@@ -197,3 +197,8 @@ def _places(points: NDArray[Any], lows: Sequence[Any]) -> Any:
         if bounds.dtype == points.dtype:
             return np.searchsorted(bounds, points, side="right") - 1
     return [bisect_right(lows, point) - 1 for point in points.tolist()]
+
+
+def as_python(point: Any) -> Any:
+    """NumPy's numbers as Python's."""
+    return point.item() if isinstance(point, np.generic) else point

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
-import numpy as np
 from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema, field_validator
 
+from reticent.data.recode import as_python
 from reticent.errors import InputError, Problem, quoted
 from reticent.privacy.entries import SafeEntries
 from reticent.privacy.promises import Cell, Share, as_text
@@ -46,15 +46,10 @@ def _marks(given: Any) -> Any:
     return _listed(given, ("record", "column"), _pair)
 
 
-def _plain(part: Any) -> Any:
-    """NumPy's numbers as Python's."""
-    return part.item() if isinstance(part, np.generic) else part
-
-
 def _pair(row: Any) -> tuple[Any, ...]:
     if (
         isinstance(row, str | Mapping)
-        or len(pair := tuple(as_text(_plain(part)) for part in row)) != 2
+        or len(pair := tuple(as_text(as_python(part)) for part in row)) != 2
     ):
         raise TypeError("no pair")
     return pair
@@ -75,7 +70,7 @@ def _listed(given: Any, names: Sequence[str], plain: Any) -> Any:
         return tuple(cells[0]) if len(cells) == 1 else tuple(zip(*cells, strict=True))
     if isinstance(given, Mapping) or not isinstance(given, Iterable):
         raise ValueError("name a file, or list records")
-    rows = given.tolist() if hasattr(given, "tolist") else [*map(_plain, given)]
+    rows = given.tolist() if hasattr(given, "tolist") else [*map(as_python, given)]
     if any(part is None or isinstance(part, bool) for part in rows):
         raise ValueError("a record is a number or an id")
     try:

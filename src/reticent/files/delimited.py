@@ -52,6 +52,11 @@ class Reading:
     decimal: str = "."
     date_format: str | None = None
 
+    @property
+    def form(self) -> dict[str, Any]:
+        """How numbers and dates are written, as those who read them are told."""
+        return {"decimal": self.decimal, "date_format": self.date_format}
+
 
 @dataclass(frozen=True, slots=True)
 class Dialect:

@@ -115,12 +115,11 @@ def _flattened(tree: Mapping[str, Any], records: Mapping[str, int]) -> Iterator[
     waiting: list[tuple[str, Mapping[str, Any], int]] = [(n, below, 0) for n, below in tree.items()]
     while waiting:
         label, below, depth = waiting.pop()
-        yield Row(label, None if below else records.get(label, 0), depth, _kind(below))
+        if below:
+            yield Row(label, None, depth, "opened")
+        else:
+            yield Row(label, records.get(label, 0), depth)
         waiting += [(name, inner, depth + 1) for name, inner in reversed([*below.items()])]
-
-
-def _kind(below: Mapping[str, Any]) -> Literal["opened", "shown"]:
-    return "opened" if below else "shown"
 
 
 def shown_values(title: str, values: Sequence[Row], *, most: int = MOST_ROWS) -> Markup:
@@ -144,9 +143,7 @@ def outline(title: str, desc: str, rows: Sequence[Row], *, most: int = MOST_ROWS
         x, y = 8 + row.depth * indent, 14 + i * step
         path = [*path[: row.depth], y]
         if row.depth and len(path) > row.depth:
-            parts.append(
-                _tag("path", cls="rule", d=f"M{_n(x - indent)} {_n(path[-2] + 5)}V{y}H{_n(x - 5)}")
-            )
+            parts.append(_path("rule", f"M{_n(x - indent)} {_n(path[-2] + 5)}V{y}H{_n(x - 5)}"))
         parts.append(_sign(row.kind, x, y))
         parts.append(_text(x + 12, y + 4.5, row.label or "(missing)", left - x - 24, cls=row.kind))
         if row.records is not None:
@@ -174,8 +171,7 @@ _MEANING = {"shown": "shown", "opened": "opened into those below it", "hidden": 
 def _sign(kind: str, x: float, y: float) -> Markup:
     """Full, hollow or crossed out: to be told apart without colour."""
     if kind == "hidden":
-        lines = f"M{_n(x - 4)} {_n(y - 4)}h8v8h-8zl8 8m-8 0l8 -8"
-        return _tag("path", cls="sign hidden", d=lines)
+        return _path("sign hidden", f"M{_n(x - 4)} {_n(y - 4)}h8v8h-8zl8 8m-8 0l8 -8")
     return _tag("circle", cls=f"sign {kind}", cx=_n(x), cy=_n(y), r="4.5")
 
 
@@ -219,22 +215,18 @@ def _edges(spans: Sequence[Span], xs: Sequence[float], y: float) -> Iterator[Mar
     """The ends of intervals as far as there is room, the outermost first."""
     if not spans:
         return
-    names = [*(_bounds(span)[0] for span in spans), _bounds(spans[-1])[1]]
+    bounds = [span.label.strip("[]()").partition(",") for span in spans]
+    names = [*(low for low, _, _ in bounds), bounds[-1][2]]
     names = [_fit(printable(name), WIDTH / 3) for name in names]
     order = [0, len(xs) - 1, *range(1, len(xs) - 1)]
     taken: list[tuple[float, float]] = []
     for i in order:
         half = _wide(names[i]) / 2
         x = min(max(xs[i], half + 2), WIDTH - half - 2)
-        yield _tag("path", cls="rule", d=f"M{_n(xs[i])} {_n(y)}v5")
+        yield _path("rule", f"M{_n(xs[i])} {_n(y)}v5")
         if all(x + half + 8 < a or x - half - 8 > b for a, b in taken):
             taken.append((x - half, x + half))
             yield _text(x, y + 18, names[i], WIDTH, anchor="middle")
-
-
-def _bounds(span: Span) -> tuple[str, str]:
-    low, _, high = span.label.strip("[]()").partition(",")
-    return low, high
 
 
 def bars(
@@ -248,33 +240,25 @@ def bars(
     """Horizontal bars, and a dashed line to compare them with; `share` prints percentages."""
     left, right, top, step = 190, WIDTH - 56, 26 if reference else 6, 30
     largest = max([bar.value for bar in rows] + [reference[1] if reference else 0.0]) or 1.0
+    said = [f"{100 * bar.value:.1f} %" if share else number(bar.value) for bar in rows]
     parts: list[Markup] = []
     for i, bar in enumerate(rows):
         y = top + i * step
         length = (right - left) * bar.value / largest
-        cls = "bar shown" if bar.matters else "bar plain"
-        parts.append(_text(left - 10, y + 17, bar.name, left - 12, anchor="end", cls=_weight(bar)))
-        parts.append(_box(left, y + 4, max(length, 1), 18, cls=cls, rx=2))
-        said = _share(bar.value) if share else number(bar.value)
-        parts.append(_text(left + length + 7, y + 17, said, 56, cls=_weight(bar)))
+        kind, weight = ("bar shown", "strong") if bar.matters else ("bar plain", "")
+        parts.append(_text(left - 10, y + 17, bar.name, left - 12, anchor="end", cls=weight))
+        parts.append(_box(left, y + 4, max(length, 1), 18, cls=kind, rx=2))
+        parts.append(_text(left + length + 7, y + 17, said[i], 56, cls=weight))
     bottom = top + len(rows) * step
-    parts.append(_tag("path", cls="rule", d=f"M{left} {top - 2}V{bottom + 2}"))
+    parts.append(_path("rule", f"M{left} {top - 2}V{bottom + 2}"))
     if reference:
         x = left + (right - left) * reference[1] / largest
-        parts.append(_tag("path", cls="reference", d=f"M{_n(x)} {top - 6}V{bottom + 4}"))
+        parts.append(_path("reference", f"M{_n(x)} {top - 6}V{bottom + 4}"))
         anchor = "end" if x > WIDTH / 2 else "start"
         parts.append(_text(x, top - 11, reference[0], WIDTH / 2, anchor=anchor, cls="quiet"))
     parts.append(_text(left, bottom + 20, x_label, right - left, cls="quiet"))
-    told = [f"{bar.name}: {_share(bar.value) if share else number(bar.value)}" for bar in rows]
+    told = [f"{bar.name}: {value}" for bar, value in zip(rows, said, strict=True)]
     return _image(title, "; ".join(told) + ".", bottom + 28, parts)
-
-
-def _weight(bar: Bar) -> str:
-    return "strong" if bar.matters else ""
-
-
-def _share(value: float) -> str:
-    return f"{100 * value:.1f} %"
 
 
 def lines(
@@ -302,11 +286,9 @@ def lines(
     parts = [*_grid(across, upward)]
     ends = []
     for i, (one, some) in enumerate(kept):
-        style = f"line{i % 4}" + (" dashed" if one.dashed else "")
         places = [(across(x), upward(y)) for x, y in some]
-        path = "L".join(f"{_n(x)} {_n(y)}" for x, y in places)
         if places:
-            parts.append(_tag("path", cls=f"line {style}", d=f"M{path}"))
+            parts.append(_line(i, one, "L".join(f"{_n(x)} {_n(y)}" for x, y in places)))
             ends.append((places[-1][1], i, one.name))
         if len(places) <= 24 and not one.dashed:
             parts += [_marker(i, x, y) for x, y in places]
@@ -396,13 +378,17 @@ def _grid(across: _Axis, upward: _Axis) -> Iterator[Markup]:
     bottom = upward.start
     for tick in upward.ticks:
         y = upward(tick)
-        yield _tag("path", cls="grid", d=f"M{_n(across.start)} {_n(y)}H{_n(across.end)}")
+        yield _path("grid", f"M{_n(across.start)} {_n(y)}H{_n(across.end)}")
         yield _text(across.start - 7, y + 4, number(tick), 60, anchor="end", cls="tick")
     for tick in across.ticks:
         x = across(tick)
-        yield _tag("path", cls="rule", d=f"M{_n(x)} {_n(bottom)}v4")
+        yield _path("rule", f"M{_n(x)} {_n(bottom)}v4")
         yield _text(x, bottom + 18, number(tick), 60, anchor="middle", cls="tick")
-    yield _tag("path", cls="rule", d=f"M{_n(across.start)} {_n(bottom)}H{_n(across.end)}")
+    yield _path("rule", f"M{_n(across.start)} {_n(bottom)}H{_n(across.end)}")
+
+
+def _line(i: int, series: Series, places: str) -> Markup:
+    return _path(f"line line{i % 4}" + (" dashed" if series.dashed else ""), f"M{places}")
 
 
 def _marker(i: int, x: float, y: float) -> Markup:
@@ -413,7 +399,7 @@ def _marker(i: int, x: float, y: float) -> Markup:
         f"M{_n(x)} {_n(y - 4)}l4 4l-4 4l-4 -4z",
         f"M{_n(x)} {_n(y - 4)}l4 7h-8z",
     )
-    return _tag("path", cls=f"marker line{i % 4}", d=shapes[i % 4])
+    return _path(f"marker line{i % 4}", shapes[i % 4])
 
 
 def _named(ends: Sequence[tuple[float, int, str]], x: float, bottom: float) -> Iterator[Markup]:
@@ -433,8 +419,7 @@ def _legend(series: Sequence[Series], y: float) -> tuple[list[Markup], float]:
         room = min(_wide(one.name) + 4, WIDTH / 2)
         if x > 8 and x + 28 + room > WIDTH:
             x, y = 8.0, y + 20
-        style = f"line{i % 4}" + (" dashed" if one.dashed else "")
-        parts.append(_tag("path", cls=f"line {style}", d=f"M{_n(x)} {_n(y - 4)}h22"))
+        parts.append(_line(i, one, f"{_n(x)} {_n(y - 4)}h22"))
         parts += [] if one.dashed else [_marker(i, x + 11, y - 4)]
         parts.append(_text(x + 28, y, one.name, room, cls="quiet"))
         x += 28 + room + 18
@@ -476,6 +461,10 @@ def _image(title: str, desc: str, height: float, parts: Sequence[Markup]) -> Mar
 def _tag(name: str, *, cls: str, **values: str) -> Markup:
     attributes = Markup("").join(Markup(' {}="{}"').format(k, v) for k, v in values.items())
     return Markup('<{} class="{}"{}/>').format(name, cls, attributes)
+
+
+def _path(cls: str, d: str) -> Markup:
+    return _tag("path", cls=cls, d=d)
 
 
 def _box(x: float, y: float, wide: float, high: float, *, cls: str, rx: float) -> Markup:

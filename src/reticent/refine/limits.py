@@ -63,17 +63,14 @@ class Limits:
         slots = self.slots[first:last]
         after = self.cuts.stopped[slots].tolist()
         for i, slot in enumerate(slots.tolist()):
-            node = self.cuts.shown.get(slot)
-            if node is None:
-                label = domain.leaves[slot - span[0]]
-                into: tuple[str, ...] = (label, domain.marker)
-            else:
-                label, into = node.label, tuple(part.label for part in node.children)
-            yield Stop(domain.name, label, into, after[i], self._broken(first + i))
-
-    def _broken(self, i: int) -> tuple[tuple[int, int | Fraction], ...]:
-        found = enumerate(self.forecasts)
-        return tuple((measure, what.value(i)) for measure, what in found if what.breaks[i])
+            label, node = self.label(slot), self.cuts.shown.get(slot)
+            into = tuple(part.label for part in node.children) if node else (label, domain.marker)
+            broken = (
+                (measure, what.value(first + i))
+                for measure, what in enumerate(self.forecasts)
+                if what.breaks[first + i]
+            )
+            yield Stop(domain.name, label, into, after[i], tuple(broken))
 
     def label(self, slot: int) -> str:
         """The value that goes by a slot."""
@@ -92,7 +89,9 @@ class Limits:
         else:
             shown = self._shown[attribute]
             slots = np.array([slot for slot, _ in shown], dtype=np.int64)
-            fine = np.array([_as_fine_as_it_gets(node) for _, node in shown], dtype=bool)
+            # A tree value without parts is as fine as it gets; an interval of one point has none.
+            whole = [not n.children and (not n.learnt or n.high - n.low < 2) for _, n in shown]
+            fine = np.array(whole, dtype=bool)
         # The first that is true decides, so a value ruled out is not taken for an idle one.
         states = [fine, cuts.stopped[slots] >= 0, ~cuts.live[slots], cuts.live[slots]]
         fate = np.argmax(states, axis=0)
@@ -104,8 +103,3 @@ class Limits:
         for slot, node in sorted(self.cuts.shown.items(), key=lambda pair: pair[0]):
             found[self.cuts.attribute_of(slot)].append((slot, node))
         return found
-
-
-def _as_fine_as_it_gets(node: DomainNode) -> bool:
-    """Whether a tree value has no parts; an interval of one point can have none."""
-    return not node.children and (not node.learnt or node.high - node.low < 2)

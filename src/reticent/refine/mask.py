@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
-
-import numpy as np
 
 from reticent.data.encode import MISSING, Domain
-from reticent.data.recode import Interval, Recoding
+from reticent.data.recode import Interval, Recoding, as_python
 from reticent.data.scales import shortest
 from reticent.data.taxonomy import Taxonomy
 from reticent.refine.cuts import Cuts
@@ -37,7 +34,7 @@ def recoding(
         disclosed = MISSING in domain.leaves and labels[position[-1]] == MISSING
         missing = MISSING if disclosed else domain.marker
         return Recoding(domain.name, domain.mask, shown, (), "text", missing, domain.marker)
-    return _by_interval(domain, cuts, attribute, refined, decimal, date_format)
+    return _by_interval(cuts, attribute, refined, decimal, date_format)
 
 
 def _by_taxonomy(domain: Domain, taxonomy: Taxonomy, refined: Collection[str]) -> Recoding:
@@ -56,13 +53,9 @@ def _by_taxonomy(domain: Domain, taxonomy: Taxonomy, refined: Collection[str]) -
 
 
 def _by_interval(
-    domain: Domain,
-    cuts: Cuts,
-    attribute: int,
-    refined: Collection[str],
-    decimal: str,
-    date_format: str | None,
+    cuts: Cuts, attribute: int, refined: Collection[str], decimal: str, date_format: str | None
 ) -> Recoding:
+    domain = cuts.domains[attribute]
     assert domain.scale is not None
     points, count = domain.scale.points, len(domain.scale.points)
     nodes = sorted(
@@ -80,14 +73,10 @@ def _by_interval(
         if domain.ends is not None:
             edges[0], edges[-1] = domain.ends
     intervals = [
-        Interval(_plain(low), _plain(high), i == len(labels) - 1, label)
+        Interval(as_python(low), as_python(high), i == len(labels) - 1, label)
         for i, (low, high, label) in enumerate(zip(edges[:-1], edges[1:], labels, strict=True))
     ]
     return Recoding(
         domain.name, domain.mask, {}, tuple(intervals), domain.scale.kind, missing,
         domain.marker, decimal, date_format,
     )  # fmt: skip
-
-
-def _plain(point: Any) -> Any:
-    return point.item() if isinstance(point, np.generic) else point

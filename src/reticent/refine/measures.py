@@ -11,19 +11,19 @@ good (the promise is anti-monotone).
 
     paper          here
     A(X), C(X)     Measure.value      the promise's value on the table as shown now
-    A_v(X)         smallest[v]        its value if v were refined, where that is below A(X)
+    A_v(X)         over[v]            its value if v were refined, where that is below A(X)
     C_v(X)         over[v]/under[v]   its value if v were refined, where that is above C(X)
 """
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from copy import copy, deepcopy
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,48 +54,83 @@ class Forecast:
         return over if self.under is None else Fraction(over, int(self.under[i]))
 
 
-class Measure(Protocol):
+class Measure(ABC):
     """What the loop needs to know about one promise."""
 
     promise: Promise
     attributes: frozenset[int]  # the columns of its `over`
     heeds: frozenset[int]  # the columns whose refinement may change it
-    lasting: bool  # whether a candidate that breaks it once breaks it for good
-
-    @property
-    def value(self) -> int | Fraction:
-        """The promise's value on the table as shown now."""
-
-    @property
-    def cells(self) -> int:
-        """How much there is to count at most: rows times columns."""
+    records: int
+    cells: int  # how much there is to count at most: rows times columns
+    lasting = True  # whether a candidate that breaks it once breaks it for good
+    value: int | Fraction  # the promise's value on the table as shown now
+    over: NDArray[np.int64]  # by candidate, its value after that; of a confidence, its numerator,
+    under: NDArray[np.int64] | None = None  # and its denominator
 
     def holds(self, promise: Promise | None = None) -> bool:
         """Whether the table as shown now keeps it, or the same with another threshold."""
+        return (promise or self.promise).kept_with(self.value)
 
     def valid(self, slots: Slots, promise: Promise | None = None) -> NDArray[np.bool_]:
         """Which candidates would keep it, or the same promise with another threshold."""
+        asked = promise or self.promise
+        if isinstance(asked, Anonymity):
+            return np.asarray(self.over[slots] >= asked.k)
+        assert self.under is not None
+        return ~exceed(self.over[slots], self.under[slots], asked.at_most)
 
     def loss(self, slots: Slots) -> NDArray[np.float64]:
-        """How much each candidate would take away from it; never negative."""
+        """A(X) - A_v(X) or C_v(X) - C(X): what each candidate would take away; never negative."""
+        lost = self._after(slots) - float(self.value)
+        return np.maximum(-lost if isinstance(self.promise, Anonymity) else lost, 0.0)
 
     def bits(self, slots: Slots) -> NDArray[np.float64]:
-        """The same as a factor, in bits: 1 halves the smallest group or doubles a confidence."""
+        """The same as a factor, in bits: 1 halves the smallest group or doubles a confidence.
+
+        What was nothing at all counts as half a record.
+        """
+        anonymity = isinstance(self.promise, Anonymity)
+        least = 0.5 if anonymity else 1 / (2 * self.records)
+        before = np.log2(max(float(self.value), least))
+        after = np.log2(np.maximum(self._after(slots), least))
+        return np.asarray(np.maximum(before - after if anonymity else after - before, 0.0))
+
+    def _after(self, slots: Slots) -> NDArray[np.float64]:
+        over = self.over[slots].astype(np.float64)
+        return over if self.under is None else over / self.under[slots]
 
     def forecast(self, slots: Slots) -> Forecast:
         """What candidates would make of it; of those ruled out, as it was when they were."""
+        under = None if self.under is None else self.under[slots]
+        return Forecast(~self.valid(slots), self.over[slots], under)
 
     def recall(self, slots: Slots, forecast: Forecast) -> None:
         """Go back to an earlier forecast for candidates that nobody counts any more."""
+        self.over[slots] = forecast.over
+        if self.under is not None and forecast.under is not None:
+            self.under[slots] = forecast.under
 
+    @abstractmethod
     def begin(self) -> None:
         """Look at every candidate for the first time."""
 
-    def forget(self, slot: int) -> None:
+    def forget(self, slot: int) -> None:  # noqa: B027 - an extreme stays one: nothing to take back
         """Hear that a candidate is about to be refined."""
 
+    @abstractmethod
     def reveal(self, reveal: Reveal) -> None:
         """Hear of a refinement that `cuts` already shows."""
+
+
+def exceed(over: Slots, under: Slots, most: Fraction) -> NDArray[np.bool_]:
+    """Which fractions, none of them above 1, exceed a bound, decided in integers."""
+    if most.denominator < 2**31 and under.max(initial=0) < 2**31:  # products stay below 2**62
+        return np.asarray(over * most.denominator > under * most.numerator)
+    share = over / under  # rounded ones only shortlist
+    above = share > float(most)
+    for i in np.flatnonzero(np.abs(share - float(most)) < 1e-9).tolist():
+        above[i] = int(over[i]) * most.denominator > int(under[i]) * most.numerator
+    return np.asarray(above)
 
 
 class Groups:
@@ -189,13 +224,14 @@ class Groups:
             self.rows, self.end_of, self.column, *what, cuts.current, self.starts
         )
 
-    def shares(self) -> list[NDArray[Any]]:
-        """The groups found, as one list, or as two of about equal rows for two threads."""
+    def scans(self, *, split: bool) -> list[tuple[Any, ...]]:
+        """Scans of the groups found: of all, or two of about equal rows for two threads."""
         starts = self.starts[: self.found]
         if self.total < TWO_THREADS or self.found < 2:
-            return [starts]
+            return [self.scan(starts, split=split)]
         cut = kernels.share(starts, self.found, self.end_of, self.total)
-        return [starts[:cut], starts[cut:]] if 0 < cut < self.found else [starts]
+        halves = [starts[:cut], starts[cut:]] if 0 < cut < self.found else [starts]
+        return [self.scan(some, split=split) for some in halves]
 
     def scan(self, starts: NDArray[Any], *, split: bool) -> tuple[Any, ...]:
         """What every scan needs, in the kernels' order."""
@@ -231,18 +267,22 @@ def _thinned(found: Distinct, most: int) -> Distinct:
 _second_thread = Threads(1)
 
 
-def together(tasks: Sequence[Callable[[], None]]) -> None:
-    """Run one task here and, where there are two, the other beside it."""
-    beside = [_second_thread.submit(task) for task in tasks[1:]]
-    tasks[0]()
+def together(count: Callable[..., None], *parts: Sequence[Any]) -> None:
+    """Count with the first of each part and, where all have a second, with those beside it."""
+    first, *others = zip(*parts, strict=False)
+    beside = [_second_thread.submit(count, *other) for other in others]
+    count(*first)
     for future in beside:
         future.result()
 
 
-class SmallestGroup:
-    """Anonymity: the smallest group, in records or in distinct `of` values."""
+def scratch(*sizes: int) -> list[list[NDArray[np.int64]]]:
+    """What each of two threads counts with: arrays of some sizes."""
+    return [[np.zeros(size, dtype=np.int64) for size in sizes] for _ in range(2)]
 
-    lasting = True
+
+class SmallestGroup(Measure):
+    """Anonymity: the smallest group, in records or in distinct `of` values."""
 
     def __init__(
         self,
@@ -251,106 +291,48 @@ class SmallestGroup:
         attributes: Sequence[int],
         of: tuple[Codes, int] | None = None,
     ) -> None:
-        self.promise: Promise = promise
+        self.promise: Anonymity = promise
         self.attributes = self.heeds = frozenset(attributes)
         self.groups = Groups(cuts, attributes, *(of or ()))
-        self.value = of[1] if of else int(self.groups.weights.sum(dtype=np.int64))
-        self.smallest = np.full(cuts.none + 1, _UNSEEN, dtype=np.int64)
-        kind = _MarkScratch if of else Scratch
-        self.scratch = (kind(cuts.none + 1), kind(cuts.none + 1))
-
-    @property
-    def cells(self) -> int:
-        """How much there is to count."""
-        return self.groups.cells
-
-    def holds(self, promise: Promise | None = None) -> bool:
-        """Whether the smallest group is large enough now."""
-        return (promise or self.promise).kept_with(self.value)
-
-    def valid(self, slots: Slots, promise: Promise | None = None) -> NDArray[np.bool_]:
-        """Which candidates leave every group large enough."""
-        asked = promise or self.promise
-        assert isinstance(asked, Anonymity)
-        return self.smallest[slots] >= asked.k
-
-    def loss(self, slots: Slots) -> NDArray[np.float64]:
-        """A(X) - A_v(X)."""
-        return np.maximum(self.value - self.smallest[slots], 0).astype(np.float64)
-
-    def bits(self, slots: Slots) -> NDArray[np.float64]:
-        """log2 of A(X) / A_v(X)."""
-        after = np.minimum(self.smallest[slots], self.value)
-        bits: NDArray[np.float64] = np.log2(self.value) - np.log2(after, dtype=np.float64)
-        return bits
-
-    def forecast(self, slots: Slots) -> Forecast:
-        """A_v(X), exact wherever it is too small."""
-        return Forecast(~self.valid(slots), self.smallest[slots])
-
-    def recall(self, slots: Slots, forecast: Forecast) -> None:
-        """Set A_v(X) back."""
-        self.smallest[slots] = forecast.over
+        self.cells = self.groups.cells
+        self.records = int(self.groups.weights.sum(dtype=np.int64))
+        self.value = of[1] if of else self.records
+        self.over = np.full(cuts.none + 1, _UNSEEN, dtype=np.int64)
+        self.scratch = scratch(*[cuts.none + 1] * (5 if of else 2))
+        self.runs = [0, 0]  # of each thread: how often it has counted distinct marks
 
     def begin(self) -> None:
         """Count the parts of every candidate."""
         self._scan(split=False)
 
-    def forget(self, slot: int) -> None:
-        """Nothing to take back: a smallest part stays one."""
-
     def reveal(self, reveal: Reveal) -> None:
         """Split groups, and count the parts of candidates in them."""
-        self.value = min(self.value, int(self.smallest[reveal.slot]))
+        self.value = min(self.value, int(self.over[reveal.slot]))
         if reveal.value < 0:
-            self.smallest[list(reveal.parts)] = _UNSEEN
+            self.over[list(reveal.parts)] = _UNSEEN
         self.groups.touch(reveal.slot, reveal)
         self._scan(split=True)
 
     def _scan(self, *, split: bool) -> None:
-        shares = self.groups.shares()
-        found = [self.smallest, *(np.full_like(self.smallest, _UNSEEN) for _ in shares[1:])]
-        together(
-            [
-                partial(scratch.smallest, self.groups.scan(starts, split=split), smallest)
-                for scratch, starts, smallest in zip(self.scratch, shares, found, strict=False)
-            ]
-        )
+        scans = self.groups.scans(split=split)
+        found = [self.over, *(np.full_like(self.over, _UNSEEN) for _ in scans[1:])]
+        together(self._count, scans, self.scratch, range(2), found)
         for other in found[1:]:
-            np.minimum(self.smallest, other, out=self.smallest)
+            np.minimum(self.over, other, out=self.over)
+
+    def _count(
+        self, scan: tuple[Any, ...], scratch: Any, thread: int, smallest: NDArray[np.int64]
+    ) -> None:
+        """Lower `smallest` to parts, in records or in distinct marks."""
+        if len(self.groups.marks):
+            run = kernels.scan_distinct(*scan, *scratch, self.runs[thread], smallest)
+            self.runs[thread] = run
+        else:
+            kernels.scan_records(*scan, *scratch, smallest)
 
 
-class Scratch:
-    """What one thread needs to count records."""
-
-    def __init__(self, slots: int) -> None:
-        self.tally = np.zeros(slots, dtype=np.int64)
-        self.touched = np.zeros(slots, dtype=np.int64)
-
-    def smallest(self, scan: tuple[Any, ...], smallest: NDArray[np.int64]) -> None:
-        """Lower `smallest` to parts in records."""
-        kernels.scan_records(*scan, self.tally, self.touched, smallest)
-
-
-class _MarkScratch(Scratch):
-    """What one thread needs to count distinct marks."""
-
-    def __init__(self, slots: int) -> None:
-        super().__init__(slots)
-        self.more = tuple(np.zeros(slots, dtype=np.int64) for _ in range(3))
-        self.run = 0
-
-    def smallest(self, scan: tuple[Any, ...], smallest: NDArray[np.int64]) -> None:
-        """Lower `smallest` to parts in distinct marks."""
-        self.run = kernels.scan_distinct(
-            *scan, self.tally, self.touched, *self.more, self.run, smallest
-        )
-
-
-class LargestConfidence:
+class LargestConfidence(Measure):
     """Confidence: the largest share of one sensitive value in any group."""
-
-    lasting = True
 
     def __init__(
         self,
@@ -369,65 +351,19 @@ class LargestConfidence:
         self.promise: Promise = promise
         self.attributes = self.heeds = frozenset(attributes)
         self.parts = [Groups(cuts, attributes, marks, count) for marks, count in sensitive]
+        self.cells = sum(groups.cells for groups in self.parts)
         slots, marks = cuts.none + 1, max(count for _, count in sensitive) + 2
         self.over = np.zeros(slots, dtype=np.int64)
-        self.under = np.ones(slots, dtype=np.int64)
-        # Of each thread: tally, touched and inside by slot, begins and sums by mark, waiting.
-        sizes = (slots, slots, slots, marks, marks, slots)
-        self.scratch = [[np.zeros(n, dtype=np.int64) for n in sizes] for _ in range(2)]
+        self.under: NDArray[np.int64] = np.ones(slots, dtype=np.int64)
+        # Tally, touched and inside by slot, begins and sums by mark, waiting.
+        self.scratch = scratch(slots, slots, slots, marks, marks, slots)
         self.value = max(map(_largest_share, self.parts))
         self.records = int(self.parts[0].weights.sum(dtype=np.int64))
-        self.small = self.records < 2**31
-
-    @property
-    def cells(self) -> int:
-        """How much there is to count."""
-        return sum(groups.cells for groups in self.parts)
-
-    def holds(self, promise: Promise | None = None) -> bool:
-        """Whether no confidence is too large now."""
-        return (promise or self.promise).kept_with(self.value)
-
-    def valid(self, slots: Slots, promise: Promise | None = None) -> NDArray[np.bool_]:
-        """Which candidates leave no confidence too large, decided in integers."""
-        asked = promise or self.promise
-        assert isinstance(asked, Confidence)
-        most = asked.at_most
-        if self.small and most.denominator < 2**31:  # products stay below 2**62
-            return np.asarray(
-                self.over[slots] * most.denominator <= self.under[slots] * most.numerator
-            )
-        exact = [Fraction(int(self.over[s]), int(self.under[s])) <= most for s in slots]
-        return np.array(exact, dtype=bool)
-
-    def loss(self, slots: Slots) -> NDArray[np.float64]:
-        """C_v(X) - C(X)."""
-        return np.maximum(self.over[slots] / self.under[slots] - float(self.value), 0.0)
-
-    def bits(self, slots: Slots) -> NDArray[np.float64]:
-        """log2 of C_v(X) / C(X); a confidence that was 0 counts as that of half a record."""
-        least = 1 / (2 * self.records)
-        after = np.maximum(self.over[slots] / self.under[slots], least)
-        before = np.maximum(float(self.value), least)
-        bits: NDArray[np.float64] = np.maximum(np.log2(after) - np.log2(before), 0.0)
-        return bits
-
-    def forecast(self, slots: Slots) -> Forecast:
-        """C_v(X), exact wherever it is too large."""
-        return Forecast(~self.valid(slots), self.over[slots], self.under[slots])
-
-    def recall(self, slots: Slots, forecast: Forecast) -> None:
-        """Set C_v(X) back."""
-        assert forecast.under is not None
-        self.over[slots], self.under[slots] = forecast.over, forecast.under
 
     def begin(self) -> None:
         """Count the parts of every candidate."""
         for groups in self.parts:
             self._scan(groups, split=False)
-
-    def forget(self, slot: int) -> None:
-        """Nothing to take back: a largest confidence stays one."""
 
     def reveal(self, reveal: Reveal) -> None:
         """Split groups, and count the parts of candidates in them."""
@@ -441,21 +377,14 @@ class LargestConfidence:
             self._scan(groups, split=True)
 
     def _scan(self, groups: Groups, *, split: bool) -> None:
-        shares = groups.shares()
+        scans = groups.scans(split=split)
         found = [(self.over, self.under)]
-        found += [(np.zeros_like(self.over), np.ones_like(self.under)) for _ in shares[1:]]
-        together(
-            [
-                partial(
-                    kernels.scan_confidence,
-                    *groups.scan(starts, split=split),
-                    *scratch,
-                    self.least,
-                    *fraction,
-                )
-                for scratch, starts, fraction in zip(self.scratch, shares, found, strict=False)
-            ]
-        )
+        found += [(np.zeros_like(self.over), np.ones_like(self.under)) for _ in scans[1:]]
+
+        def count(scan: tuple[Any, ...], scratch: Any, fraction: Any) -> None:
+            kernels.scan_confidence(*scan, *scratch, self.least, *fraction)
+
+        together(count, scans, self.scratch, found)
         for over, under in found[1:]:
             larger = over * self.under > self.over * under
             self.over[larger], self.under[larger] = over[larger], under[larger]
@@ -468,7 +397,7 @@ def _largest_share(groups: Groups) -> Fraction:
     return Fraction(int(per_mark[1:].max()), int(per_mark.sum()))
 
 
-class LeavingOut:
+class LeavingOut(Measure):
     """Anonymity promises together, if some records may be left out for their sake.
 
     A record in a group that is too small will be left out, and no refinement brings it back, so
@@ -478,28 +407,19 @@ class LeavingOut:
     (`reticent.tables.search.rare`).
     """
 
-    lasting = True
-
     def __init__(self, measures: Sequence[SmallestGroup], most: int) -> None:
         self.measures = list(measures)
         self.promise: Promise = measures[0].promise
         self.attributes = self.heeds = frozenset[int]().union(*(m.attributes for m in measures))
+        self.cells = sum(measure.cells for measure in measures)
+        self.value = min(measure.value for measure in measures)  # of what is not lost
+        self.over = measures[0].over
         self.most = most
         self.gone = 0
-        slots = len(measures[0].smallest)
+        slots = len(self.over)
         self.lost = [np.zeros(slots, dtype=np.int64) for _ in measures]
         self.scratch = [np.zeros(slots, dtype=np.int64) for _ in range(6)]
         self.run = 0
-
-    @property
-    def value(self) -> int:
-        """The smallest group that is not lost, of all promises."""
-        return min(measure.value for measure in self.measures)
-
-    @property
-    def cells(self) -> int:
-        """How much there is to count."""
-        return sum(measure.cells for measure in self.measures)
 
     def holds(self, promise: Promise | None = None) -> bool:
         """Whether every promise holds while everything is masked."""
@@ -517,14 +437,6 @@ class LeavingOut:
         """The same as a factor."""
         return np.asarray(sum(measure.bits(slots) for measure in self.measures)) / len(self.lost)
 
-    def forecast(self, slots: Slots) -> Forecast:
-        """Smallest groups, though it is not they that rule a candidate out."""
-        return Forecast(~self.valid(slots), self.measures[0].smallest[slots])
-
-    def recall(self, slots: Slots, forecast: Forecast) -> None:
-        """Set the smallest groups back."""
-        self.measures[0].smallest[slots] = forecast.over
-
     def begin(self) -> None:
         """Count the parts of every candidate."""
         for measure, lost in zip(self.measures, self.lost, strict=True):
@@ -534,16 +446,17 @@ class LeavingOut:
         """Leave out what the candidate loses, and take back what its groups contribute."""
         for measure, lost in self._about(slot):
             self.gone += int(lost[slot])
-            measure.value = min(measure.value, int(measure.smallest[slot]))
+            measure.value = min(measure.value, int(measure.over[slot]))
             measure.groups.touch(slot)
             self._scan(measure, lost, -1, split=False)
+        self.value = min(measure.value for measure in self.measures)
 
     def reveal(self, reveal: Reveal) -> None:
         """Split groups, and count the parts of candidates in them."""
         for measure, lost in self._about(reveal.slot):
             if reveal.value < 0:
                 lost[list(reveal.parts)] = 0
-                measure.smallest[list(reveal.parts)] = _UNSEEN
+                measure.over[list(reveal.parts)] = _UNSEEN
             measure.groups.touch(reveal.slot, reveal)
             self._scan(measure, lost, 1, split=True)
 
@@ -557,8 +470,7 @@ class LeavingOut:
         self, measure: SmallestGroup, lost: NDArray[np.int64], sign: int, *, split: bool
     ) -> None:
         groups = measure.groups
-        assert isinstance(measure.promise, Anonymity)
         self.run = kernels.scan_lost(
             *groups.scan(groups.starts[: groups.found], split=split), *self.scratch,
-            self.run, sign, measure.promise.k, lost, measure.smallest,
+            self.run, sign, measure.promise.k, lost, measure.over,
         )  # fmt: skip

@@ -167,23 +167,13 @@ class Usefulness:
             self.gain[slot] = information_gain(touched, np.array(counts))
         elif callable(self.utility):
             labels = [part.label for part in parts]
-            self.gain[slot] = self._ask(attribute, node.label, labels, counts, touched)
-        else:
-            self.worths[slot] = self._narrowed(attribute, node, parts, counts)
-            narrowed = self.score == "conditional"
-            self.gain[slot] = self.worths[slot] if narrowed else touched.sum()
-
-    def _narrowed(
-        self,
-        attribute: int,
-        node: DomainNode,
-        parts: Sequence[DomainNode],
-        counts: Sequence[Counts],
-    ) -> float:
-        """By how much less of their column the records under a node cover, all together."""
-        domain = self.cuts.domains[attribute]
-        spared = [domain.share(node) - domain.share(part) for part in parts]
-        return sum(int(n.sum()) * share for n, share in zip(counts, spared, strict=True))
+            self.gain[slot] = self._ask(attribute, node.label, labels, counts)
+        else:  # by how much less of their column the records cover, all together
+            domain = self.cuts.domains[attribute]
+            spared = [domain.share(node) - domain.share(part) for part in parts]
+            worth = sum(int(n.sum()) * share for n, share in zip(counts, spared, strict=True))
+            self.worths[slot] = worth
+            self.gain[slot] = worth if self.score == "conditional" else touched.sum()
 
     def _rate_values(self, attribute: int) -> None:
         """Rate the disclosure of each value of a suppressed column, or offer none any more."""
@@ -203,23 +193,15 @@ class Usefulness:
         if callable(self.utility):
             domain = self.cuts.domains[attribute]
             for slot, count in zip(live.tolist(), counts, strict=True):
-                label = domain.leaves[slot - first]
-                parts = [count, hidden - count]
-                labels = [label, domain.marker]
-                self.gain[slot] = self._ask(attribute, label, labels, parts, hidden)
-        else:
+                labels = [domain.leaves[slot - first], domain.marker]
+                self.gain[slot] = self._ask(attribute, labels[0], labels, [count, hidden - count])
+        else:  # the same: what stays hidden could be one value fewer
             shown = counts.sum(axis=1)
-            narrowed = self._disclosed(attribute, shown, int(hidden.sum()))
+            values = int((self.cuts.current[first:bottom] == bottom).sum())
+            others = max(self.cuts.domains[attribute].size - 1, 1)
+            narrowed = (shown * (values - 1) + (int(hidden.sum()) - shown)) / others
             self.worths.update(zip(live.tolist(), narrowed.tolist(), strict=True))
             self.gain[live] = narrowed if self.score == "conditional" else shown
-
-    def _disclosed(self, attribute: int, shown: Counts, hidden: int) -> Floats:
-        """The same for the disclosure of values: what stays hidden could be one value fewer."""
-        first, bottom = self.cuts.span(attribute)
-        values = int((self.cuts.current[first:bottom] == bottom).sum())
-        others = max(self.cuts.domains[attribute].size - 1, 1)
-        narrowed: Floats = (shown * (values - 1) + (hidden - shown)) / others
-        return narrowed
 
     def _alike(self, attribute: int) -> tuple[NDArray[np.int64], Counts]:
         """The distinct class counts among a column's values, and which of them each value has.
@@ -234,17 +216,13 @@ class Usefulness:
         return self.alike[attribute]
 
     def _ask(
-        self,
-        attribute: int,
-        value: str,
-        labels: Sequence[str],
-        counts: Sequence[Counts],
-        touched: Counts,
+        self, attribute: int, value: str, labels: Sequence[str], counts: Sequence[Counts]
     ) -> float:
         assert callable(self.utility)
         name = self.cuts.domains[attribute].name
         parts = tuple(zip(labels, counts, strict=True))
-        return float(self.utility(Candidate(name, value, parts, int(touched.sum()))))
+        touched = sum(int(count.sum()) for count in counts)
+        return float(self.utility(Candidate(name, value, parts, touched)))
 
     def _cut(self, slot: int, node: DomainNode) -> tuple[DomainNode, ...]:
         """Cut a learnt interval in two; nothing if it holds a single point."""

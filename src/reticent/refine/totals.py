@@ -7,7 +7,6 @@ look alike, or how well each tells the class.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from reticent.data import memory
 from reticent.data.collapse import Codes
 from reticent.refine import kernels
 from reticent.refine.cuts import Cuts, Reveal
-from reticent.refine.measures import Groups, Scratch, together
+from reticent.refine.measures import Groups, scratch, together
 
 _TELLING = 100_000  # records by which classes are told
 _REMEMBERED = 1 << 16  # logarithms of longer products are computed
@@ -29,6 +28,8 @@ class Totals(ABC):
     Unlike a promise's extreme, a sum changes with every group, so what a group contributes is taken
     back before it is split. All is whole numbers: nothing is left over, whatever the order.
     """
+
+    scratch: list[list[NDArray[np.int64]]]  # of each of two threads
 
     def __init__(
         self,
@@ -61,20 +62,15 @@ class Totals(ABC):
         self._scan(1, split=True)
 
     def _scan(self, sign: int, *, split: bool) -> None:
-        shares = self.groups.shares()
-        found = [self.drops, *(np.zeros_like(self.drops) for _ in shares[1:])]
-        together(
-            [
-                partial(self._count, self.groups.scan(starts, split=split), thread, sign, drops)
-                for thread, (starts, drops) in enumerate(zip(shares, found, strict=True))
-            ]
-        )
+        scans = self.groups.scans(split=split)
+        found = [self.drops, *(np.zeros_like(self.drops) for _ in scans[1:])]
+        together(self._count, scans, self.scratch, [sign, sign], found)
         for other in found[1:]:
             self.drops += other
 
     @abstractmethod
     def _count(
-        self, scan: tuple[Any, ...], thread: int, sign: int, drops: NDArray[np.int64]
+        self, scan: tuple[Any, ...], scratch: Any, sign: int, drops: NDArray[np.int64]
     ) -> None:
         """Add what the groups of a scan contribute to every candidate's drop."""
 
@@ -84,13 +80,12 @@ class SquaredGroups(Totals):
 
     def __init__(self, cuts: Cuts) -> None:
         super().__init__(cuts)
-        self.scratch = (Scratch(cuts.none + 1), Scratch(cuts.none + 1))
+        self.scratch = scratch(cuts.none + 1, cuts.none + 1)  # tally, touched
 
     def _count(
-        self, scan: tuple[Any, ...], thread: int, sign: int, drops: NDArray[np.int64]
+        self, scan: tuple[Any, ...], scratch: Any, sign: int, drops: NDArray[np.int64]
     ) -> None:
-        scratch = self.scratch[thread]
-        kernels.scan_squares(*scan, scratch.tally, scratch.touched, sign, drops)
+        kernels.scan_squares(*scan, *scratch, sign, drops)
 
 
 class ClassBits(Totals):
@@ -110,16 +105,16 @@ class ClassBits(Totals):
         told = memory.look_up(np.arange(1, class_count + 1, dtype=np.int32), classes)
         super().__init__(cuts, told, class_count, most=_TELLING)
         slots, marks = cuts.none + 1, class_count + 2
-        sizes = (slots, slots, slots, marks, marks)  # tally, touched, inside, begins, sums
-        self.scratch = [[np.zeros(n, dtype=np.int64) for n in sizes] for _ in range(2)]
+        # Tally, touched and inside by slot, begins and sums by mark.
+        self.scratch = scratch(slots, slots, slots, marks, marks)
         self.records = int(self.groups.weights.sum(dtype=np.int64))
         self.whole = (_rising_bits(class_count, self.records), class_count)
         self.each = (_rising_bits(1, self.records), 1)
 
     def _count(
-        self, scan: tuple[Any, ...], thread: int, sign: int, drops: NDArray[np.int64]
+        self, scan: tuple[Any, ...], scratch: Any, sign: int, drops: NDArray[np.int64]
     ) -> None:
-        kernels.scan_code(*scan, *self.scratch[thread], *self.whole, *self.each, sign, drops)
+        kernels.scan_code(*scan, *scratch, *self.whole, *self.each, sign, drops)
 
 
 def _rising_bits(first: int, count: int) -> NDArray[np.int64]:

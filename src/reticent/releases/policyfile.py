@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -60,7 +60,7 @@ class PolicyFile(BaseModel):
         try:
             policy = cls.model_validate(data)
         except ValidationError as error:
-            formal = problems(error, where, cls, cls.parts)
+            formal = problems(error, where, cls)
             raise InputError([*formal, *contradicted]) from None
         if contradicted:
             raise InputError(contradicted)
@@ -169,16 +169,8 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, int | float | Decimal | date) else str(value)
 
 
-def problems(
-    error: ValidationError,
-    where: str,
-    whole: type[BaseModel],
-    parts: Mapping[str, type[BaseModel]],
-) -> list[Problem]:
-    """Turn pydantic's findings into ours: one per place, in words, with a hint.
-
-    `parts`: the sections of a file that have keys of their own.
-    """
+def problems(error: ValidationError, where: str, whole: type[PolicyFile]) -> list[Problem]:
+    """Turn pydantic's findings into ours: one per place, in words, with a hint."""
     found: dict[str, Problem] = {}
     # Keys that are not there come first: such a typo is often why another key is missing.
     findings = sorted(error.errors(include_url=False), key=lambda f: f["type"] != "extra_forbidden")
@@ -186,7 +178,7 @@ def problems(
         loc = [part for part in finding["loc"] if not _is_branch(part)]
         place = _place(loc)
         if finding["type"] == "extra_forbidden":
-            known = known_keys(parts[str(loc[0])] if loc[:-1] else whole)
+            known = known_keys(whole.parts[str(loc[0])] if loc[:-1] else whole)
             problem = Problem(
                 f'there is no key "{loc[-1]}" here',
                 where=f"{where}, {_place(loc[:-1])}".rstrip(", "),
@@ -222,17 +214,15 @@ def _place(loc: Sequence[Any]) -> str:
     if not loc:
         return ""
     head, *rest = loc
-    if head in ("anonymity", "confidence") and rest and isinstance(rest[0], int):
-        return ", ".join([f"[[{head}]] {rest[0] + 1}", *map(str, rest[1:])])
-    if head == "attributes" and rest:
-        return ", ".join([f'attribute "{rest[0]}"', *map(str, rest[1:])])
-    if head == "inconsistent" and rest and isinstance(rest[0], int):
-        return ", ".join([f"[[inconsistent]] {rest[0] + 1}", *map(str, rest[1:])])
-    if head == "previous" and rest:
-        return ", ".join([f"[previous.{rest[0]}]", *map(str, rest[1:])])
-    if head == "goal":
-        return ", ".join(["[goal]", *map(str, rest)])
-    return ", ".join(map(str, loc))
+    if head in ("anonymity", "confidence", "inconsistent") and rest and isinstance(rest[0], int):
+        first = f"[[{head}]] {rest.pop(0) + 1}"
+    elif head == "attributes" and rest:
+        first = f'attribute "{rest.pop(0)}"'
+    elif head == "previous" and rest:
+        first = f"[previous.{rest.pop(0)}]"
+    else:
+        first = "[goal]" if head == "goal" else str(head)
+    return ", ".join([first, *map(str, rest)])
 
 
 # --- columns that a policy names -----------------------------------------------------------------
@@ -259,9 +249,11 @@ def without_role(rest: Sequence[str], where: str, do: str) -> Iterator[Problem]:
         )  # fmt: skip
 
 
-def unknown_column(name: str, where: str, columns: Sequence[str], hint: str = "") -> Problem:
-    """A column that a policy names and the table does not have."""
-    meant = hint or did_you_mean(name, columns) or f"the table has {quoted(columns)}."
+def unknown_column(
+    name: str, where: str, columns: Iterable[str], hint: str = "", *, it: str = "the table"
+) -> Problem:
+    """A column that a policy names and the table, or whatever `it` is, does not have."""
+    meant = hint or did_you_mean(name, columns) or f"{it} has {quoted(columns)}."
     return Problem(f'there is no column "{name}"', where=where, do=meant)
 
 

@@ -99,20 +99,13 @@ def guess(table: Table, reading: Reading) -> list[Guess]:
     odd = [name for name in table.known if name not in table.columns]
     why = "values of its kind cannot be released"
     looked += [Guess(name, "text", 0, 0, "drop", why, 0.0) for name in odd]
-    return [
-        Guess(
-            g.name, g.kind, g.distinct, g.missing, "class",
-            "few values, and it stands where a target usually does", g.largest,
-        )
-        if g.name == target
-        else g
-        for g in looked
-    ]  # fmt: skip
+    why = "few values, and it stands where a target usually does"
+    return [replace(g, role="class", reason=why) if g.name == target else g for g in looked]
 
 
 def _look(column: Column, rows: int, reading: Reading) -> Guess:
     cleaned = without_missing(column)
-    kind = kind_of(cleaned, decimal=reading.decimal, date_format=reading.date_format)
+    kind = kind_of(cleaned, **reading.form)
     counts = np.bincount(cleaned.codes, minlength=len(cleaned.values))
     gaps = 0 if cleaned.missing is None else int(counts[cleaned.missing])
     distinct = len(cleaned.values) - (gaps > 0)
@@ -244,9 +237,7 @@ def _scale(column: Column, kind: Kind, reading: Reading) -> Scale | None:
     if kind in ("text", "boolean"):
         return None
     try:
-        return scale_of(
-            without_missing(column), decimal=reading.decimal, date_format=reading.date_format
-        )
+        return scale_of(without_missing(column), **reading.form)
     except InputError:
         return None
 

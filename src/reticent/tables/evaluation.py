@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Integral
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,21 +16,19 @@ from reticent.errors import InputError, Unsatisfiable
 from reticent.evidence import classify
 from reticent.evidence.classify import Sides, majority
 from reticent.files.tabular import Reading
+from reticent.privacy.verify import Proof
 from reticent.progress import Watch
 from reticent.releases import folder as release_folder
 from reticent.sources import arrival
 from reticent.tables import flow
 from reticent.tables.arrival import fitted
-from reticent.tables.evidence.aligned import AlignedRows, aligned, for_classifiers
+from reticent.tables.evidence.aligned import AlignedRows, aligned, for_classifiers, told
 from reticent.tables.evidence.attack import attacks
 from reticent.tables.evidence.loss import losses
 from reticent.tables.evidence.study import Round, divided, errors
 from reticent.tables.policy import Policy
 from reticent.tables.prepare import Prepared, prepare
 from reticent.tables.search.rare import find_leaving_out
-
-if TYPE_CHECKING:
-    from reticent.privacy.verify import Proof
 
 _FEWEST = 3  # records: of fewer, no third can be kept apart for testing
 
@@ -83,7 +81,10 @@ def evaluate(
     """
     watch = watch or Watch()
     classify.check_seed(seed)
-    _refuse_odd(folds, test)
+    if folds is not None and test is not None:
+        raise InputError("give either folds or a test table, not both", where="evaluate")
+    if folds is not None and (not isinstance(folds, Integral) or folds < 2):
+        raise InputError("there must be at least 2 folds", where="evaluate")
     used = classify.chosen(classifiers)
     watch.stage("read")
     policy = Policy.of(policy).with_previous(previous or {})
@@ -106,71 +107,62 @@ def evaluate(
             )
     watch.stage("learn")
     rounds = _rounds(masked, test, folds, seed, reading)
+    of_release = rounds  # as the release itself masks; with a test table, it was learnt on training
+    if test is not None:
+        of_release = [replace(part, masked=part.fresh or part.masked) for part in rounds]
     return Evaluation(
         prepared.table.rows,
         proof,
         _classification(prepared, rounds, used, seed, watch),
         losses(masked),
-        attacks(masked, register, _of_the_release(rounds, test)),
-        (*_left_out(prepared, masked), *_warnings(prepared, proof, used, classifiers, rounds)),
+        attacks(masked, register, of_release),
+        tuple(_warnings(prepared, masked, proof, used, classifiers, rounds)),
         prepared.table.notes,
     )
 
 
-def _refuse_odd(folds: int | None, test: Any) -> None:
-    if folds is not None and test is not None:
-        raise InputError("give either folds or a test table, not both", where="evaluate")
-    if folds is not None and (not isinstance(folds, Integral) or folds < 2):
-        raise InputError("there must be at least 2 folds", where="evaluate")
-
-
 def _warnings(
     prepared: Prepared,
+    masked: AlignedRows,
     proof: Proof,
     used: Sequence[str],
     asked: Sequence[str] | None,
     rounds: Sequence[Round],
-) -> Sequence[str]:
-    found = []
+) -> Iterator[str]:
+    if out := prepared.table.rows - masked.prepared.table.rows:
+        yield (
+            f"{out} of {prepared.table.rows} records are left out of the release, and all figures "
+            "are about the others: of the table as it was, too."
+        )
     if prepared.policy.releases:
-        found.append(
+        yield (
             "figures are about this table alone; what a join with "
             f"{', '.join(prepared.policy.releases)} reveals is what the promises say. No mask is "
             "learnt on a part of the records, as earlier releases are about all of them."
         )
     elif any(part.masked is part.fresh for part in rounds):
-        found.append(
+        yield (
             "both tables together allow no release under this policy, so AE or SE is the error of "
             "the mask that the release shows."
         )
     lacking = sum(part.fresh is None for part in rounds)
     if lacking and not prepared.policy.releases:
-        found.append(
+        yield (
             f"in {lacking} of {len(rounds)} rounds the training records alone allow no release "
             "under this policy, so the errors of a mask learnt on them are left out."
         )
     if not proof.holds:
-        found.append("the release does not keep every promise: see  reticent verify.")
+        yield "the release does not keep every promise: see  reticent verify."
     if proof.holds and proof.unchecked:
-        found.append(
+        yield (
             "a promise counts a column that is not released, so the release alone cannot show "
             "that it is kept."
         )
     if not asked and len(used) < len(classify.CLASSIFIERS):
         others = [name for name in classify.CLASSIFIERS if name not in used]
-        found.append(
+        yield (
             f"left out {', '.join(others)}: they need scikit-learn, which  "
             'pip install "reticent[sklearn]"  installs.'
-        )
-    return found
-
-
-def _left_out(prepared: Prepared, masked: AlignedRows) -> Iterator[str]:
-    out = prepared.table.rows - masked.prepared.table.rows
-    if out:
-        yield (
-            f"{out} of {prepared.table.rows} records are left out of the release, and all figures "
-            "are about the others: of the table as it was, too."
         )
 
 
@@ -186,15 +178,12 @@ def _rounds(
         raise InputError(f"there are only {rows} records for {folds} folds", where="evaluate")
     if rows < _FEWEST:
         return []
-    return [
-        replace(divided(masked, part), fresh=_learnt_on(prepared, ~part))
-        for part in classify.splits(rows, folds=folds, seed=seed)
-    ]
-
-
-def _of_the_release(rounds: Sequence[Round], test: Any) -> Sequence[Round]:
-    """Rounds as the release itself masks them: with a test table, it was learnt on training."""
-    return rounds if test is None else [replace(p, masked=p.fresh or p.masked) for p in rounds]
+    rounds = []
+    for part in classify.splits(rows, folds=folds, seed=seed):
+        one = divided(masked, part)
+        fresh = _masked_alike(prepared.table.take(~part), prepared, one.plain)
+        rounds.append(replace(one, fresh=fresh))
+    return rounds
 
 
 def _given(masked: AlignedRows, test: Table) -> Round:
@@ -202,34 +191,23 @@ def _given(masked: AlignedRows, test: Table) -> Round:
     prepared = masked.prepared
     test = masked.further(test, prepared.roles.released)
     if prepared.roles.class_ is not None:
-        goal = test.columns[prepared.roles.class_]
-        told = goal.codes != goal.missing if goal.missing is not None else None
-        if told is not None and not told.any():
-            raise InputError(f'no row has a value of "{goal.name}", the class', where=test.name)
-        test = test if told is None else test.take(told)
+        test = told(test, prepared.roles.class_)
+        if not test.rows:
+            said = f'no row has a value of "{prepared.roles.class_}", the class'
+            raise InputError(said, where=test.name)
     alone = (masked.view(), for_classifiers(test, masked.recodings))
-    return Round((prepared.cleaned, test), _learnt_on_both(prepared, test) or alone, alone)
-
-
-def _learnt_on_both(prepared: Prepared, test: Table) -> Sides | None:
-    """Both tables masked as one release of all their records would; None if there is none."""
     nobody = np.zeros(test.rows, dtype=np.uint8)
     columns = {}
     for name, column in prepared.table.columns.items():
         absent = Column(name, nobody, pa.nulls(1, pa.large_string()))  # dropped columns may be
         columns[name] = stacked(column, test.columns.get(name, absent))
     both = replace(prepared.table, columns=columns, rows=prepared.table.rows + test.rows)
-    return _masked_alike(both, prepared, (prepared.cleaned, test))
-
-
-def _learnt_on(prepared: Prepared, part: Any) -> Sides | None:
-    """Both parts masked as a release of the training part alone would; None if there is none."""
-    sides = (prepared.cleaned.take(part), prepared.cleaned.take(~part))
-    return _masked_alike(prepared.table.take(part), prepared, sides)
+    plain = (prepared.cleaned, test)
+    return Round(plain, _masked_alike(both, prepared, plain) or alone, alone)
 
 
 def _masked_alike(source: Table, prepared: Prepared, sides: Sides) -> Sides | None:
-    """Training and test records masked by the cuts of a release of `source`."""
+    """Training and test records masked as a release of `source` would; None if there is none."""
     if prepared.policy.releases:  # earlier releases are about all records, and not about a part
         return None
     try:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from reticent.privacy.promises import Anonymity, ours
 from reticent.privacy.risk import Exposure, Known, small_groups, sure_inferences
-
-if TYPE_CHECKING:
-    from reticent.tables.prepare import Prepared
+from reticent.tables.prepare import Prepared
 
 
 def exposures(prepared: Prepared, *, worst: int = 0) -> tuple[Exposure, ...]:

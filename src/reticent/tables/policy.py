@@ -30,7 +30,7 @@ from pydantic import (
 )
 
 from reticent.data.taxonomy import Taxonomy, from_nested
-from reticent.errors import InputError, Problem, did_you_mean, listed, quoted
+from reticent.errors import InputError, Problem, did_you_mean, listed, quoted, refuse
 from reticent.files.taxonomies import load
 from reticent.privacy.promises import (
     Anonymity,
@@ -62,8 +62,7 @@ def _plain(value: Any) -> Any:
 
 Bound = Annotated[int | float | datetime | date | str, BeforeValidator(_plain)]
 Tree = Annotated[
-    str | dict[str, Any],
-    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "object"}]}),
+    str | dict[str, Any], WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "object"}]})
 ]
 
 
@@ -80,8 +79,7 @@ class Attribute(Record):
 
     mask: Mask | None = Field(default=None, description="generalize, suppress or discretize.")
     taxonomy: Tree | None = Field(
-        default=None,
-        description="A path relative to the policy file, or an inline nested table.",
+        default=None, description="A path relative to the policy file, or an inline nested table."
     )
     range: tuple[Bound, Bound] | None = Field(
         default=None, description="Outer bounds of a discretized column."
@@ -268,15 +266,13 @@ class Policy(policyfile.PolicyFile):
         try:
             policy = cls.model_validate(data)
         except ValidationError as error:
-            formal = policyfile.problems(error, where, cls, cls.parts)
+            formal = policyfile.problems(error, where, cls)
             rest = cls._well_formed_part(data, error, source)
             meant = rest._contradictions() if rest else ()
             found = [*formal, *(p for p in meant if p.what != _PROMISES_NOTHING)]
             raise PolicyError(found, rest) from None
         policy._source, policy._text = source, text
-        problems = list(policy._contradictions())
-        if problems:
-            raise InputError(problems)
+        refuse(policy._contradictions())
         return policy
 
     @classmethod
@@ -345,8 +341,7 @@ class Policy(policyfile.PolicyFile):
         plain = {name: getattr(self, name) for name in type(self).model_fields}
         policy = type(self).from_data({**plain, "previous": known})
         policy._source, policy._text = self._source, None
-        if problems := list(policy._contradictions()):
-            raise InputError(problems)
+        refuse(policy._contradictions())
         return policy
 
     def as_in(self, place: Path) -> str:
@@ -397,12 +392,10 @@ class Policy(policyfile.PolicyFile):
         'every combination of Job is shared by at least 7 records'
         """
         changed: dict[str, Any] = {}
-        if k is not None:
-            promises = [p.model_copy(update={"k": k}) for p in self.anonymity]
-            changed["anonymity"] = tuple({_identity(p): p for p in promises}.values())
-        if at_most is not None:
-            bounds = [p.model_copy(update={"at_most": at_most}) for p in self.confidence]
-            changed["confidence"] = tuple({_identity(p): p for p in bounds}.values())
+        for kind, key, level in (("anonymity", "k", k), ("confidence", "at_most", at_most)):
+            if level is not None:
+                promises = [p.model_copy(update={key: level}) for p in getattr(self, kind)]
+                changed[kind] = tuple({_identity(p): p for p in promises}.values())
         policy = self.model_copy(update=changed)
         policy._text = None
         return policy
@@ -433,8 +426,7 @@ class Policy(policyfile.PolicyFile):
                     loaded[column] = instead[column]
                 else:
                     problems.extend(error.problems)
-        if problems:
-            raise InputError(problems)
+        refuse(problems)
         return loaded
 
     def _taxonomy(self, column: str) -> Taxonomy:
@@ -452,15 +444,12 @@ class Policy(policyfile.PolicyFile):
 
     def roles(self, columns: Sequence[str]) -> Roles:
         """Settle what each column of a table is for, or report every reason why not."""
-        problems = [*self._contradictions(), *self.unknown(columns), *self._roleless(columns)]
-        if problems:
-            raise InputError(problems)
+        refuse((*self._contradictions(), *self.unknown(columns), *self._roleless(columns)))
         return self.roles_in(columns)
 
     def refuse_roleless(self, columns: Sequence[str]) -> None:
         """Refuse a published table with columns that nobody decided about."""
-        if problems := list(self._roleless(columns)):
-            raise InputError(problems)
+        refuse(self._roleless(columns))
 
     def roles_in(self, columns: Sequence[str]) -> Roles:
         """The roles of those columns that are there, as in a published table."""
@@ -483,8 +472,7 @@ class Policy(policyfile.PolicyFile):
         """
         _, _, of = columns_of(self.promises)
         named = {*self.keep, *filter(None, [self.class_])} - {"*"} - of
-        if problems := list(policyfile.lacking(sorted(named - set(columns)), where)):
-            raise InputError(problems)
+        refuse(policyfile.lacking(sorted(named - set(columns)), where))
 
     def _unnamed(self, columns: Sequence[str]) -> list[str]:
         """The columns that the policy gives no role by name."""
@@ -541,12 +529,12 @@ class Policy(policyfile.PolicyFile):
         note((name for name in self.keep if name != "*"), "keep")
         if not self.previous:  # else it may be a column of theirs, which is looked up there
             note(self.attributes, "attributes")
-        for i, anonymity in enumerate(self.anonymity, 1):
-            note(anonymity.over, f"[[anonymity]] {i}, over")
-            note(anonymity.of, f"[[anonymity]] {i}, of")
-        for i, confidence in enumerate(self.confidence, 1):
-            note(confidence.over, f"[[confidence]] {i}, over")
-            note(confidence.sensitive, f"[[confidence]] {i}, sensitive")
+        for place, promise in self.places():
+            note(promise.over, f"{place}, over")
+            if isinstance(promise, Anonymity):
+                note(promise.of, f"{place}, of")
+            else:
+                note(promise.sensitive, f"{place}, sensitive")
         return named
 
     def _contradictions(self) -> Iterator[Problem]:
@@ -602,10 +590,9 @@ class Policy(policyfile.PolicyFile):
 
     def places(self) -> Iterator[tuple[str, Promise]]:
         """Every promise, with where it stands."""
-        for i, anonymity in enumerate(self.anonymity, 1):
-            yield f"[[anonymity]] {i}", anonymity
-        for i, confidence in enumerate(self.confidence, 1):
-            yield f"[[confidence]] {i}", confidence
+        kinds: tuple[tuple[Promise, ...], ...] = (self.anonymity, self.confidence)
+        for promises in kinds:
+            yield from ((f"[[{p.kind}]] {i}", p) for i, p in enumerate(promises, 1))
 
     def _overlaps(self) -> Iterator[Problem]:
         over, sensitive, of = columns_of(self.promises)

@@ -17,10 +17,10 @@ from reticent.data import memory
 from reticent.data.collapse import Codes
 from reticent.data.columns import Column, Table, smallest, trimmed, without_missing
 from reticent.data.encode import Domain, discretized, generalized, suppressed
-from reticent.data.linking import Linked
+from reticent.data.linking import Linked, number_rows
 from reticent.data.scales import kind_of
 from reticent.data.taxonomy import Taxonomy
-from reticent.errors import InputError, Problem, quoted
+from reticent.errors import InputError, Problem, quoted, refuse
 from reticent.files.tabular import Reading
 from reticent.privacy.promises import (
     Anonymity,
@@ -72,20 +72,14 @@ class Prepared:
         names = [domain.name for domain in self.domains]
         return sorted(names.index(name) for name in ours(promise.over))
 
-    def values(self) -> dict[str, list[str]]:
-        """The non-missing values of every sensitive column."""
+    def implied(self) -> dict[int, int]:
+        """Which promises another one already keeps."""
         columns = {name: self.cleaned.columns[name] for name in self.roles.sensitive}
         for name in (n for p in self.policy.confidence for n in p.sensitive):
             if isinstance(name, Theirs):
                 columns[name] = self.earlier[name.release].table.columns[name.column]
-        return {
-            name: [text for text in column.texts() if text is not None]
-            for name, column in columns.items()
-        }
-
-    def implied(self) -> dict[int, int]:
-        """Which promises another one already keeps."""
-        return implied(self.policy.promises, self.values())
+        values = {n: [text for text in c.texts() if text is not None] for n, c in columns.items()}
+        return implied(self.policy.promises, values)
 
     def sensitive_marks(self, promise: Confidence) -> list[tuple[Codes, int]]:
         """For each sensitive column, its sensitive values as 1, 2, … and 0 for all others."""
@@ -107,9 +101,9 @@ def value_marks(column: Column, listed: Literal["*"] | Sequence[str]) -> tuple[C
     """Rows by which of some values they hold, as 1, 2, …, and 0 for any other; "*": every value."""
     texts = column.texts()
     wanted = {t for t in texts if t is not None} if listed == "*" else {*listed}
-    number = np.cumsum([text in wanted for text in texts])
-    mapping = np.where([text in wanted for text in texts], number, 0)
-    small = mapping.astype(smallest(int(number[-1]) + 1))
+    held = [text in wanted for text in texts]
+    number = np.cumsum(held)
+    small = np.where(held, number, 0).astype(smallest(int(number[-1]) + 1))
     return memory.look_up(small, column.codes), int(number[-1])
 
 
@@ -122,15 +116,19 @@ def people_marks(columns: Sequence[Column]) -> tuple[Codes, int] | None:
         to = np.where(known, np.cumsum(known), 0)
         marks = memory.look_up(to.astype(np.uint32), columns[0].codes)
         return marks, int(to.max(initial=0))
-    number = columns[0].codes.astype(np.int64)
-    present = _present(columns[0])
-    for column in columns[1:]:
-        number = number * len(column.values) + column.codes
-        number = np.unique(number, return_inverse=True)[1].astype(np.int64)
-        present &= _present(column)
-    _, number = np.unique(np.where(present, number, -1), return_inverse=True)
-    marks = number + 1 if present.all() else number
-    return marks, int(marks.max(initial=0))
+    present = np.logical_and.reduce([_present(column) for column in columns])
+    number, count = equal_rows([replace(c, codes=c.codes[present]) for c in columns], 0)
+    marks = np.zeros(len(present), dtype=np.int64)
+    marks[present] = number + 1
+    return marks, count
+
+
+def equal_rows(columns: Sequence[Column], rows: int) -> tuple[NDArray[np.int64], int]:
+    """The groups of rows that are equal in some columns, and how many; without columns, all are."""
+    if not columns:
+        return np.zeros(rows, dtype=np.int64), 1
+    sizes = [max(len(column.values), 1) for column in columns]
+    return number_rows([column.codes for column in columns], sizes)
 
 
 def _present(column: Column) -> NDArray[np.bool_]:
@@ -148,14 +146,12 @@ def prepare(table: Table, policy: Policy, reading: Reading | None = None) -> Pre
             "the table has no rows", where=table.name, do="there is nothing to release."
         )
     roles, taxonomies = _fit(policy, table.known)
-    shown = dict(table.columns)
-    if policy.trim:
-        shown = {name: trimmed(column) for name, column in shown.items()}
-    counted = {n: without_missing(c, policy.missing_values) for n, c in shown.items()}
-    shown_table, cleaned = _decide_missing(
-        replace(table, columns=shown), replace(table, columns=counted), policy, roles
-    )
-    problems = [*_absent(cleaned, policy)]
+    shown = without_blanks(table, policy)
+    shown, cleaned = _decide_missing(shown, cleared(shown, policy), policy, roles)
+    problems: list[Problem] = []
+    for promise in policy.confidence:
+        for name in ours(promise.sensitive):
+            problems.extend(absent(promise, name, cleaned.columns[name]))
     domains = []
     for name in roles.masked:
         try:
@@ -163,12 +159,25 @@ def prepare(table: Table, policy: Policy, reading: Reading | None = None) -> Pre
         except InputError as error:
             problems.extend(error.problems)
     problems.extend(_too_many_classes(cleaned, roles, domains))
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     prepared = Prepared(
-        policy, reading, roles, shown_table, cleaned, tuple(domains), taxonomies, table.records, ()
+        policy, reading, roles, shown, cleaned, tuple(domains), taxonomies, table.records, ()
     )
     return replace(prepared, warnings=tuple(_warnings(prepared)))
+
+
+def without_blanks(table: Table, policy: Policy) -> Table:
+    """A table without blanks around its texts, where the policy says so."""
+    if not policy.trim:
+        return table
+    return replace(table, columns={n: trimmed(c) for n, c in table.columns.items()})
+
+
+def cleared(table: Table, policy: Policy, marker: str | None = None) -> Table:
+    """A table with its missing values as null; a marker hides a value, but is there."""
+    missing = [text for text in policy.missing_values if text != marker]
+    columns = {n: without_missing(column, missing) for n, column in table.columns.items()}
+    return replace(table, columns=columns)
 
 
 def part_of(prepared: Prepared, rows: NDArray[np.bool_]) -> Prepared:
@@ -197,8 +206,7 @@ def _fit(policy: Policy, columns: Sequence[str]) -> tuple[Roles, dict[str, Taxon
         taxonomies = policy.taxonomies()
     except InputError as error:
         problems.extend(error.problems)
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return roles, taxonomies
 
 
@@ -252,34 +260,31 @@ def _too_many_classes(table: Table, roles: Roles, domains: Sequence[Domain]) -> 
         )
 
 
-def _absent(table: Table, policy: Policy) -> Iterator[Problem]:
-    for promise in policy.confidence:
-        for name in ours(promise.sensitive):
-            values = promise.sensitive[name]
-            found = set(table.columns[name].texts())
-            absent = [value for value in values if value not in found] if values != "*" else []
-            if absent and not promise.allow_absent:
-                yield absent_values(name, absent)
+def absent(promise: Confidence, name: str, column: Column) -> Iterator[Problem]:
+    """Sensitive values of a column that do not occur, unless the promise allows it."""
+    listed = promise.sensitive[name]
+    if listed != "*" and not promise.allow_absent:
+        held = set(column.texts())
+        if lacking := [value for value in listed if value not in held]:
+            yield absent_values(name, lacking)
 
 
 def _domain(
     column: Column, policy: Policy, taxonomies: dict[str, Taxonomy], reading: Reading
 ) -> Domain:
     where = f'{policy.name}, attribute "{column.name}"'
-    attribute = policy.attributes.get(column.name) or _default(column, reading)
+    attribute = policy.attributes.get(column.name)
+    if attribute is None:
+        told = kind_of(column, **reading.form)
+        attribute = Attribute(mask="suppress" if told in ("text", "boolean") else "discretize")
     if attribute.mask == "suppress":
         return suppressed(column, policy.marker)
     if attribute.mask == "generalize":
         return generalized(column, taxonomies[column.name], policy.marker, where)
     return discretized(
         column, policy.marker, where, limits=attribute.range, bins=attribute.intervals,
-        decimal=reading.decimal, date_format=reading.date_format,
+        **reading.form,
     )  # fmt: skip
-
-
-def _default(column: Column, reading: Reading) -> Attribute:
-    kind = kind_of(column, decimal=reading.decimal, date_format=reading.date_format)
-    return Attribute(mask="suppress" if kind in ("text", "boolean") else "discretize")
 
 
 def _warnings(prepared: Prepared) -> Iterator[str]:

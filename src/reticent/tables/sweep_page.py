@@ -29,6 +29,8 @@ def page_of(swept: Sweep) -> str:
 
     by_k = swept.threshold == "k"
     kept = [point for point in swept.points if "infeasible" not in point]
+    shares = [(x, 100 * share) for x, share in _along(swept, "reidentified")]
+    found = charts.Series("found", shares)
     return page(
         "tables/templates/sweep.html",
         {
@@ -38,7 +40,7 @@ def page_of(swept: Sweep) -> str:
             "points": [_row(swept, point) for point in swept.points],
             "kept": len(kept),
             "cost": plot(swept),
-            "risk": _risk(swept),
+            "risk": _drawn(swept, "Records found by threshold", "of all records, in %", [found]),
             "promises": swept.promises,
             "rows": swept.rows,
             "seed": swept.seed,
@@ -73,12 +75,6 @@ def plot(swept: Sweep) -> Markup:
             guess = 100 * swept.floor["majority"]
             series.append(charts.Series("largest class", [(x, guess) for x in ends], dashed=True))
     return _drawn(swept, "Error by threshold", "wrong, in %", series)
-
-
-def _risk(swept: Sweep) -> Markup:
-    points = [(x, 100 * share) for x, share in _along(swept, "reidentified")]
-    series = [charts.Series("found", points)]
-    return _drawn(swept, "Records found by threshold", "of all records, in %", series)
 
 
 def _drawn(swept: Sweep, title: str, y_label: str, series: Sequence[charts.Series]) -> Markup:
@@ -122,10 +118,7 @@ def _row(swept: Sweep, point: Mapping[str, Any]) -> dict[str, Any]:
         "infeasible": "infeasible" in point,
         "link": f"{swept.folder_of(point)}/public/report.html",
         "kept": ", ".join(_found(value) for value in point.get("kept", ())),
-        "steps": point.get("steps"),
-        "groups": point.get("groups"),
-        "reidentified": point.get("reidentified"),
-        "distortion": point.get("distortion"),
+        **{key: point.get(key) for key in ("steps", "groups", "reidentified", "distortion")},
         "errors": [_error(found) for found in point.get("errors", {}).values()],
     }
 

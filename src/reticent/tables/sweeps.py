@@ -4,8 +4,7 @@
               k-20/ …                             a release folder a threshold
               private/state.json                  what was done, from what: for going on later
 
-A release folder appears whole, then its line in the state. So an interrupted sweep goes on where
-it was: a release without its line is made again, one with it is not.
+An interrupted sweep goes on where it was (`tables.sweep_folder`).
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ import csv
 import hashlib
 import io
 import json
-import re
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,23 +23,17 @@ from typing import Any
 import numpy as np
 
 from reticent import __version__
+from reticent.data.recode import as_python
 from reticent.errors import InputError, Problem, Stopped, Unsatisfiable
 from reticent.evidence import classify
-from reticent.files.output import (
-    clear_leftover,
-    is_leftover,
-    refuse_inputs,
-    remove,
-    whole_file,
-    write_text,
-)
+from reticent.files.output import refuse_inputs, whole_file, write_text
 from reticent.files.tabular import Reading
 from reticent.pages.charts import standalone
-from reticent.privacy.promises import as_fraction
+from reticent.privacy.promises import Anonymity, Confidence, as_fraction
 from reticent.progress import Clock, Watch
 from reticent.refine.loading import patience
 from reticent.releases import folder as release_folder
-from reticent.releases.places import SIDES, Place
+from reticent.releases.places import Place
 from reticent.sources import arrival
 from reticent.tables.arrival import fitted
 from reticent.tables.evidence import study
@@ -56,9 +48,10 @@ from reticent.tables.result import Release
 from reticent.tables.search.greedy import Found
 from reticent.tables.search.rare import LeftOut, find_leaving_out
 from reticent.tables.search.riding import search_together
+from reticent.tables.sweep_folder import SweepFolder
 from reticent.tables.sweep_page import page_of, plot
 
-_ITEMS = ("report.html", "sweep.csv", "sweep.json", "sweep.svg", "private")  # the state goes last
+_LOOSEST: dict[str, Any] = {"k": 1, "at_most": Fraction(1)}
 _LONGEST = 60  # characters of a folder's name
 
 
@@ -66,13 +59,14 @@ _LONGEST = 60  # characters of a folder's name
 class Point:
     """One threshold: the policy that has it, and what its releases go by."""
 
+    swept: str  # "k" or "at_most"
     threshold: int | Fraction
     policy: Policy
 
     @property
     def name(self) -> str:
         """Its folder."""
-        return _folder("k" if isinstance(self.threshold, int) else "at_most", self.threshold)
+        return _folder(self.swept, self.threshold)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +131,7 @@ def sweep(
     classify.check_seed(seed)
     place = Path(output)
     refuse_inputs([place], [*arrival.inputs(data), *policy.files()])
-    state = _State.of(place, force=force)
+    state = SweepFolder(place, force=force)
     watch.stage("read")
     table, _ = arrival.read(data, reading, policy.spare)
     prepared = fitted(table, points[0].policy, reading)
@@ -166,8 +160,7 @@ def sweep(
     records = tuple(state.done[point.name] for point in points)
     if not any("kept" in record for record in records):
         raise Unsatisfiable([Problem(record["infeasible"]) for record in records[:1]])
-    threshold = "k" if k is not None else "at_most"
-    resumed = len(points) - len(waiting)
+    threshold, resumed = points[0].swept, len(points) - len(waiting)
     swept = Sweep(
         threshold, records, measuring.floor, resumed, str(output), prepared.warnings,
         _said(policy, threshold), prepared.table.rows, seed, table.notes,
@@ -178,38 +171,40 @@ def sweep(
 
 def _said(policy: Policy, threshold: str) -> tuple[str, ...]:
     """The promises of a sweep: those swept are open, the others as the policy makes them."""
-    if threshold == "k":
-        loosest = policy.with_thresholds(k=1).anonymity
-        swept = [promise.text.replace("at least 1 ", "at least k ") for promise in loosest]
-        return (*swept, *(promise.text for promise in policy.confidence))
-    kept = policy.with_thresholds(at_most=Fraction(1)).confidence
-    swept = [promise.text.replace("more than 1 sure", "more than h sure") for promise in kept]
-    return (*(promise.text for promise in policy.anonymity), *swept)
+    loosest = policy.with_thresholds(**{threshold: _LOOSEST[threshold]})
+    kind, *words = {
+        "k": (Anonymity, "at least 1 ", "at least k "),
+        "at_most": (Confidence, "more than 1 sure", "more than h sure"),
+    }[threshold]
+    return tuple(
+        promise.text.replace(*words) if isinstance(promise, kind) else promise.text
+        for promise in loosest.promises
+    )
 
 
 def _points(policy: Policy, k: Any, at_most: Any) -> list[Point]:
     """The thresholds, the loosest first."""
     if (k is None) == (at_most is None):
         raise InputError("give either k or at_most", where="sweep")
-    if k is not None:
-        if not policy.anonymity:
-            raise InputError("the policy has no anonymity template to sweep", where=policy.name)
-        sizes = [_python(n) for n in (k if np.iterable(k) else [k])]
-        if not all(type(n) is int and n >= 1 for n in sizes):
+    swept, asked, kind = (
+        ("k", k, "anonymity") if at_most is None else ("at_most", at_most, "confidence")
+    )
+    if not getattr(policy, kind):
+        raise InputError(f"the policy has no {kind} template to sweep", where=policy.name)
+    asked = k if at_most is None else at_most
+    several = np.iterable(asked) and not isinstance(asked, str)
+    given = [as_python(level) for level in (asked if several else [asked])]
+    levels: list[Any]
+    if swept == "k":
+        if not all(type(n) is int and n >= 1 for n in given):
             raise InputError("k must be whole numbers of at least 1", where="sweep")
-        levels: list[Any] = sorted(set(sizes))
-        points = [Point(n, policy.with_thresholds(k=n)) for n in levels]
+        levels = sorted(set(given))
     else:
-        if not policy.confidence:
-            raise InputError("the policy has no confidence template to sweep", where=policy.name)
-        asked = (
-            list(at_most) if np.iterable(at_most) and not isinstance(at_most, str) else [at_most]
-        )
         try:
-            levels = sorted({as_fraction(_python(level)) for level in asked}, reverse=True)
+            levels = sorted(set(map(as_fraction, given)), reverse=True)
         except ValueError as error:
             raise InputError(str(error), where="sweep") from None
-        points = [Point(level, policy.with_thresholds(at_most=level)) for level in levels]
+    points = [Point(swept, level, policy.with_thresholds(**{swept: level})) for level in levels]
     if not points:
         raise InputError("give at least one threshold", where="sweep")
     if any(len(point.name) > _LONGEST for point in points):
@@ -217,19 +212,12 @@ def _points(policy: Policy, k: Any, at_most: Any) -> list[Point]:
     return points
 
 
-def _python(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
-
-
 def _fingerprint(
     data: Any, prepared: Prepared, points: Sequence[Point], seed: int, used: Sequence[str]
 ) -> str:
     """What a point must come from to be taken over by a later run; its range may differ."""
-    policy = points[0].policy
-    loosest = policy.with_thresholds(
-        k=1 if isinstance(points[0].threshold, int) else None,
-        at_most=None if isinstance(points[0].threshold, int) else Fraction(1),
-    )
+    policy, swept = points[0].policy, points[0].swept
+    loosest = policy.with_thresholds(**{swept: _LOOSEST[swept]})
     told = [__version__, loosest.canonical(), repr(prepared.reading), str(seed), *used]
     told += [str(tree.nested()) for tree in prepared.taxonomies.values()]
     told.append(type(points[0].threshold).__name__)
@@ -316,11 +304,10 @@ class _Measuring:
     @classmethod
     def of(cls, prepared: Prepared, used: Sequence[str], seed: int) -> _Measuring:
         """Measure what depends on no threshold."""
-        rows = prepared.table.rows
-        if prepared.roles.class_ is None:
-            return cls(None, tuple(used), seed, {"reason": "the policy names no class"}, {})
-        if rows < classify.FEWEST:
+        rows, target = prepared.table.rows, prepared.roles.class_
+        if target is None or rows < classify.FEWEST:
             reason = f"with fewer than {classify.FEWEST} records, an error would say little"
+            reason = "the policy names no class" if target is None else reason
             return cls(None, tuple(used), seed, {"reason": reason}, {})
         test = next(classify.splits(rows, folds=None, seed=seed))
         sides = (prepared.cleaned.take(~test), prepared.cleaned.take(test))
@@ -330,9 +317,9 @@ class _Measuring:
             for name in used
         }
         floor = {
-            "class": prepared.roles.class_,
+            "class": target,
             "tested": int(test.sum()),
-            "majority": classify.majority([part.plain], prepared.roles.class_),
+            "majority": classify.majority([part.plain], target),
             "errors": {
                 name: {view: round(rate, 6) for view, rate in found.items()}
                 for name, found in plain.items()
@@ -364,132 +351,7 @@ class _Measuring:
         return record | {"errors": errors}
 
 
-# --- the folder ----------------------------------------------------------------------------------
-
-
-class _State:
-    """Which points stand, kept beside them."""
-
-    def __init__(self, place: Path, kept: dict[str, Any] | None, *, force: bool) -> None:
-        self.place = place
-        self.path = place / "private" / "state.json"
-        self.kept = kept
-        self.force = force
-        self.begun = False
-        self.mark = ""
-        self.done: dict[str, dict[str, Any]] = {}
-
-    @classmethod
-    def of(cls, place: Path, *, force: bool) -> _State:
-        """What stands at a place, which must be free or hold a sweep; nothing is touched yet."""
-        if place.name in ("", ".", "..") or not place.parent.is_dir():
-            raise InputError(
-                "this is no name for a new folder", where=str(place),
-                do="give a name in a folder that exists.",
-            )  # fmt: skip
-        state = cls(place, None, force=force)
-        if not state.path.exists():
-            if place.is_symlink() or place.is_file() or (place.exists() and not _empty(place)):
-                raise InputError(
-                    "it exists already, and is no sweep", where=str(place),
-                    do="choose another place.",
-                )  # fmt: skip
-            return state
-        try:
-            kept = json.loads(state.path.read_text(encoding="utf-8"))
-            state.kept = {"mark": str(kept["mark"]), "done": dict(kept["done"])}
-        except (OSError, ValueError, TypeError, KeyError):
-            raise InputError(
-                "what an earlier sweep noted cannot be read", where=str(state.path),
-                why="so nobody can tell what here is whose.",
-                do="choose another place, or remove the folder yourself.",
-            ) from None  # fmt: skip
-        return state
-
-    def claim(self, mark: str) -> None:
-        """Take over what an earlier run of the same sweep has done."""
-        self.mark = mark
-        if self.kept is None:
-            return
-        if not self.force and self.kept["mark"] != mark:
-            raise InputError(
-                "another sweep stands here: of other data, another policy or other options",
-                where=str(self.place),
-                do="choose another place, or replace it with --force.",
-            )
-        for other in sorted(self.place.iterdir()):
-            clear_leftover(other)  # of thresholds, too, that nobody asks for again
-        if not self.force:
-            self.done = {
-                name: record
-                for name, record in self.kept["done"].items()
-                if _is_record(record) and ("infeasible" in record or _is_whole(self.place / name))
-            }
-
-    def begin(self) -> None:
-        """Make room, once there is something to put there: under `force` the old sweep goes."""
-        if self.begun:
-            return
-        self.begun = True
-        if self.force and self.kept is not None:
-            for old in (*filter(_is_release, sorted(self.place.iterdir())), *self._items()):
-                remove(old)
-        try:
-            self.place.mkdir(exist_ok=True)
-            self.path.parent.mkdir(mode=0o700, exist_ok=True)
-        except OSError as error:
-            raise InputError(
-                f"cannot write it: {error.strerror or 'the system refused'}", where=str(self.place)
-            ) from None
-        self.save()
-
-    def _items(self) -> Iterator[Path]:
-        return (self.place / name for name in _ITEMS)
-
-    def keep(self, name: str, record: dict[str, Any]) -> None:
-        """Count a point as done."""
-        self.done[name] = record
-        if self.begun or (self.kept is not None and not self.force):
-            self.save()
-
-    def save(self) -> None:
-        """Write the state, whole."""
-        with whole_file(self.path, force=True, private=True) as path:
-            write_text(path, json.dumps({"mark": self.mark, "done": self.done}) + "\n")
-
-
-def _empty(place: Path) -> bool:
-    """Whether a folder holds nothing, or no more than a run killed at its very beginning leaves."""
-    return all(
-        is_leftover(path) or (path.name == "private" and path.is_dir() and not path.is_symlink())
-        for path in place.iterdir()
-    ) and all(is_leftover(path) for path in (place / "private").glob("*"))
-
-
-def _is_record(record: Any) -> bool:
-    keys = ("threshold", "kept", "steps", "distortion", "groups", "reidentified")
-    if not isinstance(record, dict):
-        return False
-    return all(key in record for key in keys) or isinstance(record.get("infeasible"), str)
-
-
-def _is_release(path: Path) -> bool:
-    """Whether this is a release folder of a sweep, with nothing of anybody else's in it."""
-    named = re.fullmatch(r"(k|at-most)-[0-9][0-9a-z_.]*", path.name) is not None
-    if not named or path.is_symlink() or not path.is_dir():
-        return False
-    return {other.name for other in path.iterdir()} <= set(SIDES)
-
-
-def _is_whole(path: Path) -> bool:
-    """Whether a release folder has everything that its manifest lists."""
-    try:
-        manifest = json.loads((path / "public" / "manifest.json").read_text(encoding="utf-8"))
-        sizes = {path / "public" / n: told["bytes"] for n, told in manifest["files"].items()}
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
-        return False
-    listed = all(file.is_file() and file.stat().st_size == n for file, n in sizes.items())
-    return _is_release(path) and listed and (path / "private" / "recoding.json").is_file()
+# --- what stands beside the releases --------------------------------------------------------------
 
 
 def _write(swept: Sweep, place: Path) -> None:
@@ -509,23 +371,22 @@ def _write(swept: Sweep, place: Path) -> None:
 def _table(swept: Sweep) -> str:
     lines = list(_lines(swept))
     file = io.StringIO()
-    writer = csv.DictWriter(file, list(dict.fromkeys(k for line in lines for k in line)))
+    names = list(dict.fromkeys(name for line in lines for name in line))
+    writer = csv.DictWriter(file, names, lineterminator="\n")
     writer.writeheader()
     writer.writerows(lines)
-    return file.getvalue().replace("\r\n", "\n")
+    return file.getvalue()
 
 
 def _lines(swept: Sweep) -> Iterator[dict[str, Any]]:
     """One line a threshold and classifier."""
     for point in swept.points:
-        plain = {key: value for key, value in point.items() if key not in ("errors", "kept")}
-        plain[swept.threshold] = plain.pop("threshold")
-        if "infeasible" in plain:
-            plain["infeasible"] = "no release keeps the promise"
-        plain["kept"] = " ".join(map(str, point.get("kept", ())))
-        line = {swept.threshold: plain.pop(swept.threshold), **plain}
-        errors = point.get("errors") or {"": {}}
-        for name, found in errors.items():
+        line = {swept.threshold: point["threshold"]}
+        line |= {k: v for k, v in point.items() if k not in ("threshold", "errors", "kept")}
+        if "infeasible" in line:
+            line["infeasible"] = "no release keeps the promise"
+        line["kept"] = " ".join(map(str, point.get("kept", ())))
+        for name, found in (point.get("errors") or {"": {}}).items():
             yield line | ({"classifier": name, **found} if name else {})
 
 

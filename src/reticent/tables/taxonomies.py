@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reticent.errors import InputError, did_you_mean, quoted
+from reticent.errors import InputError
 from reticent.sources.arrival import inputs, taken
 
 if TYPE_CHECKING:
@@ -86,14 +86,12 @@ def _listed(text: str, option: str, kind: type) -> list[str]:
 
 def _column(data: Any, name: str, reading: Reading | None, means: Mapping[str, Any]) -> Column:
     from reticent.data.columns import without_missing
+    from reticent.releases.policyfile import unknown_column
 
     def counted(source: RowSource) -> Table:
         return source.counted([name]) if name in source.schema.names else source.first(1)
 
     table = taken(data, reading, means, counted)
     if name not in table.columns:
-        raise InputError(
-            f'there is no column "{name}"', where=table.name,
-            do=did_you_mean(name, table.columns) or f"it has {quoted(table.columns)}.",
-        )  # fmt: skip
+        raise InputError(unknown_column(name, table.name, table.columns, it="it"))
     return without_missing(table.columns[name])

@@ -149,7 +149,7 @@ class Way:
         if not (slot >= 0).any():
             return
         then = {
-            column: ours.if_refined(column)[leaf - int(cuts.offset[attribute])]
+            column: ours.by_leaf(column)[1][leaf - int(cuts.offset[attribute])]
             for column, link in enumerate(ours.links)
             if link.attribute == attribute
         }
@@ -253,11 +253,8 @@ class Way:
 
     def vector(self, labels: tuple[int, ...]) -> Vector:
         """What stands behind the keys that shown labels allow: groups of theirs, marks, counts."""
-        if labels not in self.vectors:
-            self.vectors[labels] = self._vector(labels)
-        return self.vectors[labels]
-
-    def _vector(self, labels: tuple[int, ...]) -> Vector:
+        if labels in self.vectors:
+            return self.vectors[labels]
         found: Vector | None = None
         marked = False  # do releases before this one bear marks?
         for side in self.sides:
@@ -270,6 +267,7 @@ class Way:
             found = one if found is None else side_by_side(found, one, side, marked=marked)
             marked |= side.mark_count > 0
         assert found is not None
+        self.vectors[labels] = found
         return found
 
     @property

@@ -27,7 +27,6 @@ Source: Fung 2007, chapter 6.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from fractions import Fraction
 
@@ -36,14 +35,13 @@ from numpy.typing import NDArray
 
 from reticent.privacy.promises import Anonymity, Promise
 from reticent.refine.cuts import Cuts, Reveal
-from reticent.refine.measures import Forecast, Slots
+from reticent.refine.measures import Measure, Slots
 from reticent.refine.previous.counting import Way
 from reticent.refine.previous.kernels import after_each, worst_of
-from reticent.refine.previous.ours import rows_of
 from reticent.refine.previous.theirs import Ints
 
 
-class WithPrevious:
+class WithPrevious(Measure):
     """A promise about our table and earlier releases, linked by what they show."""
 
     lasting = False  # a candidate that breaks it now may keep it after another step
@@ -56,68 +54,19 @@ class WithPrevious:
         self.attributes = frozenset(over)
         self.heeds = frozenset(over).union(*(way.ours.attributes for way in ways))
         self.anonymity = isinstance(promise, Anonymity)
-        self.records = rows_of(cuts) if cuts.counts is None else int(cuts.counts.sum())
-        self._look_at_all(ahead=False)
-
-    @property
-    def value(self) -> int | Fraction:
-        """The promise's value on the linked groups as they are now."""
-        return self._now[0] if self.anonymity else Fraction(*self._now)
-
-    @property
-    def cells(self) -> int:
-        """How much there is to count at most.
-
-        Each value of a suppressed column is a candidate, which leaves the others as they are.
-        """
-        domains = self.cuts.domains
-        return sum(
-            len(way.ours.counts)
-            * max(sum(len(domains[a].leaves) or 1 for a in way.ours.attributes), 1)
-            for way in self.ways
+        counts = cuts.counts
+        self.records = len(cuts.domains[0].codes) if counts is None else int(counts.sum())
+        # Each value of a suppressed column is a candidate, which leaves the others as they are.
+        leaves = [len(domain.leaves) or 1 for domain in cuts.domains]
+        self.cells = sum(
+            len(way.ours.counts) * max(sum(leaves[a] for a in way.ours.attributes), 1)
+            for way in ways
         )
-
-    def holds(self, promise: Promise | None = None) -> bool:
-        """Whether the linked groups keep it now."""
-        return (promise or self.promise).kept_with(self.value)
-
-    def valid(self, slots: Slots, promise: Promise | None = None) -> NDArray[np.bool_]:
-        """Which candidates keep it, as things stand."""
-        asked = promise or self.promise
-        if isinstance(asked, Anonymity):
-            return np.asarray(self.over[slots] >= asked.k)
-        return ~exceed(self.over[slots], self.under[slots], asked.at_most)
-
-    def loss(self, slots: Slots) -> NDArray[np.float64]:
-        """How much each candidate would take away; nothing if it would give."""
-        after = self.over[slots] / self.under[slots]
-        lost = float(self.value) - after if self.anonymity else after - float(self.value)
-        return np.asarray(np.maximum(lost, 0.0))
-
-    def bits(self, slots: Slots) -> NDArray[np.float64]:
-        """The same as a factor, in bits."""
-        least = 0.5 if self.anonymity else 1 / (2 * self.records)
-        after = np.log2(np.maximum(self.over[slots] / self.under[slots], least))
-        now = math.log2(max(float(self.value), least))
-        return np.asarray(np.maximum(now - after if self.anonymity else after - now, 0.0))
-
-    def forecast(self, slots: Slots) -> Forecast:
-        """What candidates would make of it."""
-        under = None if self.anonymity else self.under[slots]
-        return Forecast(~self.valid(slots), self.over[slots], under)
-
-    def recall(self, slots: Slots, forecast: Forecast) -> None:
-        """Go back to an earlier forecast."""
-        self.over[slots] = forecast.over
-        if forecast.under is not None:
-            self.under[slots] = forecast.under
+        self._look_at_all(ahead=False)
 
     def begin(self) -> None:
         """Look at every candidate for the first time."""
         self._look_at_all(ahead=True)
-
-    def forget(self, slot: int) -> None:
-        """Nothing to take back."""
 
     def reveal(self, reveal: Reveal) -> None:
         """Split groups if the column is in `over`, and look at all that the reveal touched."""
@@ -141,8 +90,9 @@ class WithPrevious:
         """From groups to the promise: its value now, and what each candidate would leave of it."""
         found = [_extremes(way, self.cuts.none + 1) for way in self.ways]
         over, under = worst_of_each(found, smallest=self.anonymity)
-        self._now = int(over[-1]), int(under[-1])
-        self.over, self.under = over[:-1], under[:-1]
+        now, self.over = int(over[-1]), over[:-1]
+        self.value = now if self.anonymity else Fraction(now, int(under[-1]))
+        self.under = None if self.anonymity else under[:-1]
 
 
 def _extremes(way: Way, slots: int) -> tuple[Ints, Ints]:
@@ -163,15 +113,6 @@ def _extremes(way: Way, slots: int) -> tuple[Ints, Ints]:
     return over, under
 
 
-def exceed(over: Ints, under: Ints, most: Fraction) -> NDArray[np.bool_]:
-    """Which fractions exceed a bound, exactly: rounded ones only shortlist."""
-    share = over / under
-    above = share > float(most)
-    for i in np.flatnonzero(np.abs(share - float(most)) < 1e-9).tolist():
-        above[i] = int(over[i]) * most.denominator > int(under[i]) * most.numerator
-    return np.asarray(above)
-
-
 def worst_of_each(found: Sequence[tuple[Ints, Ints]], *, smallest: bool) -> tuple[Ints, Ints]:
     """The worst at each place, of as many values as there are ways to count."""
     overs, unders = (np.stack(part, axis=1).ravel() for part in zip(*found, strict=True))
@@ -188,14 +129,15 @@ class Settled(WithPrevious):
     def __init__(
         self, promise: Promise, cuts: Cuts, over: Sequence[int], value: int | Fraction
     ) -> None:
-        self._constant = Fraction(value)
+        self._constant = value
         super().__init__(promise, cuts, over, ())
         self.heeds = frozenset()
 
     def _settle(self) -> None:
-        self._now = self._constant.numerator, self._constant.denominator
-        self.over = np.full(self.cuts.none + 1, self._now[0], dtype=np.int64)
-        self.under = np.full(self.cuts.none + 1, self._now[1], dtype=np.int64)
+        self.value, slots = self._constant, self.cuts.none + 1
+        self.over = np.full(slots, self.value.numerator, dtype=np.int64)
+        if not self.anonymity:
+            self.under = np.full(slots, self.value.denominator, dtype=np.int64)
 
     def loss(self, slots: Slots) -> NDArray[np.float64]:
         """Nothing, without rounding."""

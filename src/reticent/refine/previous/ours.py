@@ -47,22 +47,22 @@ class Ours:
         self.cuts, self.links = cuts, tuple(links)
         linking = {link.attribute for link in links if link.attribute >= 0}
         self.attributes = tuple(sorted({*over, *linking}))
-        fixed = [link for link in links if link.codes is not None]
+        fixed = {i: link for i, link in enumerate(links) if link.codes is not None}
         columns: list[Any] = [cuts.domains[a].codes for a in self.attributes]
-        columns += [link.codes for link in fixed]
+        columns += [link.codes for link in fixed.values()]
         sizes = [cuts.domains[a].size for a in self.attributes]
-        sizes += [max(len(link.texts), 1) for link in fixed]
+        sizes += [max(len(link.texts), 1) for link in fixed.values()]
         if marks is not None:
             columns, sizes = [*columns, marks], [*sizes, mark_count + 1]
         if groups is not None:
             columns, sizes = [groups[0], *columns], [groups[1], *sizes]
         if not columns:
-            columns, sizes = [np.zeros(rows_of(cuts), dtype=np.uint8)], [1]
+            columns, sizes = [np.zeros(len(cuts.domains[0].codes), dtype=np.uint8)], [1]
         found = distinct(columns, sizes, cuts.counts if weights is None else weights)
         held = [column.astype(np.int64) for column in found.columns]
         known = held.pop(0) if groups is not None else None
         self.leaf = {a: held[i] + int(cuts.offset[a]) for i, a in enumerate(self.attributes)}
-        self.fixed = held[len(self.attributes) : len(self.attributes) + len(fixed)]
+        self.fixed = dict(zip(fixed, held[len(self.attributes) :], strict=False))
         self.counts = found.counts.astype(np.int64)
         self.marks = held[-1] if marks is not None else np.zeros_like(self.counts)
         self.mark_count = mark_count
@@ -92,18 +92,14 @@ class Ours:
 
     def shown(self, column: int, rows: Ints) -> Ints:
         """What a linking column shows of some rows: the numbers of texts."""
-        link = self.links[column]
-        if link.attribute < 0:
-            before = [one for one in self.links[:column] if one.attribute < 0]
-            return self.fixed[len(before)][rows]
-        first = int(self.cuts.offset[link.attribute])
-        return self._by_leaf(column)[0][self.leaf[link.attribute][rows] - first]
+        if column in self.fixed:
+            return self.fixed[column][rows]
+        attribute = self.links[column].attribute
+        first = int(self.cuts.offset[attribute])
+        return self.by_leaf(column)[0][self.leaf[attribute][rows] - first]
 
-    def if_refined(self, column: int) -> Ints:
-        """What a linking column would show of its leaves, each of them refined."""
-        return self._by_leaf(column)[1]
-
-    def _by_leaf(self, column: int) -> tuple[Ints, Ints]:
+    def by_leaf(self, column: int) -> tuple[Ints, Ints]:
+        """What a linking column shows of its leaves, and would show, each of them refined."""
         cuts, attribute, number = self.cuts, self.links[column].attribute, self.number[column]
         first, bottom = cuts.span(attribute)
         domain = cuts.domains[attribute]
@@ -136,11 +132,6 @@ class Ours:
         changed = np.zeros(self.group_count, dtype=bool)
         changed[new] = True
         return changed
-
-
-def rows_of(cuts: Cuts) -> int:
-    """How many rows the masked columns have."""
-    return len(cuts.domains[0].codes)
 
 
 @dataclass(frozen=True, slots=True)

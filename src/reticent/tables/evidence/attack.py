@@ -25,8 +25,9 @@ from reticent.data.collapse import Codes, distinct
 from reticent.data.columns import Column, Table, stacked
 from reticent.evidence.classify import majority
 from reticent.privacy.promises import Anonymity, Confidence, Promise, ours
-from reticent.tables.evidence.aligned import AlignedRows, recoded
+from reticent.tables.evidence.aligned import AlignedRows, recoded, told
 from reticent.tables.evidence.study import Round, mistakes
+from reticent.tables.prepare import equal_rows
 
 
 def attacks(masked: AlignedRows, register: Table | None, rounds: Sequence[Round]) -> dict[str, Any]:
@@ -89,15 +90,15 @@ def _predicted(masked: AlignedRows, rounds: Sequence[Round]) -> list[dict[str, A
             known.setdefault(name, set()).update(ours(promise.over))
     found = []
     for sensitive, over in known.items():
-        told = [part for part in (_told(part, sensitive) for part in rounds) if part is not None]
-        if not told:
+        parts = [part for part in (_told(part, sensitive) for part in rounds) if part is not None]
+        if not parts:
             continue
         columns = [name for name in prepared.cleaned.columns if name in over]
         record: dict[str, Any] = {"sensitive": sensitive, "over": columns}
-        record["base"] = round(1 - majority([part.plain for part in told], sensitive), 6)
-        whole = sum(part.plain[1].rows for part in told)
+        record["base"] = round(1 - majority([part.plain for part in parts], sensitive), 6)
+        whole = sum(part.plain[1].rows for part in parts)
         for side in ("before", "after"):
-            sides = [part.plain if side == "before" else part.masked for part in told]
+            sides = [part.plain if side == "before" else part.masked for part in parts]
             wrong = sum(mistakes(prepared, both, columns, sensitive) for both in sides)
             record[side] = round(1 - wrong / whole, 6)
         found.append(record)
@@ -106,15 +107,8 @@ def _predicted(masked: AlignedRows, rounds: Sequence[Round]) -> list[dict[str, A
 
 def _told(part: Round, sensitive: str) -> Round | None:
     """A round without the records whose sensitive value is missing; None if none is left."""
-
-    def known(table: Table) -> Table:
-        column = table.columns[sensitive]
-        return table if column.missing is None else table.take(column.codes != column.missing)
-
-    plain = (known(part.plain[0]), known(part.plain[1]))
-    if not plain[0].rows or not plain[1].rows:
-        return None
-    return Round(plain, (known(part.masked[0]), known(part.masked[1])))
+    plain, masked = ((told(a, sensitive), told(b, sensitive)) for a, b in (part.plain, part.masked))
+    return Round(plain, masked) if plain[0].rows and plain[1].rows else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,9 +137,17 @@ def linkage(
     1, 2, … (0 is nobody known), where one may have several.
     """
     group_of, records = _groups(known)
-    sizes = records if persons is None else _persons(group_of, len(records), persons)
-    there = sizes if register is None else _fitting(known, register, group_of, sizes)
-    rows = len(group_of)
+    rows, sizes = len(group_of), records
+    if persons is not None:  # how many people a group is known to have; one where nobody is
+        found = distinct([group_of, persons[0]], [len(records), persons[1] + 1])
+        of_people = found.columns[0][found.columns[1] > 0]
+        sizes = np.maximum(np.bincount(of_people, minlength=len(records)), 1)
+    there = sizes
+    if register is not None:  # how many people there fit a group; never fewer than its own
+        both, counts = _groups([stacked(a, b) for a, b in zip(known, register, strict=True)])
+        fitting = np.zeros_like(sizes)
+        fitting[group_of] = np.bincount(both[rows:], minlength=len(counts))[both[:rows]]
+        there = np.maximum(fitting, sizes)
     return Linkage(
         len(sizes),
         int(sizes.min()),
@@ -158,36 +160,10 @@ def linkage(
     )
 
 
-def _persons(
-    group_of: NDArray[np.int64], groups: int, persons: tuple[Codes, int]
-) -> NDArray[np.int64]:
-    """How many people each group is known to have; one where nobody is."""
-    found = distinct([group_of, persons[0]], [groups, persons[1] + 1])
-    return np.maximum(np.bincount(found.columns[0][found.columns[1] > 0], minlength=groups), 1)
-
-
 def _groups(columns: Sequence[Column]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The group of each record, and how many records each group has."""
-    number = np.zeros(len(columns[0].codes), np.int64)
-    for column in columns:
-        number = number * len(column.values) + column.codes
-        number = np.unique(number, return_inverse=True)[1].astype(np.int64)
-    return number, np.bincount(number)
-
-
-def _fitting(
-    known: Sequence[Column],
-    register: Sequence[Column],
-    group_of: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-) -> NDArray[np.int64]:
-    """How many people of a register fit each group; never fewer than its own."""
-    rows = len(group_of)
-    both, counts = _groups([stacked(a, b) for a, b in zip(known, register, strict=True)])
-    fitting = np.bincount(both[rows:], minlength=len(counts))
-    found = np.zeros(len(sizes), np.int64)
-    found[group_of] = fitting[both[:rows]]
-    return np.maximum(found, sizes)
+    number, count = equal_rows(columns, 0)
+    return number, np.bincount(number, minlength=count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,13 +177,12 @@ class Inference:
 def inference(known: Sequence[Column], sensitive: Sequence[tuple[Codes, int]]) -> Inference:
     """Infer from some columns; for each sensitive column its values as 1, 2, …, 0 for others."""
     group_of, sizes = _groups(known)
-    largest = Fraction(0)
     likeliest = np.zeros(len(sizes), np.int64)
     for marks, count in sensitive:
         found = distinct([group_of, marks], [len(sizes), count + 1])
         group, mark = found.columns
         told = mark > 0
         np.maximum.at(likeliest, group[told], found.counts[told])
-    for part, whole in {*zip(likeliest.tolist(), sizes.tolist(), strict=True)}:
-        largest = max(largest, Fraction(part, whole))
+    shares = {*zip(likeliest.tolist(), sizes.tolist(), strict=True)}
+    largest = max(Fraction(part, whole) for part, whole in shares)
     return Inference(largest, float(likeliest.sum() / sizes.sum()))

@@ -67,7 +67,16 @@ def rates(
 
 def named(prepared: Prepared, rates: Mapping[str, float]) -> dict[str, float]:
     """Errors by their names in the papers, then what they differ by."""
-    return {name: round(value, 6) for name, value in _named(prepared, rates)}
+    names = ["AE"] if prepared.policy.anonymity else []
+    names += ["SE"] if prepared.policy.confidence else []
+    masked = rates["masked"]
+    found = {"BE": rates["BE"], **dict.fromkeys(names, masked)}
+    found |= {name: rates[name] for name in ("UE", "RE", "learnt_on_training") if name in rates}
+    found |= {f"{name}-BE": masked - rates["BE"] for name in names}
+    found[f"UE-{names[0]}"] = rates["UE"] - masked
+    if "RE" in rates:
+        found["RE-SE"] = rates["RE"] - masked
+    return {name: round(value, 6) for name, value in found.items()}
 
 
 def mistakes(
@@ -79,11 +88,7 @@ def mistakes(
     seed: int = 1,
 ) -> int:
     """How many test records a classifier puts into a wrong class."""
-    reading = prepared.reading
-    data = classify.coded(
-        *sides, columns, target, seed=seed,
-        decimal=reading.decimal, date_format=reading.date_format,
-    )  # fmt: skip
+    data = classify.coded(*sides, columns, target, seed=seed, **prepared.reading.form)
     return int((classify.predictions(classifier, data) != data.test_classes).sum())
 
 
@@ -104,22 +109,6 @@ def _views(
     fresh = [part.fresh for part in rounds if part.fresh is not None]
     if len(fresh) == len(rounds):
         yield "learnt_on_training", fresh, every
-
-
-def _named(prepared: Prepared, rates: Mapping[str, float]) -> Iterator[tuple[str, float]]:
-    names = ["AE"] if prepared.policy.anonymity else []
-    names += ["SE"] if prepared.policy.confidence else []
-    yield "BE", rates["BE"]
-    for name in names:
-        yield name, rates["masked"]
-    for name in ("UE", "RE", "learnt_on_training"):
-        if name in rates:
-            yield name, rates[name]
-    for name in names:
-        yield f"{name}-BE", rates["masked"] - rates["BE"]
-    yield f"UE-{names[0]}", rates["UE"] - rates["masked"]
-    if "RE" in rates:
-        yield "RE-SE", rates["RE"] - rates["masked"]
 
 
 def utility(prepared: Prepared, recodings: Mapping[str, Recoding]) -> dict[str, Any] | None:

@@ -8,32 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from reticent.data.collapse import distinct
 from reticent.data.columns import Column, Table
-from reticent.data.linking import (
-    Branches,
-    Link,
-    Linked,
-    LinkedValues,
-    Plain,
-    Spans,
-    point_reader,
-)
+from reticent.data.linking import Branches, Link, Linked, LinkedValues, Plain, Spans, point_reader
 from reticent.data.scales import interval_ends, kind_of
 from reticent.data.taxonomy import Taxonomy
-from reticent.errors import InputError, Problem, did_you_mean, listed, quoted
+from reticent.errors import Problem, did_you_mean, listed, quoted, refuse
 from reticent.files.tabular import Reading
-from reticent.privacy.promises import Anonymity, columns_of, ours, theirs
-from reticent.privacy.verify import absent_values
-from reticent.tables.prepare import Prepared
-from reticent.tables.previous.read import Earlier, are_times, cleared, meeting
-
-if TYPE_CHECKING:
-    from reticent.tables.policy import Policy
+from reticent.privacy.promises import Anonymity, Theirs, columns_of, ours, theirs
+from reticent.releases.policyfile import unknown_column
+from reticent.tables.policy import Policy
+from reticent.tables.prepare import Prepared, absent, cleared
+from reticent.tables.previous.read import Earlier, are_times, meeting
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +98,11 @@ def check(
         if not unclear:
             linked[name] = Linked(name, one.table, links)
             problems += _outside(linked[name], one)
-    if problems:
-        raise InputError(list(dict.fromkeys(problems)))
+    refuse(dict.fromkeys(problems))
     problems = [*_one_sided(new, linked), *_absent(new, earlier)]
     for name in linked:
         problems += _strangers(new, linked[name], earlier[name])
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     notes = (f"{one.where}: {note}" for one in earlier.values() for note in one.table.notes)
     return linked, (*notes, *_idle(new, earlier))
 
@@ -144,9 +131,7 @@ def _continuous(new: NewTable, column: Column, markers: Collection[str]) -> bool
     """Whether a column holds numbers, times or intervals of them, as far as it shows anything."""
     shown = [text for text in column.texts() if text is not None and text not in markers]
     intervals = shown and all(text.startswith("[") and "," in text for text in shown)
-    reading = new.reading
-    kind = kind_of(column, decimal=reading.decimal, date_format=reading.date_format)
-    return bool(intervals) or kind not in ("text", "boolean")
+    return bool(intervals) or kind_of(column, **new.reading.form) not in ("text", "boolean")
 
 
 def _meaning(new: NewTable, earlier: Earlier, name: str) -> LinkedValues:
@@ -157,9 +142,8 @@ def _meaning(new: NewTable, earlier: Earlier, name: str) -> LinkedValues:
     if taxonomy is not None:
         return Branches(taxonomy, hidden)
     if attribute is not None and attribute.intervals:
-        reading = new.reading
         kind = "date" if are_times(attribute.intervals) else "number"
-        return Spans(hidden, point_reader(kind, reading.decimal, reading.date_format))
+        return Spans(hidden, point_reader(kind, **new.reading.form))
     return Plain(hidden)
 
 
@@ -226,11 +210,7 @@ def unknown_columns(
                 shown += theirs(promise.sensitive, release)
             for column in dict.fromkeys((*shown, *counted)):
                 if column not in one.table.known:
-                    yield Problem(
-                        f'there is no column "{column}"', where=one.where,
-                        do=did_you_mean(column, list(one.table.columns))
-                        or f"it has {quoted(one.table.columns)}.",
-                    )  # fmt: skip
+                    yield unknown_column(column, one.where, one.table.columns, it="it")
                 elif column in shown and column not in one.published:
                     yield Problem(
                         f'column "{column}" was never published, as  drop  says', where=one.where,
@@ -244,10 +224,7 @@ def _unknown_attributes(new: NewTable, earlier: Mapping[str, Earlier]) -> Iterat
         known = known.union(new.policy.drop, *(p.drop for p in new.policy.previous.values()))
     for name in new.policy.attributes:
         if name not in known:
-            yield Problem(
-                f'there is no column "{name}"', where=f"{new.policy.name}, attributes",
-                do=did_you_mean(name, sorted(known)) or f"the table has {quoted(sorted(known))}.",
-            )  # fmt: skip
+            yield unknown_column(name, f"{new.policy.name}, attributes", sorted(known))
 
 
 def _idle_pairs(new: NewTable, earlier: Mapping[str, Earlier]) -> Iterator[Problem]:
@@ -333,13 +310,10 @@ def _one_sided(new: NewTable, linked: Mapping[str, Linked]) -> Iterator[Problem]
 def _absent(new: NewTable, earlier: Mapping[str, Earlier]) -> Iterator[Problem]:
     """Sensitive values of theirs that do not occur."""
     for promise in new.policy.confidence:
-        for release in promise.releases:
-            for name, wanted in promise.sensitive.items():
-                if wanted == "*" or promise.allow_absent or not theirs([name], release):
-                    continue
-                texts = earlier[release].table.columns[theirs([name], release)[0]].texts()
-                if absent := [value for value in wanted if value not in texts]:
-                    yield absent_values(name, absent)
+        for name in promise.sensitive:
+            if isinstance(name, Theirs):
+                column = earlier[name.release].table.columns[name.column]
+                yield from absent(promise, name, column)
 
 
 def _strangers(new: NewTable, linked: Linked, earlier: Earlier) -> Iterator[Problem]:

@@ -5,23 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from reticent.data.collapse import distinct
 from reticent.data.columns import Column
 from reticent.data.linking import Linked
+from reticent.data.recode import Recoding
 from reticent.privacy.promises import Anonymity, Promise, ours
 from reticent.privacy.risk import LEVELS, Exposure
 from reticent.refine.cuts import Cuts
+from reticent.refine.measures import exceed
 from reticent.refine.previous.kernels import count_matches
-from reticent.refine.previous.measure import exceed, worst_of_each
-from reticent.tables.previous.plan import LinkPlan, equal_rows
-
-if TYPE_CHECKING:
-    from reticent.data.recode import Recoding
-    from reticent.tables.prepare import Prepared
+from reticent.refine.previous.measure import worst_of_each
+from reticent.tables.prepare import Prepared, equal_rows
+from reticent.tables.previous.plan import LinkPlan
 
 
 def exposed(prepared: Prepared, promise: Promise, *, worst: int = 0) -> Exposure | None:

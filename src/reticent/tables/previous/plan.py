@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reticent.data.collapse import Codes
-from reticent.data.columns import Column, Table
-from reticent.data.linking import Linked, number_rows
+from reticent.data.columns import Table
+from reticent.data.linking import Linked
 from reticent.privacy.promises import Anonymity, Promise, ours, theirs
 from reticent.privacy.risk import Known, small_groups, sure_inferences
 from reticent.refine.cuts import Cuts
 from reticent.refine.previous.counting import Way
 from reticent.refine.previous.ours import LinkingColumn, Ours
 from reticent.refine.previous.theirs import Vectors
-from reticent.tables.prepare import people_marks, value_marks
-
-if TYPE_CHECKING:
-    from reticent.tables.prepare import Prepared
+from reticent.tables.prepare import Prepared, equal_rows, people_marks, value_marks
 
 Marks = tuple[Codes, int] | None  # what is counted, by row: 1, 2, …, or 0; how many; None: rows
 Listed = Literal["*"] | tuple[str, ...] | None  # sensitive values; None: people are counted
@@ -107,14 +104,6 @@ class LinkPlan:
         columns = [one.table.columns[name] for name in theirs(self.promise.over, one.name)]
         mine = tuple(names.index(link.column) for link in one.links)
         return Vectors(one, mine, *equal_rows(columns, one.table.rows), *_some(marks))
-
-
-def equal_rows(columns: Sequence[Column], rows: int) -> RowGroups:
-    """The groups of rows that are equal in some columns; without columns, all rows are."""
-    if not columns:
-        return np.zeros(rows, dtype=np.int64), 1
-    sizes = [max(len(column.values), 1) for column in columns]
-    return number_rows([column.codes for column in columns], sizes)
 
 
 def _marks(table: Table, names: Sequence[str], listed: Listed) -> Marks:

@@ -6,24 +6,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from reticent.data.columns import Column, Table, trimmed, without_missing
+from reticent.data.columns import Column, Table
 from reticent.data.scales import kind_of
 from reticent.data.taxonomy import Taxonomy
-from reticent.errors import InputError, did_you_mean, quoted
+from reticent.errors import InputError, did_you_mean, quoted, refuse
 from reticent.files.tabular import Reading
 from reticent.privacy.promises import theirs
 from reticent.privacy.rejoin import Meeting, PublishedRelease
 from reticent.releases import folder as release_folder
 from reticent.sources.arrival import read
 from reticent.tables import folder
-
-if TYPE_CHECKING:
-    from reticent.tables.policy import Policy
+from reticent.tables.policy import Policy
+from reticent.tables.prepare import cleared, without_blanks
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +61,7 @@ def read_previous(
             problems += [
                 replace(p, where=f"{place}, {p.where}", do=p.do or tell) for p in error.problems
             ]
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     return found
 
 
@@ -85,18 +83,10 @@ def _read_one(
             f"it has no column {quoted(lacking)}", where=table.name,
             do=did_you_mean(lacking[0], list(table.columns)) or f"it has {quoted(table.columns)}.",
         )  # fmt: skip
-    if policy.trim:
-        table = replace(table, columns={n: trimmed(c) for n, c in table.columns.items()})
     marker = told.marker or policy.marker
     published = tuple(n for n in table.columns if n not in dropped)
-    return Earlier(name, cleared(table, policy, marker), published, marker, told.taxonomies)
-
-
-def cleared(table: Table, policy: Policy, marker: str) -> Table:
-    """A table with its missing values as null; a marker hides a value, but is there."""
-    missing = [text for text in policy.missing_values if text != marker]
-    columns = {n: without_missing(column, missing) for n, column in table.columns.items()}
-    return replace(table, columns=columns)
+    table = cleared(without_blanks(table, policy), policy, marker)
+    return Earlier(name, table, published, marker, told.taxonomies)
 
 
 def meeting(

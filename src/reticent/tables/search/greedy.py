@@ -42,15 +42,6 @@ class Found:
     alternatives: tuple[Found, ...] = ()  # clearly different cuts that were found as well
 
 
-def _left_out_below(promise: Promise, prepared: Prepared) -> int:
-    """The size below which a group of a promise is left out for the sake of another promise.
-
-    Known where both are about the same columns; elsewhere groups are others.
-    """
-    same = [p.k for p in prepared.policy.anonymity if not p.of and set(p.over) == set(promise.over)]
-    return max(same, default=0)
-
-
 class Search:
     """The engine, set up for one prepared table."""
 
@@ -85,7 +76,10 @@ class Search:
                 self.measures.append(SmallestGroup(promise, self.cuts, attributes, marks))
             else:
                 sensitive = prepared.sensitive_marks(promise)
-                least = _left_out_below(promise, prepared) if may_lose else 0
+                # Smaller groups are left out for promises about the same columns; of others,
+                # nobody knows which groups that leaves.
+                same = [p for p in prepared.policy.anonymity if {*p.over} == {*promise.over}]
+                least = max((p.k for p in same if not p.of), default=0) if may_lose else 0
                 self.measures.append(
                     LargestConfidence(promise, self.cuts, attributes, sensitive, least=least)
                 )
@@ -124,12 +118,7 @@ class Search:
         watch.started()
         self.losses = begin(self.cuts, self.measures, self.goal)
 
-    def run(
-        self,
-        watch: Watch,
-        effort: Effort = UNBOUNDED,
-        choose: Choose | None = None,
-    ) -> bool:
+    def run(self, watch: Watch, effort: Effort = UNBOUNDED, choose: Choose | None = None) -> bool:
         """Refine until nothing is left to reveal, or it is time to stop; says which."""
         from reticent.refine.engine import candidates, refine
 
@@ -188,15 +177,13 @@ class Search:
         refined: dict[str, set[str]] = {}
         for step in self.steps:
             refined.setdefault(step.attribute, set()).add(step.value)
-        reading = self.prepared.reading
         return {
             domain.name: recoding(
                 self.cuts,
                 attribute,
                 refined=refined.get(domain.name, ()),
                 taxonomy=self.prepared.taxonomies.get(domain.name),
-                decimal=reading.decimal,
-                date_format=reading.date_format,
+                **self.prepared.reading.form,
             )
             for attribute, domain in enumerate(self.prepared.domains)
         }

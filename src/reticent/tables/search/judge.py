@@ -98,8 +98,7 @@ def _others(prepared: Prepared) -> Iterator[Feature]:
     """
     if prepared.table.long:
         return
-    reading = prepared.reading
-    form = {"decimal": reading.decimal, "date_format": reading.date_format}
+    form = prepared.reading.form
     for name in (*prepared.roles.kept, *prepared.roles.sensitive):
         column = prepared.cleaned.columns[name]
         number = are_numbers([column], **form)

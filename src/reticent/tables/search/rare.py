@@ -27,13 +27,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from reticent.data.linking import number_rows
 from reticent.errors import InputError, Unsatisfiable
-from reticent.privacy.promises import Anonymity
 from reticent.tables.prepare import Prepared, part_of
 from reticent.tables.search.effort import UNBOUNDED, Effort
 from reticent.tables.search.thorough import FEWEST_TO_JUDGE, chosen, find
 
 if TYPE_CHECKING:
+    from reticent.data.encode import Domain
     from reticent.progress import Watch
     from reticent.refine.engine import Step
     from reticent.tables.search.greedy import Found
@@ -62,43 +63,33 @@ class LeftOut:
         prepared = self.before
         counts = prepared.table.counts
         each = np.ones(prepared.table.rows, dtype=np.int64) if counts is None else counts
-        names = [prepared.roles.class_] if prepared.roles.class_ else []
-        for name in [*names, *(domain.name for domain in prepared.domains)]:
-            column = prepared.cleaned.columns[name]
-            domain = next((d for d in prepared.domains if d.name == name), None)
+        sides = {"left_out": self.rows, "others": ~self.rows}
+        columns: list[tuple[str, Domain | None]] = [(d.name, d) for d in prepared.domains]
+        columns[:0] = [(prepared.roles.class_, None)] if prepared.roles.class_ else []
+        for name, domain in columns:
+            found: dict[str, Any] = {"column": name}
             if domain is not None and domain.scale is not None:
-                points, known = domain.scale.points, domain.codes < len(domain.scale.points)
-                parts = [
-                    np.bincount(domain.codes[known & rows], each[known & rows], len(points))
-                    for rows in (self.rows, ~self.rows)
-                ]
-                yield {
-                    "column": name,
-                    **{
-                        who: [domain.scale.label(points[at]) for at in _quartiles(part)]
-                        if part.any()
-                        else None
-                        for who, part in zip(("left_out", "others"), parts, strict=True)
-                    },
-                }
+                points = domain.scale.points
+                for who, rows in sides.items():
+                    known = rows & (domain.codes < len(points))
+                    part = np.bincount(domain.codes[known], each[known], len(points))
+                    at = _quartiles(part) if part.any() else None
+                    found[who] = at and [domain.scale.label(points[i]) for i in at]
+                yield found
                 continue
+            column = prepared.cleaned.columns[name]
             texts = column.texts()
-            shares = [
-                np.bincount(column.codes[rows], each[rows], len(texts)) / int(each[rows].sum())
-                for rows in (self.rows, ~self.rows)
-            ]
-            ranked = np.argsort(-np.abs(shares[0] - shares[1]), kind="stable")[:most]
-            yield {
-                "column": name,
-                "shares": [
-                    {
-                        "value": texts[code],
-                        "left_out": float(shares[0][code]),
-                        "others": float(shares[1][code]),
-                    }
-                    for code in ranked.tolist()
-                ],
+            shares = {
+                who: np.bincount(column.codes[rows], each[rows], len(texts)) / int(each[rows].sum())
+                for who, rows in sides.items()
             }
+            apart = np.abs(shares["left_out"] - shares["others"])
+            ranked = np.argsort(-apart, kind="stable")[:most].tolist()
+            found["shares"] = [
+                {"value": texts[code], **{who: float(share[code]) for who, share in shares.items()}}
+                for code in ranked
+            ]
+            yield found
 
 
 def _quartiles(counts: NDArray[Any]) -> list[int]:
@@ -122,8 +113,8 @@ def find_leaving_out(
     share, table = prepared.policy.suppress_records, prepared.table
     effort = effort.shared_by(3) if share else effort  # everybody, the relaxed promise, the others
     everybody = find(prepared, watch, effort)
-    promised = any(isinstance(promise, Anonymity) for promise in prepared.policy.promises)
-    if promised and not everybody.stopped_early and effort.max_steps is None:
+    if prepared.policy.anonymity and not everybody.stopped_early and effort.max_steps is None:
+        at_most = int(share * table.records)
         for attempt in range(_ATTEMPTS):
             most = int(share * table.records / 4**attempt)
             if not most:
@@ -132,9 +123,7 @@ def find_leaving_out(
             out = stragglers(prepared, relaxed)
             if relaxed.stopped_early or not out.any():
                 break
-            if table.count(out) <= int(
-                share * table.records
-            ):  # else those left out broke up groups of others
+            if table.count(out) <= at_most:  # else those left out broke up groups of others
                 others = _others(prepared, out, relaxed.steps, watch, effort)
                 best = others and _if_it_pays(prepared, everybody, relaxed, others[1], out)
                 if best:
@@ -193,8 +182,10 @@ def stragglers(prepared: Prepared, found: Found) -> Rows:
         shown[domain.codes] for shown, domain in zip(found.shown, prepared.domains, strict=True)
     ]
     out = np.zeros(prepared.table.rows, dtype=bool)
-    promises = [p for p in prepared.policy.promises if isinstance(p, Anonymity)]
-    groups = [_numbered([columns[a] for a in prepared.attributes(p)]) for p in promises]
+    promises = prepared.policy.anonymity
+    widths = [int(column.max(initial=0)) + 1 for column in columns]
+    over = [prepared.attributes(promise) for promise in promises]
+    groups = [number_rows([columns[a] for a in p], [widths[a] for a in p])[0] for p in over]
     people = [prepared.of_marks(promise) for promise in promises]
     while True:
         small = out.copy()
@@ -204,15 +195,6 @@ def stragglers(prepared: Prepared, found: Found) -> Rows:
         if (small == out).all():
             return out
         out = small
-
-
-def _numbered(columns: list[Any]) -> NDArray[np.int64]:
-    """The group of every row, as a small number."""
-    number = columns[0].astype(np.int64)
-    for column in columns[1:]:
-        number = number * (int(column.max(initial=0)) + 1) + column
-        number = np.unique(number, return_inverse=True)[1].reshape(-1)
-    return np.unique(number, return_inverse=True)[1].reshape(-1)
 
 
 def _sizes(group: NDArray[np.int64], out: Rows, counts: Any, marks: Any) -> NDArray[np.int64]:
@@ -227,11 +209,7 @@ def _sizes(group: NDArray[np.int64], out: Rows, counts: Any, marks: Any) -> NDAr
 
 
 def _others(
-    prepared: Prepared,
-    out: Rows,
-    way: Sequence[Step],
-    watch: Watch,
-    effort: Effort,
+    prepared: Prepared, out: Rows, way: Sequence[Step], watch: Watch, effort: Effort
 ) -> tuple[Prepared, Found] | None:
     """The release of the other records, along a way; None if there is none."""
     try:

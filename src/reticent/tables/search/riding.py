@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -41,8 +41,8 @@ def search_together(
         riding = _Riding(engine, others)
         if engine.run(watch, choose=riding.choose):
             raise Stopped("stopped between two releases")
+        riding.part([[rider] for rider in riding.riders])  # same cuts, but their stops differ
         waiting += riding.left
-        waiting += riding.leave_all()
         yield leader.position, engine.found()
 
 
@@ -115,16 +115,11 @@ class _Riding:
                 own = int(np.flatnonzero(valid)[highest_score(slots[valid], scores[valid])])
             if own != winner:
                 leaving.setdefault(own, []).append(rider)
-        self._part(list(leaving.values()))
+        self.part(leaving.values())
         return winner
 
-    def leave_all(self) -> list[tuple[Search, list[_Rider]]]:
-        """Copies for those who rode to the end: their stops differ, though their cuts do not."""
-        self.left = []
-        self._part([[rider] for rider in self.riders])
-        return self.left
-
-    def _part(self, groups: list[list[_Rider]]) -> None:
+    def part(self, groups: Iterable[list[_Rider]]) -> None:
+        """Let groups of riders go on by themselves, each with a copy of the search."""
         for group in groups:
             self.left.append((_copy_for(self.engine, group[0]), group))
             self.riders = [rider for rider in self.riders if rider not in group]

@@ -24,7 +24,6 @@ seconds need not. Two rounds run side by side, and count in their order.
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -74,7 +73,8 @@ def find(
     origin = Search(prepared, measured=thorough, may_lose=may_lose)
     origin.begin(watch)
     first = origin.copy() if thorough else origin
-    guide = partial(_follow, _steps_of(way), first)
+    ahead = (first.cuts.slot_of(*step) for step in _steps_of(way))
+    guide = partial(_choose, ahead, _Plan(), first.cuts.offset)
     if first.run(watch, effort, choose=guide if way else None):
         return first.found(stopped_early=True)
     if not thorough or not first.steps:
@@ -121,13 +121,12 @@ class _Trip:
 
     found: Found
     score: Score | None  # that it was greedily found by
-    slots: tuple[int, ...]
-    lost: tuple[tuple[int, float], ...]  # columns and what each of their steps lost
+    columns: tuple[int, ...]  # of each step
 
     @property
     def telling(self) -> frozenset[int]:
         """The columns that show anything."""
-        return frozenset(column for column, _ in self.lost)
+        return frozenset(self.columns)
 
     @property
     def worth(self) -> float:
@@ -140,8 +139,8 @@ class _Trip:
 
 
 def _trip(search: Search, score: Score | None = None) -> _Trip:
-    lost = ((search.cuts.attribute_of(step.slot), step.privacy_loss) for step in search.steps)
-    return _Trip(search.found(), score, tuple(step.slot for step in search.steps), tuple(lost))
+    columns = tuple(search.cuts.attribute_of(step.slot) for step in search.steps)
+    return _Trip(search.found(), score, columns)
 
 
 class _Exploring:
@@ -165,9 +164,9 @@ class _Exploring:
         """Explore, then let the best of what was found be judged."""
         self.watch.stage("compare cuts")
         if self.rounds is None and not self.timed:
-            self.rounds = _rounds(self.origin, len(first.slots))
+            self.rounds = _rounds(self.origin, len(first.columns))
         times, least = _LONGEST  # 9,000 steps of one number after the other told nothing, in 90 s
-        self.longest = max(times * len(first.slots), least)
+        self.longest = max(times * len(first.columns), least)
         trips = [first]
         # The steps of a large table run on two threads themselves, and two copies take room; a
         # user's own utility may not be ready for two.
@@ -209,8 +208,8 @@ class _Exploring:
     def _dearest(self, trip: _Trip) -> list[int]:
         """The columns, those first whose steps lost most."""
         lost = dict.fromkeys(range(self.columns), 0.0)
-        for column, loss in trip.lost:
-            lost[column] += loss
+        for column, step in zip(trip.columns, trip.found.steps, strict=True):
+            lost[column] += step.privacy_loss
         return sorted(lost, key=lambda column: (column not in trip.telling, -lost[column]))
 
     def _give_back(self, trip: _Trip, column: int) -> _Plan:
@@ -218,23 +217,20 @@ class _Exploring:
             weights = np.ones(self.columns)
             weights[column] = _FIRST_OF_ALL
             return _Plan(weights=weights, first=column)
-        pairs = zip(trip.slots, trip.lost, strict=True)
-        return _Plan(ahead=tuple(slot for slot, (c, _) in pairs if c != column), last=column)
+        steps = zip(trip.columns, trip.found.steps, strict=True)
+        return _Plan(ahead=tuple(step.slot for c, step in steps if c != column), last=column)
 
     def _travel(self, plan: _Plan) -> _Trip | None:
         """One search to its end; None if there was no time for it, or it took too many steps."""
-        if plan.first not in self.first_of_all:
-            return self._travelled(plan)
-        return self.first_of_all[plan.first]  # which leads to the same whatever is best
-
-    def _travelled(self, plan: _Plan) -> _Trip | None:
+        if plan.first in self.first_of_all:
+            return self.first_of_all[plan.first]  # which leads to the same whatever is best
         if plan.score:
             lose = self.origin.may_lose
             search = Search(self.origin.prepared, score=plan.score, measured=True, may_lose=lose)
             search.begin(Watch())
         else:
             search = self.origin.copy()
-        guide = partial(_choose, deque(plan.ahead), plan, search.cuts.offset)
+        guide = partial(_choose, iter(plan.ahead), plan, search.cuts.offset)
         effort = Effort(max_steps=self.longest, deadline=self.end)
         stopped = search.run(Watch(stop=self.watch.stop), effort, choose=guide)
         trip = None if stopped else _trip(search, plan.score)
@@ -249,22 +245,21 @@ class _Exploring:
         finalists = [*defended, first]
         finalists += _different(first, [t for t in ranked if all(t is not d for d in defended)])
         prepared = self.origin.prepared
-        named = {id(trip): trip.found for trip in finalists}
         if prepared.policy.utility != "classification":
             best = max(finalists, key=lambda trip: trip.worth)  # ties: the first
         elif prepared.table.records < FEWEST_TO_JUDGE:
             best = first
         else:
-            best, named = _judged(prepared, finalists)
+            best, finalists = _judged(prepared, finalists)
         others = [trip for trip in finalists if trip is not best]
-        others.sort(key=lambda trip: (named[id(trip)].error or 0.0, -trip.worth))
+        others.sort(key=lambda trip: (trip.found.error or 0.0, -trip.worth))
         different = enumerate(_different(best, others, 3, nearly=False), 1)
-        rest = tuple(replace(named[id(trip)], number=number) for number, trip in different)
-        return replace(named[id(best)], rounds=self.made, alternatives=rest)
+        rest = tuple(replace(trip.found, number=number) for number, trip in different)
+        return replace(best.found, rounds=self.made, alternatives=rest)
 
 
-def _judged(prepared: Prepared, trips: Sequence[_Trip]) -> tuple[_Trip, dict[int, Found]]:
-    """The one with the fewest errors, if it is clearly better than those before it; all errors."""
+def _judged(prepared: Prepared, trips: Sequence[_Trip]) -> tuple[_Trip, list[_Trip]]:
+    """The one with the fewest errors, if it is clearly better than those before; all, judged."""
     from reticent.tables.search.judge import Judge, clearly_fewer
 
     judge = Judge(prepared)
@@ -277,11 +272,11 @@ def _judged(prepared: Prepared, trips: Sequence[_Trip]) -> tuple[_Trip, dict[int
         errors = 1 if trips[at].worth > trips[best].worth else 2
         if clearly_fewer(wrong[at], wrong[best], errors=errors):
             best = at
-    named = {
-        id(trip): replace(trip.found, error=float(told.mean()))
+    judged = [
+        replace(trip, found=replace(trip.found, error=float(told.mean())))
         for trip, told in zip(trips, wrong, strict=True)
-    }
-    return trips[best], named
+    ]
+    return judged[best], judged
 
 
 def _different(
@@ -309,33 +304,20 @@ def _cells(search: Search) -> int:
     return int(cells)
 
 
-def _steps_of(way: Sequence[Step]) -> deque[tuple[str, str, str]]:
+def _steps_of(way: Sequence[Step]) -> Iterator[tuple[str, str, str]]:
     """Steps by name; those of intervals with the widest one of their column."""
     widest: dict[str, str] = {}
     for step in way:
         if step.value.startswith("["):
             widest.setdefault(step.attribute, step.value)
-    return deque((s.attribute, s.value, widest.get(s.attribute, "")) for s in way)
+        yield step.attribute, step.value, widest.get(step.attribute, "")
 
 
-def _follow(way: deque[tuple[str, str, str]], search: Search, slots: Any, scores: Any) -> int:
-    """The next step of another search's way, by name, or else the best."""
+def _choose(ahead: Iterator[int], plan: _Plan, offset: Any, slots: Any, scores: Any) -> int:
+    """The next candidate on a planned way, as far as they are there, or else the best."""
     from reticent.refine.engine import highest_score
 
-    while way:
-        slot = search.cuts.slot_of(*way.popleft())
-        at = int(np.searchsorted(slots, slot))
-        if at < len(slots) and slots[at] == slot:
-            return at
-    return highest_score(slots, scores)
-
-
-def _choose(ahead: deque[int], plan: _Plan, offset: Any, slots: Any, scores: Any) -> int:
-    """The next candidate on a planned way."""
-    from reticent.refine.engine import highest_score
-
-    while ahead:
-        wanted = ahead.popleft()
+    for wanted in ahead:
         at = int(np.searchsorted(slots, wanted))
         if at < len(slots) and slots[at] == wanted:
             return at
