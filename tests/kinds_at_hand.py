@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from reticent.files.basket_files import LINES
-from reticent.files.tabular import SUFFIXES
+from reticent.files.tabular import LINES, SUFFIXES
 from reticent.releases.kinds import BASKETS, ENTRIES, KINDS, TABLES, ReleaseKind
 
 MARK = "SECRET"  # in every cell that no message may tell, and in those that no release shows

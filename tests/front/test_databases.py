@@ -22,7 +22,7 @@ import reticent
 from reticent import InputError, Policy
 from reticent.sample import make
 from reticent.sources import engines
-from reticent.sources.databases import without_password
+from reticent.sources.addresses import without_password
 from terminal import run
 
 POLICY: dict[str, Any] = {

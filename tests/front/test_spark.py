@@ -27,7 +27,8 @@ from reticent.data.scales import texts
 from reticent.files import sheets, tabular
 from reticent.files.delimited import Reading, look, pieces_of
 from reticent.sources import engines
-from reticent.sources.means import Means, opened
+from reticent.sources.means import Means
+from reticent.sources.opening import opened
 
 pytest.importorskip("pyspark", reason="PySpark is not installed")
 pytestmark = [

@@ -19,8 +19,7 @@ import pytest
 
 from at_hand import contents
 from kinds_at_hand import ALL, MARK, KindExample
-from reticent.files.basket_files import LINES
-from reticent.files.tabular import SUFFIXES
+from reticent.files.tabular import LINES, SUFFIXES
 from reticent.releases.kinds import KINDS, ReleaseKind, kind_of
 from reticent.releases.policyfile import parsed
 from terminal import run

@@ -28,15 +28,13 @@ from reticent.files import sheets, tabular
 from reticent.files.delimited import Reading, read_lines
 
 Form = Literal["basket", "long"]
-_PLAIN = (".dat", ".basket", ".txt", ".data", ".csv")
-LINES = (*_PLAIN, *(f"{suffix}.gz" for suffix in _PLAIN))  # of basket files in folders
 _AT_ONCE = 1 << 22  # rows looked at together
 _SEPARATORS = r"[ \t\r\n\x00]"  # what no item of a basket file can hold
 
 
 def suffixes(form: Form) -> tuple[str, ...]:
     """The ends of names that tell a format."""
-    return LINES if form == "basket" else tabular.SUFFIXES
+    return tabular.LINES if form == "basket" else tabular.SUFFIXES
 
 
 def paths_of(data: str | Path, form: Form) -> list[Path]:

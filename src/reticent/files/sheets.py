@@ -24,7 +24,7 @@ from reticent.data.collapse import Codes, distinct
 from reticent.data.columns import Column
 from reticent.data.memory import Threads, runs
 from reticent.data.scales import is_text, texts
-from reticent.files.tabular import ARROW
+from reticent.files.tabular import ARROW, delimiter_of
 
 _LINES = 1 << 16  # lines printed at a time: about 5 MB of text, so memory stays flat
 _FEW = 1 << 16
@@ -369,11 +369,6 @@ def write_table(table: pa.Table, path: Path, suffix: str, told: Told = lambda do
             part = table.slice(done, ROW_GROUP)
             writer.write_table(part)
             told(done + part.num_rows)
-
-
-def delimiter_of(suffix: str) -> str:
-    """The delimiter a text format is written with."""
-    return "\t" if suffix.startswith(".tsv") else ","
 
 
 def _print(

@@ -21,6 +21,8 @@ from reticent.files.delimited import read_csv, unreadable
 CSV = (".csv", ".tsv", ".txt", ".data", ".csv.gz", ".tsv.gz")
 ARROW = (".arrow", ".feather", ".ipc")
 SUFFIXES = (*CSV, ".parquet", *ARROW)
+_PLAIN = (".dat", ".basket", ".txt", ".data", ".csv")
+LINES = (*_PLAIN, *(f"{suffix}.gz" for suffix in _PLAIN))  # of baskets, one a line
 
 
 def suffix_of(path: Path, known: Sequence[str] = SUFFIXES) -> str:
@@ -31,6 +33,11 @@ def suffix_of(path: Path, known: Sequence[str] = SUFFIXES) -> str:
     """
     name = path.name.lower()
     return max((s for s in known if name.endswith(s)), key=len, default="")
+
+
+def delimiter_of(suffix: str) -> str:
+    """The delimiter a text format is written with."""
+    return "\t" if suffix.startswith(".tsv") else ","
 
 
 def paths_of(data: str | Path, known: Sequence[str] = SUFFIXES) -> list[Path]:

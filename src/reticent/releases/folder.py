@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from reticent.errors import InputError, Problem
-from reticent.files.sheets import delimiter_of
-from reticent.files.tabular import CSV, SUFFIXES, Reading, paths_of, suffix_of
+from reticent.files.tabular import CSV, SUFFIXES, Reading, delimiter_of, paths_of, suffix_of
 from reticent.releases.kinds import ReleaseKind, kind_in
 from reticent.releases.places import Spot
-from reticent.sources.databases import is_url
+from reticent.sources.addresses import is_url
 
 FORMAT = 1  # of the folder; raised when an older reader could misread it
 

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reticent.errors import InputError
-from reticent.files.basket_files import LINES
 from reticent.files.output import check_free, parts_in, refuse_inputs, whole_file, whole_folder
-from reticent.files.tabular import SUFFIXES, suffix_of
+from reticent.files.tabular import LINES, SUFFIXES, suffix_of
 
 SIDES = ("public", "private")
 _OTHER_FORMATS = (

@@ -51,11 +51,13 @@ def at_hand(
     Nobody needs the `spare` columns; None: those that cannot be understood.
     """
     from reticent.files.tabular import frame_kind
-    from reticent.sources.means import elsewhere, opened
+    from reticent.sources.means import elsewhere
 
     with clock.stage("read"):
         if not elsewhere(data, means):
             return *read(data, reading, spare), None
+        from reticent.sources.opening import opened
+
         source = ends.enter_context(opened(data, reading, means, clock.watch.rows))
     with clock.stage("collapse"):
         kind = "file" if isinstance(data, str | Path) else frame_kind(data) or "far away"
@@ -73,7 +75,7 @@ def read(
 def parse(data: Any, reading: Reading | None = None) -> tuple[Parsed, str]:
     """The same, not yet taken into codes."""
     from reticent.files import tabular
-    from reticent.sources.databases import is_url, without_password
+    from reticent.sources.addresses import is_url, without_password
 
     if is_url(data):
         raise InputError(
@@ -94,7 +96,7 @@ def parse(data: Any, reading: Reading | None = None) -> tuple[Parsed, str]:
 def inputs(data: Any) -> list[Path]:
     """The files of a table."""
     from reticent.files.tabular import paths_of
-    from reticent.sources.databases import file_of, is_url
+    from reticent.sources.addresses import file_of, is_url
 
     if is_url(data):
         return [database] if (database := file_of(data)) else []

@@ -6,17 +6,17 @@ released as they are and have too many values to count. They are only ever read.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 import pyarrow as pa
 
 from reticent.errors import InputError, ReticentError, did_you_mean
 from reticent.files.sheets import Sheet
+from reticent.sources.addresses import file_of, without_password
 from reticent.sources.duckdb import Embedded, sql_name, sql_of
 from reticent.sources.engines import COUNT, Progress, RowRecoding, collapse
 
@@ -25,28 +25,8 @@ if TYPE_CHECKING:
 
     import ibis.expr.types as ir
 
-_FILES = {"sqlite", "duckdb"}  # databases that are a file
 _KNOWN = {"postgres": "postgres", "postgresql": "postgres", "sqlite": "sqlite", "duckdb": "duckdb"}
 _BATCH = 1 << 18
-
-
-def is_url(data: Any) -> bool:
-    """Whether some data are a database.
-
-    >>> is_url("postgres://me@here/clinic"), is_url("patients.csv")
-    (True, False)
-    """
-    return isinstance(data, str) and re.match(r"[a-z][a-z0-9+]*://", data) is not None
-
-
-def is_ibis_table(data: Any) -> bool:
-    """Whether some data are a table of Ibis, without importing it."""
-    return type(data).__module__.startswith("ibis.expr.types") and hasattr(data, "get_backend")
-
-
-def is_ibis_connection(data: Any) -> bool:
-    """Whether some data are a database that Ibis is connected with, without importing it."""
-    return type(data).__module__.startswith("ibis.backends") and hasattr(data, "list_tables")
 
 
 def table_of(connection: Any, name: str | None) -> Any:
@@ -65,27 +45,6 @@ def _which(name: str | None, tables: Sequence[str], where: str) -> InputError:
     said = "which of its tables is meant?" if name is None else f'there is no table "{name}"'
     offer = f"--table takes one of {', '.join(tables[:10])}." if tables else "it has none."
     return InputError(said, where=where, do=did_you_mean(name or "", tables) or offer)
-
-
-def without_password(url: str) -> str:
-    """A database's address as it may be shown and kept.
-
-    >>> without_password("postgres://me:secret@here:5432/clinic?sslkey=x")
-    'postgres://here:5432/clinic'
-    """
-    scheme, _, rest = url.partition("://")
-    shown = re.split(r"[?#;]", rest.rpartition("@")[2])[0]  # whatever stands before the last @
-    return f"{scheme}://{shown}"
-
-
-def file_of(url: str) -> Path | None:
-    """The file that a database is, if it is one.
-
-    >>> file_of("sqlite:///clinic.db"), file_of("sqlite:////data/clinic.db")
-    (PosixPath('clinic.db'), PosixPath('/data/clinic.db'))
-    """
-    scheme, _, rest = url.partition("://")
-    return Path(unquote(rest.removeprefix("/"))) if scheme in _FILES else None
 
 
 def table_at(url: str, name: str | None, spill: Path, memory_limit: int | None = None) -> Any:
@@ -172,7 +131,7 @@ class InDatabase(Embedded):
         self, name: str, table: ir.Table, *, spill: Path, memory_limit: int | None,
         progress: Progress,
     ) -> None:  # fmt: skip
-        from reticent.sources.means import plain_schema
+        from reticent.sources.opening import plain_schema
 
         try:
             self.file = _sqlite_file(table)

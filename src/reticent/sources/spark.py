@@ -28,8 +28,8 @@ import pyarrow as pa
 from reticent.data.columns import Table
 from reticent.errors import InputError, ReticentError
 from reticent.files.delimited import Dialect, Reading, about_rows, look, pieces_of, stream_csv
-from reticent.files.sheets import ROW_GROUP, Sheet, delimiter_of, write
-from reticent.files.tabular import CSV
+from reticent.files.sheets import ROW_GROUP, Sheet, write
+from reticent.files.tabular import CSV, delimiter_of
 from reticent.sources.engines import (
     COUNT,
     Progress,

@@ -312,7 +312,7 @@ def _carried(data: Any, kind: str) -> list[Problem]:
     """What typed files and data frames tell besides their cells."""
     from reticent.files.tabular import carriers
     from reticent.privacy.verify import baggage
-    from reticent.sources.databases import is_url
+    from reticent.sources.addresses import is_url
 
     looked = [] if is_url(data) or kind == "far away" else carriers(data, kind)
     return [problem for schema, parts in looked for problem in baggage(schema, parts)]

@@ -22,7 +22,7 @@ from reticent.releases.folder import (
     fingerprints,
     manifest_of,
 )
-from reticent.sources.databases import is_url, without_password
+from reticent.sources.addresses import is_url, without_password
 from reticent.tables import report
 
 if TYPE_CHECKING:

@@ -208,8 +208,7 @@ class _Publishing:
         """The cells of a file, and what it carries besides."""
         import pyarrow as pa
 
-        from reticent.files.sheets import delimiter_of
-        from reticent.files.tabular import CSV, Reading, carriers, from_arrow, parse
+        from reticent.files.tabular import CSV, Reading, carriers, delimiter_of, from_arrow, parse
         from reticent.privacy.verify import baggage, from_csv, from_table, from_typed
 
         paths = written.paths

@@ -1,0 +1,50 @@
+"""What tells that a table stands in a database, without opening or importing anything."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+_FILES = {"sqlite", "duckdb"}  # databases that are a file
+
+
+def is_url(data: Any) -> bool:
+    """Whether some data are a database.
+
+    >>> is_url("postgres://me@here/clinic"), is_url("patients.csv")
+    (True, False)
+    """
+    return isinstance(data, str) and re.match(r"[a-z][a-z0-9+]*://", data) is not None
+
+
+def is_ibis_table(data: Any) -> bool:
+    """Whether some data are a table of Ibis, without importing it."""
+    return type(data).__module__.startswith("ibis.expr.types") and hasattr(data, "get_backend")
+
+
+def is_ibis_connection(data: Any) -> bool:
+    """Whether some data are a database that Ibis is connected with, without importing it."""
+    return type(data).__module__.startswith("ibis.backends") and hasattr(data, "list_tables")
+
+
+def without_password(url: str) -> str:
+    """A database's address as it may be shown and kept.
+
+    >>> without_password("postgres://me:secret@here:5432/clinic?sslkey=x")
+    'postgres://here:5432/clinic'
+    """
+    scheme, _, rest = url.partition("://")
+    shown = re.split(r"[?#;]", rest.rpartition("@")[2])[0]  # whatever stands before the last @
+    return f"{scheme}://{shown}"
+
+
+def file_of(url: str) -> Path | None:
+    """The file that a database is, if it is one.
+
+    >>> file_of("sqlite:///clinic.db"), file_of("sqlite:////data/clinic.db")
+    (PosixPath('clinic.db'), PosixPath('/data/clinic.db'))
+    """
+    scheme, _, rest = url.partition("://")
+    return Path(unquote(rest.removeprefix("/"))) if scheme in _FILES else None
