@@ -28,12 +28,11 @@ from naive.refine import (
     class_bits,
     discernibility,
     holds,
+    less_covered,
     mask,
     measure,
-    records,
-    refinements,
-    share,
-    start,
+    start_state,
+    trials,
 )
 from reticent import Policy, Release, Unsatisfiable
 from reticent.data.spill import Threads
@@ -43,7 +42,6 @@ from reticent.tables.prepare import prepare
 from reticent.tables.search.greedy import Found
 from reticent.tables.search.judge import Judge, clearly_fewer
 
-MARKER = "*"
 ROUNDS = "reticent.tables.search.thorough._ROUNDS"
 
 
@@ -64,10 +62,6 @@ def labels_of(case: Case, table: pa.Table) -> list[Labels]:
     return [{name: label or "" for name, label in row.items()} for row in cells]
 
 
-def start_state(case: Case) -> State:
-    return {a.name: [start(a, [r[a.name] for r in case.rows], MARKER)] for a in case.attrs}
-
-
 @dataclass(frozen=True)
 class Replayed:
     """Where some steps lead, by the definition alone."""
@@ -78,31 +72,23 @@ class Replayed:
 
 def replayed(case: Case, found: Found) -> Replayed:
     """Make the steps of a search again, each of which must be there to be made."""
-    state, finer = start_state(case), 0.0
+    first = start_state(case.rows, case.attrs)
+    state, finer = first, 0.0
     attrs = {attr.name: attr for attr in case.attrs}
     for step in found.steps:
         attr = attrs[step.attribute]
-        parts = state[attr.name]
-        [(at, into)] = [
-            (at, into)
-            for at, part in enumerate(parts)
-            if records(case.rows, attr, part)
-            for value, into in refinements(attr, part, case.rows, case.cls, MARKER)
-            if value == step.value and [p.label for p in into] == list(step.into)
+        [(_, part, _, into, state)] = [
+            trial
+            for trial in trials(case.rows, [attr], state, case.cls, None)
+            if trial[2] == step.value and [p.label for p in trial[3]] == list(step.into)
         ]
-        before = share(attr, parts[at], case.rows, MARKER)
-        finer += sum(
-            held * (before - share(attr, part, case.rows, MARKER))
-            for part in into
-            if (held := len(records(case.rows, attr, part)))
-        )
-        state = {**state, attr.name: [*parts[:at], *into, *parts[at + 1 :]]}
-    first, last = mask(case.rows, start_state(case)), mask(case.rows, state)
+        finer += less_covered(case.rows, attr, part, into)
+    before, after = mask(case.rows, first), mask(case.rows, state)
     if case.utility == "discernibility":
-        return Replayed(state, discernibility(case.rows, first) - discernibility(case.rows, last))
+        return Replayed(state, discernibility(case.rows, before) - discernibility(case.rows, after))
     if case.utility == "classification":
         assert case.cls is not None
-        bits = [class_bits(case.rows, shown, case.cls) for shown in (first, last)]
+        bits = [class_bits(case.rows, shown, case.cls) for shown in (before, after)]
         return Replayed(state, bits[0] - bits[1])
     return Replayed(state, finer)
 
@@ -114,15 +100,8 @@ def is_valid(case: Case, labels: list[Labels]) -> bool:
 def assert_maximal(case: Case, state: State) -> None:
     """No single further refinement is both valid and beneficial."""
     target = case.cls if case.utility == "classification" else None
-    for attr in case.attrs:
-        parts = state[attr.name]
-        for at, part in enumerate(parts):
-            touched = records(case.rows, attr, part)
-            if not touched or (target and len({row[target] for row in touched}) < 2):
-                continue
-            for value, into in refinements(attr, part, case.rows, case.cls, MARKER):
-                then = {**state, attr.name: [*parts[:at], *into, *parts[at + 1 :]]}
-                assert not is_valid(case, mask(case.rows, then)), (attr.name, value)
+    for attr, _, value, _, then in trials(case.rows, case.attrs, state, case.cls, target):
+        assert not is_valid(case, mask(case.rows, then)), (attr.name, value)
 
 
 def masked_as(case: Case, found: Found) -> pa.Table:
@@ -239,7 +218,7 @@ def obey(law: Law, seed: int) -> bool:
     """Try a law on one case; one that no release can satisfy is another test's business."""
     rng = random.Random(seed)
     case = replace(random_case(rng), score=rng.choice(["paper", "conditional"]))
-    if not is_valid(case, mask(case.rows, start_state(case))):
+    if not is_valid(case, mask(case.rows, start_state(case.rows, case.attrs))):
         with pytest.raises(Unsatisfiable):
             release(case)
         return False

@@ -18,7 +18,7 @@ from pyarrow import csv
 import reticent
 from naive.cases import Case, random_case
 from naive.product import policy_of, table_of
-from naive.refine import Anon, Labels, Row, groups, holds, mask, measure, start
+from naive.refine import Anon, Labels, Row, groups, holds, mask, measure, start_state
 from reticent import Policy, Release, Unsatisfiable
 from reticent.progress import Watch
 from reticent.refine.measures import LeavingOut
@@ -30,7 +30,6 @@ from reticent.tables.search.judge import Judge
 from reticent.tables.search.rare import _shown, find_leaving_out, stragglers
 from reticent.tables.search.thorough import find
 
-MARKER = "*"
 ROUNDS = "reticent.tables.search.thorough._ROUNDS"
 
 
@@ -52,8 +51,7 @@ def cases(seeds: range) -> Iterator[tuple[Case, random.Random]]:
     for seed in seeds:
         rng = random.Random(seed)
         case = replace(random_case(rng), score=rng.choice(["paper", "conditional"]))
-        first = {a.name: [start(a, [r[a.name] for r in case.rows], MARKER)] for a in case.attrs}
-        labels = mask(case.rows, first)
+        labels = mask(case.rows, start_state(case.rows, case.attrs))
         feasible = all(holds(t, measure(t, case.rows, labels)) for t in case.templates)
         if feasible and anonymity(case):
             yield case, rng

@@ -27,14 +27,12 @@ from naive.refine import (
     Infeasible,
     Labels,
     Part,
-    State,
     Template,
     holds,
     mask,
     measure,
-    records,
-    refinements,
-    start,
+    start_state,
+    trials,
 )
 from reticent import Policy, Release, Unsatisfiable
 
@@ -73,7 +71,8 @@ def could_not_be_finer(case: Case, rng: random.Random) -> None:
     state = {attr.name: list(parts_shown(case, attr, labels)) for attr in case.attrs}
     assert mask(case.rows, state) == labels
     assert all(is_kept(t, case, labels) for t in case.templates)
-    for attr, value, further in further_states(case, state):
+    target = case.cls if case.utility == "classification" else None
+    for attr, _, value, _, further in trials(case.rows, case.attrs, state, case.cls, target):
         then = mask(case.rows, further)
         assert not all(is_kept(t, case, then) for t in case.templates), (attr.name, value)
 
@@ -141,7 +140,7 @@ def obey(law: Law, seed: int) -> None:
     """Try a law on one case; a case that no release can satisfy has to be told so."""
     rng = random.Random(seed)
     case = random_case(rng)
-    start_labels = mask(case.rows, start_state(case))
+    start_labels = mask(case.rows, start_state(case.rows, case.attrs))
     if all(is_kept(t, case, start_labels) for t in case.templates):
         law(case, rng)
     else:
@@ -180,10 +179,6 @@ def is_kept(template: Template, case: Case, labels: list[Labels]) -> bool:
     return holds(template, measure(template, case.rows, labels))
 
 
-def start_state(case: Case) -> State:
-    return {a.name: [start(a, [r[a.name] for r in case.rows], MARKER)] for a in case.attrs}
-
-
 def path_of(found: Release) -> list[tuple[str, str, Sequence[str]]]:
     return [(step.attribute, step.value, step.into) for step in found.steps]
 
@@ -199,7 +194,7 @@ def parts_shown(case: Case, attr: Attr, labels: list[Labels]) -> Iterator[Part]:
     values: dict[str, set[Any]] = {}
     for row, shown in zip(case.rows, labels, strict=True):
         values.setdefault(shown[attr.name], set()).add(row[attr.name])
-    tree = {part.label: part for part in below(start_state(case)[attr.name][0])}
+    tree = {part.label: part for part in below(start_state(case.rows, case.attrs)[attr.name][0])}
     for label, held in values.items():
         if attr.mask == "suppress":
             yield Part(label, frozenset(held))
@@ -214,19 +209,6 @@ def below(part: Part) -> Iterator[Part]:
     yield part
     for kid in part.kids:
         yield from below(kid)
-
-
-def further_states(case: Case, state: State) -> Iterator[tuple[Attr, str, State]]:
-    """Every state that one beneficial refinement leads to."""
-    target = case.cls if case.utility == "classification" else None
-    for attr in case.attrs:
-        parts = state[attr.name]
-        for at, part in enumerate(parts):
-            touched = records(case.rows, attr, part)
-            if target is not None and len({row[target] for row in touched}) < 2:
-                continue
-            for value, into in refinements(attr, part, case.rows, case.cls, MARKER):
-                yield attr, value, {**state, attr.name: [*parts[:at], *into, *parts[at + 1 :]]}
 
 
 def interval_of(label: str) -> tuple[float, float, str]:
@@ -276,7 +258,7 @@ def test_the_naive_twin_agrees_that_a_case_is_infeasible() -> None:
     seen = {True: 0, False: 0}
     for seed in range(60):
         case = random_case(random.Random(seed))
-        labels = mask(case.rows, start_state(case))
+        labels = mask(case.rows, start_state(case.rows, case.attrs))
         feasible = all(is_kept(t, case, labels) for t in case.templates)
         seen[feasible] += 1
         if not feasible:
