@@ -263,7 +263,7 @@ def test_the_naive_twin_agrees_that_a_case_is_infeasible() -> None:
         seen[feasible] += 1
         if not feasible:
             with pytest.raises(Infeasible):
-                refine(case.rows, case.attrs, case.templates, cls=case.cls, utility=case.utility)
+                refine(**vars(case))
     assert all(seen.values())
 
 

@@ -44,19 +44,7 @@ class Case:
 
 def refined(case: Case) -> Result:
     """Run the naive refinement on a case."""
-    return sequence.refine(
-        case.rows,
-        case.attrs,
-        case.templates,
-        earlier=case.earlier,
-        trees=case.trees,
-        inconsistent=case.inconsistent,
-        cls=case.cls,
-        utility=case.utility,
-        score=case.score,
-        dropped=case.dropped,
-        no_join=case.no_join,
-    )
+    return sequence.refine(**vars(case))
 
 
 def random_case(rng: random.Random, *, foreign: bool = True) -> Case:

@@ -1,4 +1,4 @@
-"""The papers' worked examples, number for number, through the product itself."""
+"""The papers' worked examples, number for number, through the product and on its naive twin."""
 
 from __future__ import annotations
 
@@ -14,18 +14,23 @@ import pytest
 from typer.testing import CliRunner
 
 import reticent
-from naive.product import policy_of, table_of
-from naive.refine import Anon, Conf, Template, gain, node
+from naive.product import policy_of, same_steps, table_of
+from naive.refine import Anon, Conf, Infeasible, Template, gain, node, refine
 from papers.tables import Table, customers, job_tree, patients, sex_tree, workers
 from reticent import InputError, Policy, Release, Unsatisfiable
 from reticent.front.cli import app
 
 
 def release(table: Table, templates: Sequence[Template], **more: Any) -> Release:
-    """Release one of the papers' tables; whatever comes out has to verify on its own."""
+    """Release one of the papers' tables, as the twin does; what comes out verifies on its own."""
     rows, attrs = table
     policy = policy_for(table, templates, **more)
     found = reticent.release(table_of(rows, attrs), policy)
+    twin = refine(rows, attrs, templates, cls="Class")
+    same_steps(list(found.trace()), twin.steps)
+    labels = Counter(tuple(row[name] for name in found.cuts) for row in twin.labels)
+    shown = zip(*(found.table.column(name).to_pylist() for name in found.cuts), strict=True)
+    assert Counter(shown) == labels
     again = reticent.verify(found.table, policy)
     assert again.holds
     assert again.findings == found.proof.findings
@@ -196,6 +201,8 @@ def test_icdm_table_1_below_the_limit_is_infeasible(at_most: str) -> None:
     assert "confidence 5/24" in problem.what  # measured, and …
     assert '"5/24"' in problem.do  # … the strictest that would pass
     assert caught.value.exit_code == 3
+    with pytest.raises(Infeasible):
+        refine(*customers(), [discharged(at_most)], cls="Class")
 
 
 def test_every_infeasible_template_is_named() -> None:
