@@ -25,7 +25,7 @@ from reticent.data import memory
 from reticent.files import delimited, sheets
 from reticent.sources import duckdb as embedded
 from reticent.sources import engines, means
-from terminal import run
+from terminal import run, start
 
 SECRET = "Geheimrat"  # a value that no message may show
 POLICY = """\
@@ -301,12 +301,9 @@ def long_table() -> Path:
     return Path("long.parquet")
 
 
-def start(*words: object, spill: Path) -> subprocess.Popen[str]:
-    command = [str(Path(sys.executable).with_name("reticent")), *map(str, words)]
-    return subprocess.Popen(
-        command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        env={**os.environ, "TMPDIR": str(spill)}, start_new_session=True,
-    )  # fmt: skip
+def beside(spill: Path) -> dict[str, Any]:
+    """For a process whose temporary files are there, and which has a group of its own."""
+    return {"env": {**os.environ, "TMPDIR": str(spill)}, "start_new_session": True}
 
 
 def counting(table: Path) -> tuple[subprocess.Popen[str], Path]:
@@ -314,7 +311,7 @@ def counting(table: Path) -> tuple[subprocess.Popen[str], Path]:
     spill = Path("spill").resolve()
     spill.mkdir()
     words = ("release", table, "-p", "long.toml", "-o", "out.parquet", "--engine", "duckdb")
-    process = start(*words, spill=spill)
+    process = start(*words, **beside(spill))
     end = time.monotonic() + 60
     while not list(spill.glob("reticent-spill-*")):
         assert time.monotonic() < end
@@ -345,7 +342,7 @@ def test_the_next_run_clears_what_a_killed_one_left(long_table: Path) -> None:
     assert list(spill.iterdir())
     next_one = start(
         "release", "daten.csv", "-p", "policy.toml", "-o", "b.csv", "--engine", "duckdb",
-        spill=spill,
+        **beside(spill),
     )  # fmt: skip
     _, said = next_one.communicate(timeout=120)
     assert next_one.returncode == 0, said

@@ -540,16 +540,6 @@ def test_a_sample_of_baskets_can_be_released() -> None:
 # --- real processes ------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def slow_table() -> list[str]:
-    """A search of 30,000 steps: half a minute, if nobody stops it."""
-    with open("slow.csv", "w", encoding="utf-8") as file:
-        file.write("A,B\n")
-        file.writelines(f"v{i // 2},{'yn'[i % 2]}\n" for i in range(60_000))
-    Path("slow.toml").write_text('keep = ["B"]\n[[anonymity]]\nover = ["A"]\nk = 2\n')
-    return ["release", "slow.csv", "-p", "slow.toml"]
-
-
 @pytest.mark.net
 def test_process_release_and_verify(before: set[str]) -> None:
     code, out, err = finished(start("release", "data.csv", "-p", "policy.toml", "-o", "out"))
@@ -588,7 +578,7 @@ def test_process_whose_reader_goes_away() -> None:
 @pytest.mark.slow
 def test_one_interrupt_writes_the_release_so_far(slow_table: list[str]) -> None:
     for wait in (2, 5, 10):  # until the search has begun
-        process = start(*slow_table, "-o", "out.csv", "--json")
+        process = start("release", *slow_table, "-o", "out.csv", "--json")
         time.sleep(wait)
         process.send_signal(signal.SIGINT)
         code, out, err = finished(process)
@@ -608,7 +598,7 @@ def test_one_interrupt_writes_the_release_so_far(slow_table: list[str]) -> None:
 @pytest.mark.net
 @pytest.mark.slow
 def test_two_interrupts_write_nothing(slow_table: list[str]) -> None:
-    process = start(*slow_table, "-o", "out", "--json")
+    process = start("release", *slow_table, "-o", "out", "--json")
     time.sleep(5)
     process.send_signal(signal.SIGINT)
     process.send_signal(signal.SIGINT)
