@@ -281,7 +281,7 @@ def test_infeasible_on_the_command_line_loses_nothing(tmp_path: Path) -> None:
 # Redundant templates ------------------------------------------------------------------------------
 
 
-def steps_without_templates(found: Release) -> list[tuple[Any, ...]]:
+def course_of(found: Release) -> list[tuple[Any, ...]]:
     return [(s.attribute, s.value, s.info_gain, s.privacy_loss, s.score) for s in found.steps]
 
 
@@ -293,7 +293,7 @@ def test_a_weaker_anonymity_over_fewer_columns_is_implied(k: int) -> None:
         found = release(patients(), templates)
         assert found.implied == {weak: 1 - weak}
         # Counted in the mean, an implied template would halve the privacy loss of Job.
-        assert steps_without_templates(found) == steps_without_templates(alone)
+        assert course_of(found) == course_of(alone)
         # It leaves the search, not the check, the trace or the report.
         assert [f.holds for f in found.proof.findings] == [True, True]
         for step in found.trace():
@@ -324,9 +324,7 @@ def test_a_chain_of_implied_templates_leaves_the_strongest() -> None:
     templates = [Anon(("Job",), 2), Anon(("Job", "Sex"), 4), Anon(("Sex", "Job"), 3)]
     found = release(patients(), templates)
     assert found.implied == {0: 1, 2: 1}
-    assert steps_without_templates(found) == steps_without_templates(
-        release(patients(), [templates[1]])
-    )
+    assert course_of(found) == course_of(release(patients(), [templates[1]]))
 
 
 EVERY = ["Current", "Never", "Discharged"]
@@ -343,9 +341,7 @@ def test_a_weaker_confidence_over_fewer_columns_is_implied(weak: Any, strong: An
     found = release(customers(), templates)
     assert found.implied == {0: 1}
     assert len(found.proof.findings) == 2
-    assert steps_without_templates(found) == steps_without_templates(
-        release(customers(), [templates[1]])
-    )
+    assert course_of(found) == course_of(release(customers(), [templates[1]]))
     templates = [bankruptcy(("Job",), weak, "0.85"), bankruptcy(both, strong, "0.9")]
     assert release(customers(), templates).implied == {}  # it asks for more
     templates = [bankruptcy(both, weak, "0.95"), bankruptcy(("Job",), strong, "0.9")]
@@ -358,9 +354,7 @@ def test_of_templates_that_imply_each_other_the_first_stays(first: Any, second: 
     templates = [bankruptcy(over, first, "0.9"), bankruptcy(turned, second, "0.9")]
     found = release(customers(), templates)
     assert found.implied == {1: 0}
-    assert steps_without_templates(found) == steps_without_templates(
-        release(customers(), templates[:1])
-    )
+    assert course_of(found) == course_of(release(customers(), templates[:1]))
 
 
 def test_a_missing_value_is_no_part_of_a_full_list() -> None:
