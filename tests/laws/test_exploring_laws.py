@@ -21,16 +21,13 @@ import pytest
 
 import reticent
 from naive.cases import Case, random_case
-from naive.product import policy_of, table_of
+from naive.product import is_feasible, keeps, labels_of, policy_of, table_of
 from naive.refine import (
-    Labels,
     State,
     class_bits,
     discernibility,
-    holds,
     less_covered,
     mask,
-    measure,
     start_state,
     trials,
 )
@@ -39,7 +36,7 @@ from reticent.data.spill import Threads
 from reticent.progress import Watch
 from reticent.sources.arrival import read
 from reticent.tables.prepare import prepare
-from reticent.tables.search.greedy import Found
+from reticent.tables.search.greedy import Found, Search
 from reticent.tables.search.judge import Judge, clearly_fewer
 
 ROUNDS = "reticent.tables.search.thorough._ROUNDS"
@@ -55,11 +52,6 @@ def thorough(case: Case, **more: Any) -> Policy:
 
 def release(case: Case, *, order: str = "input", **more: Any) -> Release:
     return reticent.release(table_of(case.rows, case.attrs), thorough(case, order=order), **more)
-
-
-def labels_of(case: Case, table: pa.Table) -> list[Labels]:
-    cells = table.select([attr.name for attr in case.attrs]).to_pylist()
-    return [{name: label or "" for name, label in row.items()} for row in cells]
 
 
 @dataclass(frozen=True)
@@ -93,15 +85,11 @@ def replayed(case: Case, found: Found) -> Replayed:
     return Replayed(state, finer)
 
 
-def is_valid(case: Case, labels: list[Labels]) -> bool:
-    return all(holds(t, measure(t, case.rows, labels)) for t in case.templates)
-
-
 def assert_maximal(case: Case, state: State) -> None:
     """No single further refinement is both valid and beneficial."""
     target = case.cls if case.utility == "classification" else None
     for attr, _, value, _, then in trials(case.rows, case.attrs, state, case.cls, target):
-        assert not is_valid(case, mask(case.rows, then)), (attr.name, value)
+        assert not keeps(case, mask(case.rows, then)), (attr.name, value)
 
 
 def masked_as(case: Case, found: Found) -> pa.Table:
@@ -131,7 +119,7 @@ def could_not_be_finer(case: Case, rng: random.Random) -> None:
         again = replayed(case, cut)
         labels = mask(case.rows, again.state)
         assert labels == labels_of(case, masked_as(case, cut))
-        assert is_valid(case, labels)
+        assert keeps(case, labels)
         assert_maximal(case, again.state)
         rounded = 4 * len(case.rows) if case.utility == "classification" else 1e-9
         assert cut.worth == pytest.approx(again.worth, rel=1e-9, abs=rounded)
@@ -218,7 +206,7 @@ def obey(law: Law, seed: int) -> bool:
     """Try a law on one case; one that no release can satisfy is another test's business."""
     rng = random.Random(seed)
     case = replace(random_case(rng), score=rng.choice(["paper", "conditional"]))
-    if not is_valid(case, mask(case.rows, start_state(case.rows, case.attrs))):
+    if not is_feasible(case):
         with pytest.raises(Unsatisfiable):
             release(case)
         return False
@@ -392,29 +380,28 @@ class Alone(Threads):
         super().__init__(1)
 
 
-def test_one_thread_finds_what_two_find(monkeypatch: pytest.MonkeyPatch) -> None:
-    surveyed()  # with two
-    monkeypatch.setattr("reticent.tables.search.thorough.Threads", Alone)
-    assert told(reticent.release(survey(), rules())) == told(surveyed())
+RUN, PACE = Search.run, random.Random(1)
 
 
-def test_two_threads_inside_a_search_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    surveyed()
-    monkeypatch.setattr("reticent.refine.measures.TWO_THREADS", 0)
-    assert told(reticent.release(survey(), rules())) == told(surveyed())
+def slowly(*args: Any, **more: Any) -> bool:
+    time.sleep(PACE.random() / 50)
+    return RUN(*args, **more)
 
 
-def test_rounds_decide_and_not_the_time_they_take(monkeypatch: pytest.MonkeyPatch) -> None:
-    from reticent.tables.search.greedy import Search
-
-    surveyed()
-    run, rng = Search.run, random.Random(1)
-
-    def slowly(*args: Any, **more: Any) -> bool:
-        time.sleep(rng.random() / 50)
-        return run(*args, **more)
-
-    monkeypatch.setattr(Search, "run", slowly)
+@pytest.mark.parametrize(
+    ("what", "instead"),
+    [
+        ("reticent.tables.search.thorough.Threads", Alone),
+        ("reticent.refine.measures.TWO_THREADS", 0),
+        ("reticent.tables.search.greedy.Search.run", slowly),
+    ],
+    ids=["one thread", "two threads inside a search", "rounds that take their time"],
+)
+def test_neither_threads_nor_time_change_what_is_found(
+    what: str, instead: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    surveyed()  # with two threads, and none inside a search
+    monkeypatch.setattr(what, instead)
     assert told(reticent.release(survey(), rules())) == told(surveyed())
 
 

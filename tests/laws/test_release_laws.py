@@ -21,14 +21,13 @@ from hypothesis import strategies as st
 
 import reticent
 from naive.cases import Case, random_case
-from naive.product import case_policy, table_of
+from naive.product import case_policy, is_feasible, keeps, labels_of, table_of
 from naive.refine import (
     Attr,
     Infeasible,
     Labels,
     Part,
     Template,
-    holds,
     mask,
     measure,
     start_state,
@@ -43,12 +42,6 @@ INTERVAL = re.compile(r"\[(-?[0-9.e-]+),(-?[0-9.e-]+)([\])])")
 def release(case: Case, *, order: str = "input", **more: Any) -> Release:
     policy = case_policy(case, order=order)
     return reticent.release(table_of(case.rows, case.attrs), policy, **more)
-
-
-def labels_of(case: Case, found: Release) -> list[Labels]:
-    """What each original record shows, an empty cell as the empty text."""
-    cells = found.table.select([attr.name for attr in case.attrs]).to_pylist()
-    return [{name: label or "" for name, label in row.items()} for row in cells]
 
 
 # --- the laws -------------------------------------------------------------------------------------
@@ -67,14 +60,14 @@ def passes_the_verifier(case: Case, rng: random.Random) -> None:
 
 def could_not_be_finer(case: Case, rng: random.Random) -> None:
     """No single further refinement is both valid and beneficial."""
-    labels = labels_of(case, release(case))
+    labels = labels_of(case, release(case).table)
     state = {attr.name: list(parts_shown(case, attr, labels)) for attr in case.attrs}
     assert mask(case.rows, state) == labels
-    assert all(is_kept(t, case, labels) for t in case.templates)
+    assert keeps(case, labels)
     target = case.cls if case.utility == "classification" else None
     for attr, _, value, _, further in trials(case.rows, case.attrs, state, case.cls, target):
         then = mask(case.rows, further)
-        assert not all(is_kept(t, case, then) for t in case.templates), (attr.name, value)
+        assert not keeps(case, then), (attr.name, value)
 
 
 def row_order_does_not_matter(case: Case, rng: random.Random) -> None:
@@ -106,7 +99,7 @@ def stopping_early_gives_the_first_steps(case: Case, rng: random.Random) -> None
     assert part.steps == whole.steps[:most]
     assert part.stopped_early == (most < len(whole.steps))
     assert reticent.verify(part.table, case_policy(case)).holds
-    labels = labels_of(case, part)
+    labels = labels_of(case, part.table)
     assert_covered(case, labels)
     if part.steps:
         wanted = [measure(t, case.rows, labels) for t in needed_in_order(case, part)]
@@ -116,7 +109,7 @@ def stopping_early_gives_the_first_steps(case: Case, rng: random.Random) -> None
 def labels_cover_their_values(case: Case, rng: random.Random) -> None:
     """A masked cell says something true of the original one; other cells come out as they were."""
     found = release(case)
-    assert_covered(case, labels_of(case, found))
+    assert_covered(case, labels_of(case, found.table))
     masked = {attr.name for attr in case.attrs}
     for name in found.table.column_names:
         if name not in masked:
@@ -140,8 +133,7 @@ def obey(law: Law, seed: int) -> None:
     """Try a law on one case; a case that no release can satisfy has to be told so."""
     rng = random.Random(seed)
     case = random_case(rng)
-    start_labels = mask(case.rows, start_state(case.rows, case.attrs))
-    if all(is_kept(t, case, start_labels) for t in case.templates):
+    if is_feasible(case):
         law(case, rng)
     else:
         with pytest.raises(Unsatisfiable):
@@ -173,10 +165,6 @@ def test_law_on_many_more(law: Law, seed: int) -> None:
 
 
 # --- what the released cells say ------------------------------------------------------------------
-
-
-def is_kept(template: Template, case: Case, labels: list[Labels]) -> bool:
-    return holds(template, measure(template, case.rows, labels))
 
 
 def path_of(found: Release) -> list[tuple[str, str, Sequence[str]]]:
@@ -258,8 +246,7 @@ def test_the_naive_twin_agrees_that_a_case_is_infeasible() -> None:
     seen = {True: 0, False: 0}
     for seed in range(60):
         case = random_case(random.Random(seed))
-        labels = mask(case.rows, start_state(case.rows, case.attrs))
-        feasible = all(is_kept(t, case, labels) for t in case.templates)
+        feasible = is_feasible(case)
         seen[feasible] += 1
         if not feasible:
             with pytest.raises(Infeasible):
