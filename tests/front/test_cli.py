@@ -192,13 +192,6 @@ def test_very_long_cells_are_written_and_recounted(suffix: str) -> None:
     assert found.proof.holds
 
 
-def test_the_same_input_gives_the_same_bytes() -> None:
-    for suffix in (".csv", ".csv.gz", ".parquet", ".arrow"):
-        for name in ("one", "two"):
-            release("-o", name + suffix)
-        assert Path("one" + suffix).read_bytes() == Path("two" + suffix).read_bytes()
-
-
 def test_masked_columns_are_text_and_others_keep_their_type() -> None:
     table = pa.table({"A": [1, 1, 2, 2], "B": [1.5, 2.5, None, 4.5]})
     pq.write_table(table, "typed.parquet")

@@ -630,14 +630,12 @@ def test_many_texts_are_written_as_they_occur(
 ) -> None:
     monkeypatch.setattr(sheets, "_FEW", 2)
     texts = ["z", None, "b", "a", "b", "c"]
-    columns = list(from_arrow(pa.table({"A": texts})).columns.values())
-    write(sheet(columns, order="input"), tmp_path / "a.parquet", ".parquet")
+    write(sheet_of(pa.table({"A": texts}), "input"), tmp_path / "a.parquet", ".parquet")
     assert pq.read_table(tmp_path / "a.parquet")["A"].to_pylist() == texts
 
 
 def test_files_of_about_so_many_rows(tmp_path: Path) -> None:
-    columns = list(from_arrow(pa.table({"A": list(range(10))})).columns.values())
-    whole = sheet(columns, order="input")
+    whole = sheet_of(pa.table({"A": list(range(10))}), "input")
     for per_file, rows in ((4, [4, 4, 2]), (5, [5, 5]), (10, [10]), (99, [10])):
         place = tmp_path / str(per_file)
         place.mkdir()
