@@ -352,7 +352,7 @@ def refine(
     """Perform the valid and beneficial refinement of highest score until there is none.
 
     Templates are measured on the table alone unless it is told otherwise. Where a refinement may
-    mend a template, nothing is ruled out for good, and what was ruled out is that of the last round.
+    mend a template, nothing is ruled out for good: what was ruled out is that of the last round.
     """
     target = cls if utility == "classification" else None  # what the score is about
     if utility == "classification" and target is None:

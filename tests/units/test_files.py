@@ -734,7 +734,9 @@ UNUSABLE: dict[str, tuple[Any, str]] = {
     "large binary": (
         pa.table({"Q": TEXTS, "x": pa.array([b"u", b"v"], pa.large_binary())}), 'column "x"'
     ),
-    "uuid": (pa.table({"Q": TEXTS, "x": pa.array([b"0" * 16, b"1" * 16], pa.uuid())}), 'column "x"'),
+    "uuid": (
+        pa.table({"Q": TEXTS, "x": pa.array([b"0" * 16, b"1" * 16], pa.uuid())}), 'column "x"'
+    ),
     "period": (FRAME.assign(x=pd.period_range("2024-01", periods=2, freq="M")), 'column "x"'),
     "interval": (FRAME.assign(x=pd.interval_range(0, 2)), 'column "x"'),
     "polars list": (pl.DataFrame({"Q": ["a", "b"], "x": [[1], [2]]}), 'column "x"'),
