@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,20 @@ from reticent import Policy
 from reticent.errors import InputError
 
 SECRET = "SECRETxyz1"  # in cells that no message may show
+DATA = Path(os.environ.get("RETICENT_DATA") or Path(__file__).parents[2] / "shared" / "data")
+
+
+def public_data(name: str) -> Path:
+    """A file of the public data sets, which not everybody has."""
+    path = DATA / name
+    if not path.exists():
+        pytest.skip(f"{name} is not here: set RETICENT_DATA to the folder of public data sets")
+    return path
+
+
+def some_or_many(some: Any, *many: Any) -> list[Any]:
+    """What a law is tried on always, and what on only where slow tests run."""
+    return [some, *(pytest.param(more, marks=pytest.mark.slow) for more in many)]
 
 
 def refusal(action: Callable[[], object]) -> InputError:

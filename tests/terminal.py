@@ -12,14 +12,18 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from itertools import count as counting
 from pathlib import Path
 from typing import Any
 
+import pytest
 from typer.testing import CliRunner, Result
 
 from reticent.front.cli import app
+from reticent.suppress.sets import Halt
 
-GIVEN = Path(__file__).parent / "cases" / "given"  # tables that cases and tests share
+ROOT = Path(__file__).parent.parent
+GIVEN = ROOT / "tests/cases/given"  # tables that cases and tests share
 SHELL = ("cut", "grep", "head", "ls", "printf", "sort", "tail", "uniq")
 
 
@@ -92,6 +96,38 @@ def answer(*given: object, code: int = 0) -> Any:
     result = run(*given, "--json", code=code)
     assert result.stdout.count("\n") == 1
     return json.loads(result.stdout)
+
+
+def interrupted_everywhere(patch: pytest.MonkeyPatch, *given: object) -> Iterator[Result]:
+    """Run a search with Ctrl-C at its first point of rest, at its second, and so on to its end.
+
+    Nothing is written until there is something safe; from then on a release always is.
+    """
+    ask, codes, early = Halt.now, list[int](), True
+    for point in counting():
+        asked = counting()
+
+        def now(self: Halt, point: int = point, asked: Any = asked) -> bool:
+            if next(asked) == point:
+                signal.raise_signal(signal.SIGINT)
+            return ask(self)
+
+        with patch.context() as inner:
+            inner.setattr(Halt, "now", now)
+            said = run(*given, "--json", code=None)
+        codes.append(said.exit_code)
+        assert said.exit_code in (0, 130)
+        assert Path("out").exists() == (said.exit_code == 0)
+        if said.exit_code == 0:
+            early = json.loads(said.stdout)["stopped_early"]
+            report = json.loads(Path("out/public/report.json").read_text(encoding="utf-8"))
+            assert report["stopped_early"] == early
+            yield said
+            shutil.rmtree("out")
+        if not early:
+            break
+    assert codes == sorted(codes, reverse=True)
+    assert codes.count(0) > 2
 
 
 def start(*given: object, program: list[str] | None = None, **how: Any) -> subprocess.Popen[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
@@ -14,15 +13,14 @@ from typing import Any
 
 import pytest
 
+from at_hand import public_data
 from reticent import sample, transactions
-from terminal import replay, shown, table_of
+from terminal import ROOT, replay, shown, table_of
 
-ROOT = Path(__file__).parent.parent
 EXAMPLE = ROOT / "examples/baskets"
 TUTORIAL = (ROOT / "docs/tutorials/baskets.md").read_text(encoding="utf-8")
 METHOD = (ROOT / "docs/methods/coherence.md").read_text(encoding="utf-8")
 INVENTED, REAL = TUTORIAL.split("\n## The same with real baskets\n")
-DATA = Path(os.environ.get("RETICENT_DATA") or ROOT.parent / "shared" / "data")
 
 
 @pytest.fixture(autouse=True)
@@ -65,9 +63,7 @@ def test_which_items_told_of_pregnancy_tests(market: Any) -> None:
 
 @pytest.mark.data
 def test_real_baskets_give_what_the_tutorial_shows() -> None:
-    if not (DATA / "groceries/groceries.csv").exists():
-        pytest.skip("groceries is not here: set RETICENT_DATA to the folder of public data sets")
-    shutil.copyfile(DATA / "groceries/groceries.csv", "groceries.csv")
+    shutil.copyfile(public_data("groceries/groceries.csv"), "groceries.csv")
     [script] = re.findall(r"```python\n(.*?)```", REAL, re.DOTALL)
     [policy] = re.findall(r"```toml\n(.*?)```", REAL, re.DOTALL)
     subprocess.run([sys.executable, "-c", script], check=True)

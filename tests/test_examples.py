@@ -1,15 +1,21 @@
-"""Every example folder releases and verifies, and the two papers' tables end where they should."""
+"""Every example releases and verifies; its pages show what happens.
 
+The two papers' tables end where they should.
+"""
+
+import re
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 import reticent
-from reticent import sample, transactions
+from reticent import entries, sample, transactions
+from terminal import ROOT, replay, shown
 
-ROOT = Path(__file__).parent.parent
 FOLDERS = sorted(path.parent for path in (ROOT / "examples").glob("*/policy.toml"))
 # Baskets and single entries have data that are made, and commands of their own.
 TABLES = [folder for folder in FOLDERS if folder.name not in ("baskets", "hide_entries")]
@@ -58,3 +64,59 @@ def test_demo_runs(tmp_path: Path) -> None:
     )
     assert "holds" in done.stdout
     assert (tmp_path / "demo/release/public/data.csv").exists()
+
+
+# --- pages ---------------------------------------------------------------------------------------
+
+ASKED = ROOT / "docs/tutorials/hide-entries.md"
+TWICE = ROOT / "docs/tutorials/a-second-release.md"
+
+
+@pytest.fixture
+def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Goes to a copy of an example as a fresh checkout has it, where everything happens."""
+
+    def copy(name: str) -> None:
+        made = shutil.ignore_patterns("release*", "census", "__pycache__")
+        monkeypatch.chdir(shutil.copytree(ROOT / "examples" / name, tmp_path / name, ignore=made))
+
+    return copy
+
+
+@pytest.mark.parametrize(
+    ("page", "example", "told"),
+    [
+        (TWICE, "clinic_twice", {"release": 3, "verify": 2}),
+        (ROOT / "examples/clinic_twice/README.md", "clinic_twice", {"release": 3, "verify": 2}),
+        (ASKED, "hide_entries", {"release": 1}),
+        (ROOT / "examples/hide_entries/README.md", "hide_entries", {"release": 1}),
+    ],
+    ids=lambda part: f"{part.parent.name}/{part.name}" if isinstance(part, Path) else "",
+)
+def test_what_the_pages_show_is_real_output(
+    page: Path, example: str, told: dict[str, int], copied: Callable[[str], None]
+) -> None:
+    copied(example)
+    assert replay(shown(page.read_text(encoding="utf-8"))).items() >= told.items()
+
+
+@pytest.mark.parametrize(
+    ("tutorial", "policy"),
+    [(TWICE, "clinic_twice/policy-2026.toml"), (ASKED, "hide_entries/policy.toml")],
+)
+def test_a_tutorial_shows_the_policy_of_its_example(tutorial: Path, policy: str) -> None:
+    [block] = re.findall(r"```toml\n(.*?)```", tutorial.read_text(encoding="utf-8"), re.DOTALL)
+    assert block == (ROOT / "examples" / policy).read_text(encoding="utf-8")
+
+
+def test_what_each_region_costs(copied: Callable[[str], None]) -> None:
+    copied("hide_entries")
+    replay([("reticent sample census --rows 5000 -o census -q", "")])
+    text = ASKED.read_text(encoding="utf-8")
+    rows = re.findall(r'^\| `"([a-z-]+)"`: .* \| (\d+) \|$', text, re.MULTILINE)
+    assert len(rows) == 3
+    for region, count in rows:
+        policy = entries.Policy.load("policy.toml").model_copy(update={"may_hide": (region,)})
+        found = entries.release("census/census.csv", policy)
+        assert len(found.search.records) == int(count)
+        assert entries.verify(found.table, policy, original="census/census.csv").holds

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import gzip
-import os
 from functools import cache
-from pathlib import Path
 
 import numpy as np
-import pytest
 
+from at_hand import public_data
 from naive import itemsets
 from naive import transactions as naive
 from reticent.suppress.baskets.diagrams import Family
 from reticent.suppress.baskets.moles import KnownBaskets
 from reticent.suppress.baskets.nuggets import find_nuggets
-
-DATA = Path(os.environ.get("RETICENT_DATA") or Path(__file__).parents[1].parent / "shared" / "data")
 
 
 def known(case: naive.Case, count: int = 8) -> KnownBaskets:
@@ -42,10 +38,7 @@ def nuggets(problem: itemsets.Problem) -> Family:
 @cache
 def real(name: str) -> KnownBaskets:
     """A public data set; all of its items are public."""
-    path = DATA / name / f"{name}.dat.gz"
-    if not path.exists():
-        pytest.skip(f"needs {path.name} in the folder of public data sets")
-    with gzip.open(path, "rt") as file:
+    with gzip.open(public_data(f"{name}/{name}.dat.gz"), "rt") as file:
         starts, items = naive.flat([frozenset(map(int, line.split())) for line in file])
     none = np.zeros(len(starts), np.int64), np.zeros(0, np.int32), 0
     return KnownBaskets(np.array(starts), np.array(items, np.int32), max(items) + 1, *none)

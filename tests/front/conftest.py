@@ -27,3 +27,13 @@ def people(work: Path) -> Path:
 def baskets(work: Path) -> Path:
     """The worked example: seven baskets in in.dat, and p.toml."""
     return Path(shutil.copytree(GIVEN / "baskets", work, dirs_exist_ok=True))
+
+
+@pytest.fixture
+def slow_table(work: Path) -> list[str]:
+    """What to say of a table that takes 30,000 steps: half a minute, if nobody stops it."""
+    with open("slow.csv", "w", encoding="utf-8") as file:
+        file.write("A,B\n")
+        file.writelines(f"v{i // 2},{'yn'[i % 2]}\n" for i in range(60_000))
+    Path("slow.toml").write_text('keep = ["B"]\n[[anonymity]]\nover = ["A"]\nk = 2\n')
+    return ["slow.csv", "-p", "slow.toml"]

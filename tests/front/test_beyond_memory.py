@@ -25,7 +25,7 @@ from reticent.data import memory
 from reticent.files import delimited, sheets
 from reticent.sources import duckdb as embedded
 from reticent.sources import engines, means
-from terminal import run
+from terminal import run, start
 
 SECRET = "Geheimrat"  # a value that no message may show
 POLICY = """\
@@ -56,6 +56,16 @@ def data(work: Path) -> None:
 
 def release(*words: object, code: int = 0) -> Any:
     return run("release", "daten.csv", "-p", "policy.toml", *words, code=code)
+
+
+PLAIN: dict[str, Any] = {"keep": "*", "anonymity": [{"over": ["A"], "k": 2}]}
+
+
+def both(data: Path | str, policy: dict[str, Any] | str, suffix: str = ".csv") -> None:
+    """The same bytes, whatever counts."""
+    for engine in ("memory", "duckdb"):
+        reticent.release(data, policy, output=f"{engine}{suffix}", engine=engine, force=True)
+    assert Path(f"memory{suffix}").read_bytes() == Path(f"duckdb{suffix}").read_bytes()
 
 
 def test_a_german_file_whatever_counts_it() -> None:
@@ -254,9 +264,7 @@ def test_a_long_cell_in_a_column_nobody_counts(monkeypatch: pytest.MonkeyPatch) 
     notes = ["x" * 3_000_000, *(str(i) for i in range(19))]
     pq.write_table(pa.table({"Job": ["a", "b"] * 10, "Note": notes}), "in.parquet")
     policy = {"keep": ["Note"], "anonymity": [{"over": ["Job"], "k": 2}]}
-    for engine in ("memory", "duckdb"):
-        reticent.release("in.parquet", policy, output=f"{engine}.csv", engine=engine)
-    assert Path("memory.csv").read_bytes() == Path("duckdb.csv").read_bytes()
+    both("in.parquet", policy)
 
 
 def test_a_full_disk_below_mapped_counts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -274,9 +282,7 @@ def test_two_zeros_are_one_value_to_an_engine() -> None:
     table = pa.table({"A": ["x", "y"] * 20, "W": [0.0, -0.0, 1.5, 2.5] * 10})
     pq.write_table(table, "z.parquet")
     policy = {"keep": ["W"], "order": "input", "anonymity": [{"over": ["A"], "k": 2}]}
-    reticent.release("z.parquet", policy, output="z.csv", engine="duckdb")
-    reticent.release("z.parquet", policy, output="m.csv", engine="memory")
-    assert Path("z.csv").read_bytes() == Path("m.csv").read_bytes()
+    both("z.parquet", policy)
 
 
 def test_types_that_no_engine_carries() -> None:
@@ -301,12 +307,9 @@ def long_table() -> Path:
     return Path("long.parquet")
 
 
-def start(*words: object, spill: Path) -> subprocess.Popen[str]:
-    command = [str(Path(sys.executable).with_name("reticent")), *map(str, words)]
-    return subprocess.Popen(
-        command, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        env={**os.environ, "TMPDIR": str(spill)}, start_new_session=True,
-    )  # fmt: skip
+def beside(spill: Path) -> dict[str, Any]:
+    """For a process whose temporary files are there, and which has a group of its own."""
+    return {"env": {**os.environ, "TMPDIR": str(spill)}, "start_new_session": True}
 
 
 def counting(table: Path) -> tuple[subprocess.Popen[str], Path]:
@@ -314,7 +317,7 @@ def counting(table: Path) -> tuple[subprocess.Popen[str], Path]:
     spill = Path("spill").resolve()
     spill.mkdir()
     words = ("release", table, "-p", "long.toml", "-o", "out.parquet", "--engine", "duckdb")
-    process = start(*words, spill=spill)
+    process = start(*words, **beside(spill))
     end = time.monotonic() + 60
     while not list(spill.glob("reticent-spill-*")):
         assert time.monotonic() < end
@@ -345,7 +348,7 @@ def test_the_next_run_clears_what_a_killed_one_left(long_table: Path) -> None:
     assert list(spill.iterdir())
     next_one = start(
         "release", "daten.csv", "-p", "policy.toml", "-o", "b.csv", "--engine", "duckdb",
-        spill=spill,
+        **beside(spill),
     )  # fmt: skip
     _, said = next_one.communicate(timeout=120)
     assert next_one.returncode == 0, said
@@ -391,19 +394,7 @@ def test_lines_longer_than_what_is_read_at_a_time(monkeypatch: pytest.MonkeyPatc
     for at, letter in ((390, "b"), (200, "a"), (201, "c")):
         lines[at] = ";".join([*lines[at].split(";")[:3], letter * 20_000, "ja"])
     Path("daten.csv").write_text("\n".join(lines) + "\n", encoding="latin-1")
-    release("-o", "a.csv", "--engine", "memory")
-    release("-o", "b.csv", "--engine", "duckdb")
-    assert Path("a.csv").read_bytes() == Path("b.csv").read_bytes()
-
-
-def both(data: Path | str, policy: dict[str, Any], suffix: str = ".csv") -> None:
-    """The same bytes, whatever counts."""
-    for engine in ("memory", "duckdb"):
-        reticent.release(data, policy, output=f"{engine}{suffix}", engine=engine, force=True)
-    assert Path(f"memory{suffix}").read_bytes() == Path(f"duckdb{suffix}").read_bytes()
-
-
-PLAIN: dict[str, Any] = {"keep": "*", "anonymity": [{"over": ["A"], "k": 2}]}
+    both("daten.csv", "policy.toml")
 
 
 def test_a_folder_where_a_kept_column_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:

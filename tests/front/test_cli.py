@@ -192,13 +192,6 @@ def test_very_long_cells_are_written_and_recounted(suffix: str) -> None:
     assert found.proof.holds
 
 
-def test_the_same_input_gives_the_same_bytes() -> None:
-    for suffix in (".csv", ".csv.gz", ".parquet", ".arrow"):
-        for name in ("one", "two"):
-            release("-o", name + suffix)
-        assert Path("one" + suffix).read_bytes() == Path("two" + suffix).read_bytes()
-
-
 def test_masked_columns_are_text_and_others_keep_their_type() -> None:
     table = pa.table({"A": [1, 1, 2, 2], "B": [1.5, 2.5, None, 4.5]})
     pq.write_table(table, "typed.parquet")
@@ -540,16 +533,6 @@ def test_a_sample_of_baskets_can_be_released() -> None:
 # --- real processes ------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def slow_table() -> list[str]:
-    """A search of 30,000 steps: half a minute, if nobody stops it."""
-    with open("slow.csv", "w", encoding="utf-8") as file:
-        file.write("A,B\n")
-        file.writelines(f"v{i // 2},{'yn'[i % 2]}\n" for i in range(60_000))
-    Path("slow.toml").write_text('keep = ["B"]\n[[anonymity]]\nover = ["A"]\nk = 2\n')
-    return ["release", "slow.csv", "-p", "slow.toml"]
-
-
 @pytest.mark.net
 def test_process_release_and_verify(before: set[str]) -> None:
     code, out, err = finished(start("release", "data.csv", "-p", "policy.toml", "-o", "out"))
@@ -588,7 +571,7 @@ def test_process_whose_reader_goes_away() -> None:
 @pytest.mark.slow
 def test_one_interrupt_writes_the_release_so_far(slow_table: list[str]) -> None:
     for wait in (2, 5, 10):  # until the search has begun
-        process = start(*slow_table, "-o", "out.csv", "--json")
+        process = start("release", *slow_table, "-o", "out.csv", "--json")
         time.sleep(wait)
         process.send_signal(signal.SIGINT)
         code, out, err = finished(process)
@@ -608,7 +591,7 @@ def test_one_interrupt_writes_the_release_so_far(slow_table: list[str]) -> None:
 @pytest.mark.net
 @pytest.mark.slow
 def test_two_interrupts_write_nothing(slow_table: list[str]) -> None:
-    process = start(*slow_table, "-o", "out", "--json")
+    process = start("release", *slow_table, "-o", "out", "--json")
     time.sleep(5)
     process.send_signal(signal.SIGINT)
     process.send_signal(signal.SIGINT)

@@ -8,7 +8,6 @@ import shutil
 import socket
 import sqlite3
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,7 @@ from reticent import InputError, Policy
 from reticent.sample import make
 from reticent.sources import engines
 from reticent.sources.addresses import without_password
-from terminal import run
+from terminal import finished, run, start
 
 POLICY: dict[str, Any] = {
     "class": "Income",
@@ -55,24 +54,28 @@ def as_files(census: pa.Table, tmp_path: Path) -> list[dict[str, Any]]:
     return rows_of(out)
 
 
-def into_sqlite(census: pa.Table, path: Path) -> str:
+def into_sqlite(table: pa.Table, path: Path, name: str = "people of 1994") -> str:
     with sqlite3.connect(path) as database:
-        kinds = ["TEXT", "INTEGER", "TEXT", "TEXT", "TEXT", "INTEGER", "TEXT"]
-        columns = ", ".join(f'"{n}" {k}' for n, k in zip(census.column_names, kinds, strict=True))
-        database.execute(f'CREATE TABLE "people of 1994" ({columns})')
-        marks = ", ".join("?" * census.num_columns)
-        cells = [tuple(row.values()) for row in census.to_pylist()]
-        database.executemany(f'INSERT INTO "people of 1994" VALUES ({marks})', cells)
+        kinds = ("INTEGER" if pa.types.is_integer(kind) else "TEXT" for kind in table.schema.types)
+        columns = ", ".join(f'"{n}" {k}' for n, k in zip(table.column_names, kinds, strict=True))
+        database.execute(f'CREATE TABLE "{name}" ({columns})')
+        marks = ", ".join("?" * table.num_columns)
+        cells = [tuple(row.values()) for row in table.to_pylist()]
+        database.executemany(f'INSERT INTO "{name}" VALUES ({marks})', cells)
     return f"sqlite:///{path}"
 
 
-@pytest.mark.parametrize("few", [True, False], ids=["counted", "streamed"])
-def test_sqlite(
-    few: bool, census: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if not few:  # kept columns come over row by row
+@pytest.fixture(params=["counted", "streamed"])
+def few(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether kept columns are counted, or come over row by row."""
+    if request.param == "streamed":
         monkeypatch.setattr(engines, "_SAMPLE", 4)
         monkeypatch.setattr("reticent.data.columns.LONG", 0)
+    return bool(request.param == "counted")
+
+
+@pytest.mark.usefixtures("few")
+def test_sqlite(census: pa.Table, tmp_path: Path) -> None:
     want = as_files(census, tmp_path)
     url = into_sqlite(census, tmp_path / "census.db")
     out = tmp_path / "out.parquet"
@@ -117,19 +120,13 @@ def test_duckdb_file_and_tables_of_ibis(census: pa.Table, tmp_path: Path) -> Non
 
 
 def test_a_released_table_in_a_database_can_be_recounted(census: pa.Table, tmp_path: Path) -> None:
-    want = as_files(census, tmp_path)
-    path = tmp_path / "out.db"
-    with sqlite3.connect(path) as database:
-        names = list(want[0])
-        database.execute(f"CREATE TABLE released ({', '.join(f'{name} TEXT' for name in names)})")
-        marks = ", ".join("?" * len(names))
-        cells = [tuple(row.values()) for row in want]
-        database.executemany(f"INSERT INTO released VALUES ({marks})", cells)
-    proof = reticent.verify(f"sqlite:///{path}", POLICY, table="released")
+    want = pa.Table.from_pylist(as_files(census, tmp_path))
+    url = into_sqlite(want, tmp_path / "out.db", "released")
+    proof = reticent.verify(url, POLICY, table="released")
     assert proof.holds
     assert proof.rows == census.num_rows
     strict = {**POLICY, "anonymity": [{**POLICY["anonymity"][0], "k": 2_000}]}
-    assert not reticent.verify(f"sqlite:///{path}", strict, table="released").holds
+    assert not reticent.verify(url, strict, table="released").holds
 
 
 @pytest.mark.parametrize(
@@ -239,15 +236,9 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.mark.net
-@pytest.mark.parametrize("few", [True, False], ids=["counted", "streamed"])
-def test_postgres(
-    few: bool, postgres: str, census: pa.Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_postgres(few: bool, postgres: str, census: pa.Table, tmp_path: Path) -> None:
     import psycopg
 
-    if not few:
-        monkeypatch.setattr(engines, "_SAMPLE", 4)
-        monkeypatch.setattr("reticent.data.columns.LONG", 0)
     want = as_files(census, tmp_path)
     with psycopg.connect(postgres, autocommit=True) as database:
         database.execute("DROP TABLE IF EXISTS patients")
@@ -301,7 +292,5 @@ def by_command(url: str, table: str, out: Path) -> None:
     """In a process of its own, which imports as little as it can."""
     policy = out.with_suffix(".toml")
     policy.write_text(Policy.from_data(POLICY).canonical(), encoding="utf-8")
-    command = Path(sys.executable).with_name("reticent")
-    words = [str(w) for w in (command, "release", url, "--table", table, "-p", policy, "-o", out)]
-    done = subprocess.run(words, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    code, _, said = finished(start("release", url, "--table", table, "-p", policy, "-o", out))
+    assert code == 0, said

@@ -288,13 +288,7 @@ def test_persons_are_counted_although_their_column_is_dropped() -> None:
     [record] = found["attack"]["linkage"]
     assert record["of"] == ["Name"]
     assert record["after"]["smallest"] >= 3
-
-
-def test_a_promise_that_could_not_be_checked_is_not_called_verified() -> None:
-    counted = POLICIES["anonymity"].replace("k = 3", 'k = 3\nof = ["Name"]')
-    Path("policy.toml").write_text(counted, encoding="utf-8")
-    found = answer(release())
-    assert found["verified"] is not True or found["warnings"]
+    assert found["verified"] is not True or found["warnings"]  # it could not be checked
 
 
 def test_a_release_that_keeps_no_promise_is_measured_with_a_warning() -> None:

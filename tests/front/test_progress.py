@@ -6,7 +6,6 @@ import io
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -18,7 +17,7 @@ import pytest
 from reticent import Watch, front
 from reticent.tables import flow
 from reticent.terminal import progress, signals
-from terminal import run
+from terminal import run, start
 
 POLICY = """\
 keep = ["Sick"]
@@ -299,14 +298,6 @@ def test_only_quick_commands_do_without_pandas(words: str, lean: bool) -> None:
 # --- real processes ------------------------------------------------------------------------------
 
 
-def start(*given: str, program: str = "from reticent.front import main; main()") -> Any:
-    return subprocess.Popen(
-        [sys.executable, "-c", program, *given],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-    )  # fmt: skip
-
-
 @pytest.fixture
 def waiting() -> Iterator[Any]:
     """A release that waits for its table."""
@@ -343,7 +334,8 @@ sys.meta_path.insert(0, Ending)
 from reticent.front import main
 main()
 """
-    with start("risk", "data.csv", "-p", "policy.toml", *ASKED, program=program) as process:
+    command = [sys.executable, "-c", program]
+    with start("risk", "data.csv", "-p", "policy.toml", *ASKED, program=command) as process:
         out, err = process.communicate(timeout=120)
     assert (process.returncode, out) == (code, "")
     assert told(err) == [{"stage": "done", "exit": code}]

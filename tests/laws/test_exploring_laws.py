@@ -21,29 +21,24 @@ import pytest
 
 import reticent
 from naive.cases import Case, random_case
-from naive.product import policy_of, table_of
+from naive.product import is_feasible, keeps, labels_of, policy_of, table_of
 from naive.refine import (
-    Labels,
     State,
     class_bits,
     discernibility,
-    holds,
+    less_covered,
     mask,
-    measure,
-    records,
-    refinements,
-    share,
-    start,
+    start_state,
+    trials,
 )
 from reticent import Policy, Release, Unsatisfiable
 from reticent.data.memory import Threads
 from reticent.progress import Watch
 from reticent.sources.arrival import read
 from reticent.tables.prepare import prepare
-from reticent.tables.search.greedy import Found
+from reticent.tables.search.greedy import Found, Search
 from reticent.tables.search.judge import Judge, clearly_fewer
 
-MARKER = "*"
 ROUNDS = "reticent.tables.search.thorough._ROUNDS"
 
 
@@ -59,15 +54,6 @@ def release(case: Case, *, order: str = "input", **more: Any) -> Release:
     return reticent.release(table_of(case.rows, case.attrs), thorough(case, order=order), **more)
 
 
-def labels_of(case: Case, table: pa.Table) -> list[Labels]:
-    cells = table.select([attr.name for attr in case.attrs]).to_pylist()
-    return [{name: label or "" for name, label in row.items()} for row in cells]
-
-
-def start_state(case: Case) -> State:
-    return {a.name: [start(a, [r[a.name] for r in case.rows], MARKER)] for a in case.attrs}
-
-
 @dataclass(frozen=True)
 class Replayed:
     """Where some steps lead, by the definition alone."""
@@ -78,51 +64,32 @@ class Replayed:
 
 def replayed(case: Case, found: Found) -> Replayed:
     """Make the steps of a search again, each of which must be there to be made."""
-    state, finer = start_state(case), 0.0
+    first = start_state(case.rows, case.attrs)
+    state, finer = first, 0.0
     attrs = {attr.name: attr for attr in case.attrs}
     for step in found.steps:
         attr = attrs[step.attribute]
-        parts = state[attr.name]
-        [(at, into)] = [
-            (at, into)
-            for at, part in enumerate(parts)
-            if records(case.rows, attr, part)
-            for value, into in refinements(attr, part, case.rows, case.cls, MARKER)
-            if value == step.value and [p.label for p in into] == list(step.into)
+        [(_, part, _, into, state)] = [
+            trial
+            for trial in trials(case.rows, [attr], state, case.cls, None)
+            if trial[2] == step.value and [p.label for p in trial[3]] == list(step.into)
         ]
-        before = share(attr, parts[at], case.rows, MARKER)
-        finer += sum(
-            held * (before - share(attr, part, case.rows, MARKER))
-            for part in into
-            if (held := len(records(case.rows, attr, part)))
-        )
-        state = {**state, attr.name: [*parts[:at], *into, *parts[at + 1 :]]}
-    first, last = mask(case.rows, start_state(case)), mask(case.rows, state)
+        finer += less_covered(case.rows, attr, part, into)
+    before, after = mask(case.rows, first), mask(case.rows, state)
     if case.utility == "discernibility":
-        return Replayed(state, discernibility(case.rows, first) - discernibility(case.rows, last))
+        return Replayed(state, discernibility(case.rows, before) - discernibility(case.rows, after))
     if case.utility == "classification":
         assert case.cls is not None
-        bits = [class_bits(case.rows, shown, case.cls) for shown in (first, last)]
+        bits = [class_bits(case.rows, shown, case.cls) for shown in (before, after)]
         return Replayed(state, bits[0] - bits[1])
     return Replayed(state, finer)
-
-
-def is_valid(case: Case, labels: list[Labels]) -> bool:
-    return all(holds(t, measure(t, case.rows, labels)) for t in case.templates)
 
 
 def assert_maximal(case: Case, state: State) -> None:
     """No single further refinement is both valid and beneficial."""
     target = case.cls if case.utility == "classification" else None
-    for attr in case.attrs:
-        parts = state[attr.name]
-        for at, part in enumerate(parts):
-            touched = records(case.rows, attr, part)
-            if not touched or (target and len({row[target] for row in touched}) < 2):
-                continue
-            for value, into in refinements(attr, part, case.rows, case.cls, MARKER):
-                then = {**state, attr.name: [*parts[:at], *into, *parts[at + 1 :]]}
-                assert not is_valid(case, mask(case.rows, then)), (attr.name, value)
+    for attr, _, value, _, then in trials(case.rows, case.attrs, state, case.cls, target):
+        assert not keeps(case, mask(case.rows, then)), (attr.name, value)
 
 
 def masked_as(case: Case, found: Found) -> pa.Table:
@@ -152,7 +119,7 @@ def could_not_be_finer(case: Case, rng: random.Random) -> None:
         again = replayed(case, cut)
         labels = mask(case.rows, again.state)
         assert labels == labels_of(case, masked_as(case, cut))
-        assert is_valid(case, labels)
+        assert keeps(case, labels)
         assert_maximal(case, again.state)
         rounded = 4 * len(case.rows) if case.utility == "classification" else 1e-9
         assert cut.worth == pytest.approx(again.worth, rel=1e-9, abs=rounded)
@@ -239,7 +206,7 @@ def obey(law: Law, seed: int) -> bool:
     """Try a law on one case; one that no release can satisfy is another test's business."""
     rng = random.Random(seed)
     case = replace(random_case(rng), score=rng.choice(["paper", "conditional"]))
-    if not is_valid(case, mask(case.rows, start_state(case))):
+    if not is_feasible(case):
         with pytest.raises(Unsatisfiable):
             release(case)
         return False
@@ -413,29 +380,28 @@ class Alone(Threads):
         super().__init__(1)
 
 
-def test_one_thread_finds_what_two_find(monkeypatch: pytest.MonkeyPatch) -> None:
-    surveyed()  # with two
-    monkeypatch.setattr("reticent.tables.search.thorough.Threads", Alone)
-    assert told(reticent.release(survey(), rules())) == told(surveyed())
+RUN, PACE = Search.run, random.Random(1)
 
 
-def test_two_threads_inside_a_search_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    surveyed()
-    monkeypatch.setattr("reticent.refine.measures.TWO_THREADS", 0)
-    assert told(reticent.release(survey(), rules())) == told(surveyed())
+def slowly(*args: Any, **more: Any) -> bool:
+    time.sleep(PACE.random() / 50)
+    return RUN(*args, **more)
 
 
-def test_rounds_decide_and_not_the_time_they_take(monkeypatch: pytest.MonkeyPatch) -> None:
-    from reticent.tables.search.greedy import Search
-
-    surveyed()
-    run, rng = Search.run, random.Random(1)
-
-    def slowly(*args: Any, **more: Any) -> bool:
-        time.sleep(rng.random() / 50)
-        return run(*args, **more)
-
-    monkeypatch.setattr(Search, "run", slowly)
+@pytest.mark.parametrize(
+    ("what", "instead"),
+    [
+        ("reticent.tables.search.thorough.Threads", Alone),
+        ("reticent.refine.measures.TWO_THREADS", 0),
+        ("reticent.tables.search.greedy.Search.run", slowly),
+    ],
+    ids=["one thread", "two threads inside a search", "rounds that take their time"],
+)
+def test_neither_threads_nor_time_change_what_is_found(
+    what: str, instead: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    surveyed()  # with two threads, and none inside a search
+    monkeypatch.setattr(what, instead)
     assert told(reticent.release(survey(), rules())) == told(surveyed())
 
 

@@ -21,20 +21,17 @@ from hypothesis import strategies as st
 
 import reticent
 from naive.cases import Case, random_case
-from naive.product import case_policy, table_of
+from naive.product import case_policy, is_feasible, keeps, labels_of, table_of
 from naive.refine import (
     Attr,
     Infeasible,
     Labels,
     Part,
-    State,
     Template,
-    holds,
     mask,
     measure,
-    records,
-    refinements,
-    start,
+    start_state,
+    trials,
 )
 from reticent import Policy, Release, Unsatisfiable
 
@@ -45,12 +42,6 @@ INTERVAL = re.compile(r"\[(-?[0-9.e-]+),(-?[0-9.e-]+)([\])])")
 def release(case: Case, *, order: str = "input", **more: Any) -> Release:
     policy = case_policy(case, order=order)
     return reticent.release(table_of(case.rows, case.attrs), policy, **more)
-
-
-def labels_of(case: Case, found: Release) -> list[Labels]:
-    """What each original record shows, an empty cell as the empty text."""
-    cells = found.table.select([attr.name for attr in case.attrs]).to_pylist()
-    return [{name: label or "" for name, label in row.items()} for row in cells]
 
 
 # --- the laws -------------------------------------------------------------------------------------
@@ -69,13 +60,14 @@ def passes_the_verifier(case: Case, rng: random.Random) -> None:
 
 def could_not_be_finer(case: Case, rng: random.Random) -> None:
     """No single further refinement is both valid and beneficial."""
-    labels = labels_of(case, release(case))
+    labels = labels_of(case, release(case).table)
     state = {attr.name: list(parts_shown(case, attr, labels)) for attr in case.attrs}
     assert mask(case.rows, state) == labels
-    assert all(is_kept(t, case, labels) for t in case.templates)
-    for attr, value, further in further_states(case, state):
+    assert keeps(case, labels)
+    target = case.cls if case.utility == "classification" else None
+    for attr, _, value, _, further in trials(case.rows, case.attrs, state, case.cls, target):
         then = mask(case.rows, further)
-        assert not all(is_kept(t, case, then) for t in case.templates), (attr.name, value)
+        assert not keeps(case, then), (attr.name, value)
 
 
 def row_order_does_not_matter(case: Case, rng: random.Random) -> None:
@@ -107,7 +99,7 @@ def stopping_early_gives_the_first_steps(case: Case, rng: random.Random) -> None
     assert part.steps == whole.steps[:most]
     assert part.stopped_early == (most < len(whole.steps))
     assert reticent.verify(part.table, case_policy(case)).holds
-    labels = labels_of(case, part)
+    labels = labels_of(case, part.table)
     assert_covered(case, labels)
     if part.steps:
         wanted = [measure(t, case.rows, labels) for t in needed_in_order(case, part)]
@@ -117,7 +109,7 @@ def stopping_early_gives_the_first_steps(case: Case, rng: random.Random) -> None
 def labels_cover_their_values(case: Case, rng: random.Random) -> None:
     """A masked cell says something true of the original one; other cells come out as they were."""
     found = release(case)
-    assert_covered(case, labels_of(case, found))
+    assert_covered(case, labels_of(case, found.table))
     masked = {attr.name for attr in case.attrs}
     for name in found.table.column_names:
         if name not in masked:
@@ -141,8 +133,7 @@ def obey(law: Law, seed: int) -> None:
     """Try a law on one case; a case that no release can satisfy has to be told so."""
     rng = random.Random(seed)
     case = random_case(rng)
-    start_labels = mask(case.rows, start_state(case))
-    if all(is_kept(t, case, start_labels) for t in case.templates):
+    if is_feasible(case):
         law(case, rng)
     else:
         with pytest.raises(Unsatisfiable):
@@ -176,14 +167,6 @@ def test_law_on_many_more(law: Law, seed: int) -> None:
 # --- what the released cells say ------------------------------------------------------------------
 
 
-def is_kept(template: Template, case: Case, labels: list[Labels]) -> bool:
-    return holds(template, measure(template, case.rows, labels))
-
-
-def start_state(case: Case) -> State:
-    return {a.name: [start(a, [r[a.name] for r in case.rows], MARKER)] for a in case.attrs}
-
-
 def path_of(found: Release) -> list[tuple[str, str, Sequence[str]]]:
     return [(step.attribute, step.value, step.into) for step in found.steps]
 
@@ -199,7 +182,7 @@ def parts_shown(case: Case, attr: Attr, labels: list[Labels]) -> Iterator[Part]:
     values: dict[str, set[Any]] = {}
     for row, shown in zip(case.rows, labels, strict=True):
         values.setdefault(shown[attr.name], set()).add(row[attr.name])
-    tree = {part.label: part for part in below(start_state(case)[attr.name][0])}
+    tree = {part.label: part for part in below(start_state(case.rows, case.attrs)[attr.name][0])}
     for label, held in values.items():
         if attr.mask == "suppress":
             yield Part(label, frozenset(held))
@@ -214,19 +197,6 @@ def below(part: Part) -> Iterator[Part]:
     yield part
     for kid in part.kids:
         yield from below(kid)
-
-
-def further_states(case: Case, state: State) -> Iterator[tuple[Attr, str, State]]:
-    """Every state that one beneficial refinement leads to."""
-    target = case.cls if case.utility == "classification" else None
-    for attr in case.attrs:
-        parts = state[attr.name]
-        for at, part in enumerate(parts):
-            touched = records(case.rows, attr, part)
-            if target is not None and len({row[target] for row in touched}) < 2:
-                continue
-            for value, into in refinements(attr, part, case.rows, case.cls, MARKER):
-                yield attr, value, {**state, attr.name: [*parts[:at], *into, *parts[at + 1 :]]}
 
 
 def interval_of(label: str) -> tuple[float, float, str]:
@@ -276,12 +246,11 @@ def test_the_naive_twin_agrees_that_a_case_is_infeasible() -> None:
     seen = {True: 0, False: 0}
     for seed in range(60):
         case = random_case(random.Random(seed))
-        labels = mask(case.rows, start_state(case))
-        feasible = all(is_kept(t, case, labels) for t in case.templates)
+        feasible = is_feasible(case)
         seen[feasible] += 1
         if not feasible:
             with pytest.raises(Infeasible):
-                refine(case.rows, case.attrs, case.templates, cls=case.cls, utility=case.utility)
+                refine(**vars(case))
     assert all(seen.values())
 
 

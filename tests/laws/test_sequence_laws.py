@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,8 +13,8 @@ import pytest
 import reticent
 from naive import sequence
 from naive.product import table_of
-from naive.refine import Anon, Template, mask, refinements, start
-from naive.sequence_cases import Case, random_case, world_of
+from naive.refine import Anon, Template
+from naive.sequence_cases import Case, random_case, random_walk, world_of
 from naive.sequence_product import case_policy
 from reticent import Unsatisfiable
 
@@ -50,39 +49,20 @@ def test_what_is_guaranteed_never_gets_better(seed: int) -> None:
         rng = random.Random(seed + offset)
         case = random_case(rng)
         world = world_of(case)
+        masked = [a for a in case.attrs if any(a.name in t.over for t in case.templates)]
         for template in case.templates:
             names = sequence.named(template, case.earlier)
             if not names or not is_monotone(case, template):
                 continue
             seen += 1
             before = None
-            for labels in walk(rng, case):
+            for labels in random_walk(rng, case, masked):
                 value = sequence.measure(template, case.rows, labels, case.earlier, world)
                 if before is not None:
                     worse = value <= before if isinstance(template, Anon) else value >= before
                     assert worse, (seed + offset, template)
                 before = value
     assert seen >= 5
-
-
-def walk(rng: random.Random, case: Case) -> Any:
-    """What each record shows after every step of a random refinement."""
-    masked = [a for a in case.attrs if any(a.name in t.over for t in case.templates)]
-    state = {a.name: [start(a, [r[a.name] for r in case.rows], "*")] for a in masked}
-    for _ in range(8):
-        yield mask(case.rows, state)
-        ways = [
-            (attr, at, into)
-            for attr in masked
-            for at, part in enumerate(state[attr.name])
-            if part.values
-            for _, into in refinements(attr, part, case.rows, case.cls, "*")
-        ]
-        if not ways:
-            return
-        attr, at, into = rng.choice(ways)
-        parts = state[attr.name]
-        state = {**state, attr.name: [*parts[:at], *into, *parts[at + 1 :]]}
 
 
 @pytest.mark.parametrize("seed", range(500, 540, 20))

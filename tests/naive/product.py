@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from naive.cases import Case
-from naive.refine import Anon, Attr, Row, Template
+from naive.refine import Anon, Attr, Labels, Row, Template, holds, mask, measure, start_state
 from reticent.tables.policy import Policy
 
 
@@ -56,6 +56,22 @@ def table_of(rows: Sequence[Row], attrs: Iterable[Attr]) -> pa.Table:
             kind = pa.float64() if any(isinstance(c, float) for c in cells) else pa.int64()
         columns[name] = pa.array(cells, kind)
     return pa.table(columns)
+
+
+def labels_of(case: Case, table: pa.Table) -> list[Labels]:
+    """What each original record shows, an empty cell as the empty text."""
+    cells = table.select([attr.name for attr in case.attrs]).to_pylist()
+    return [{name: label or "" for name, label in row.items()} for row in cells]
+
+
+def keeps(case: Case, labels: list[Labels]) -> bool:
+    """Whether what records show keeps every promise, by the definition."""
+    return all(holds(t, measure(t, case.rows, labels)) for t in case.templates)
+
+
+def is_feasible(case: Case) -> bool:
+    """Whether the most masked table keeps every promise."""
+    return keeps(case, mask(case.rows, start_state(case.rows, case.attrs)))
 
 
 def same_steps(ours: Sequence[Mapping[str, Any]], theirs: Sequence[Mapping[str, Any]]) -> None:

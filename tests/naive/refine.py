@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -240,6 +240,18 @@ def share(attr: Attr, part: Part, rows: list[Row], marker: str) -> float:
     return (part.span[1] - part.span[0]) / (high - low) if high > low else 0.0
 
 
+def less_covered(
+    rows: list[Row], attr: Attr, part: Part, into: Iterable[Part], marker: str = "*"
+) -> float:
+    """How much less of its column the values of all records cover after a refinement."""
+    before = share(attr, part, rows, marker)
+    return sum(
+        len(held) * (before - share(attr, piece, rows, marker))
+        for piece in into
+        if (held := records(rows, attr, piece))
+    )
+
+
 def sensitive_values(template: Conf, rows: list[Row]) -> set[tuple[str, str]]:
     """Return the (column, value) pairs that a template protects, with "*" expanded."""
     pairs: set[tuple[str, str]] = set()
@@ -281,13 +293,15 @@ def implies(strong: Template, weak: Template, rows: list[Row]) -> bool:
     return False
 
 
-def needed(templates: Sequence[Template], rows: list[Row]) -> list[Template]:
+def needed(
+    templates: Sequence[Template], implied: Callable[[Template, Template], bool]
+) -> list[Template]:
     """Leave out the templates that others imply; of two that imply each other the first stays."""
     return [
         t
         for i, t in enumerate(templates)
         if not any(
-            implies(other, t, rows) and (j < i or not implies(t, other, rows))
+            implied(other, t) and (j < i or not implied(t, other))
             for j, other in enumerate(templates)
             if j != i
         )
@@ -297,37 +311,72 @@ def needed(templates: Sequence[Template], rows: list[Row]) -> list[Template]:
 # The loop -----------------------------------------------------------------------------------------
 
 
+def start_state(rows: list[Row], attrs: Iterable[Attr], marker: str = "*") -> State:
+    """Return the most masked table."""
+    return {a.name: [start(a, [row[a.name] for row in rows], marker)] for a in attrs}
+
+
+def trials(
+    rows: list[Row],
+    masked: Sequence[Attr],
+    state: State,
+    cls: str | None,
+    target: str | None,
+    marker: str = "*",
+) -> Iterator[tuple[Attr, Part, str, tuple[Part, ...], State]]:
+    """Yield each beneficial refinement: of which value, its name, into what, and the state then."""
+    for attr in masked:
+        parts = state[attr.name]
+        for at, part in enumerate(parts):
+            touched = records(rows, attr, part)
+            if not touched or (target is not None and len({row[target] for row in touched}) < 2):
+                continue
+            for value, into in refinements(attr, part, rows, cls, marker):
+                then = {**state, attr.name: [*parts[:at], *into, *parts[at + 1 :]]}
+                yield attr, part, value, into, then
+
+
 def refine(
     rows: list[Row],
     attrs: Sequence[Attr],
     templates: Sequence[Template],
     *,
+    measured: Callable[[Template, list[Labels]], int | Fraction] | None = None,
+    implied: Callable[[Template, Template, list[Labels]], bool] | None = None,
+    may_mend: bool = False,
     cls: str | None,
     utility: str = "classification",
     score: str = "paper",
     marker: str = "*",
 ) -> Result:
-    """Perform the valid and beneficial refinement of highest score until there is none."""
+    """Perform the valid and beneficial refinement of highest score until there is none.
+
+    Templates are measured on the table alone unless it is told otherwise. Where a refinement may
+    mend a template, nothing is ruled out for good: what was ruled out is that of the last round.
+    """
     target = cls if utility == "classification" else None  # what the score is about
     if utility == "classification" and target is None:
         raise ValueError("classification needs a class")
+    measured = measured or (lambda t, labels: measure(t, rows, labels))
+    implied = implied or (lambda strong, weak, _: implies(strong, weak, rows))
     masked = [a for a in attrs if any(a.name in t.over for t in templates)]
-    state: State = {a.name: [start(a, [r[a.name] for r in rows], marker)] for a in masked}
-    labels = mask(rows, state)
+    state = start_state(rows, masked, marker)
+    labels = fully_masked = mask(rows, state)
     for t in templates:
-        if not holds(t, measure(t, rows, labels)):
+        if not holds(t, measured(t, labels)):
             raise Infeasible(t)
-    search = needed(templates, rows)
-    now = first = [measure(t, rows, labels) for t in search]
+    search = needed(templates, lambda strong, weak: implied(strong, weak, fully_masked))
+    now = first = [measured(t, labels) for t in search]
     both_kinds = len({type(t) for t in search}) == 2
 
     def privacy_loss(name: str, then: list[int | Fraction]) -> float:
-        """Return the mean loss of the templates that hold the attribute."""
+        """Return the mean loss of the templates that hold the attribute; a repair counts as 0."""
         losses = []
         for t, before, after, most in zip(search, now, then, first, strict=True):
             if name in t.over:
                 loss = Fraction(before - after if isinstance(t, Anon) else after - before)
-                losses.append(loss / most if both_kinds and isinstance(t, Anon) else loss)
+                loss = loss / most if both_kinds and isinstance(t, Anon) else loss
+                losses.append(max(Fraction(0), loss))
         return float(sum(losses) / len(losses))
 
     def bits_lost(name: str, then: list[int | Fraction]) -> float:
@@ -335,75 +384,62 @@ def refine(
         losses = []
         for t, before, after in zip(search, now, then, strict=True):
             if name in t.over and isinstance(t, Anon):
-                losses.append(math.log2(before) - math.log2(after))
+                losses.append(max(0.0, math.log2(before) - math.log2(after)))
             elif name in t.over:  # a confidence of nothing counts as that of half a record
                 least = 1 / (2 * len(rows))
-                losses.append(math.log2(max(after, least)) - math.log2(max(before, least)))
+                loss = math.log2(max(after, least)) - math.log2(max(before, least))
+                losses.append(max(0.0, loss))
         return sum(losses) / len(losses)
+
+    def worth_of(attr: Attr, part: Part, into: tuple[Part, ...], shown: list[Labels]) -> float:
+        """Return what a refinement is worth, on this table alone."""
+        if target is not None:
+            worth = gain(rows, attr, part, into, target)
+            if score == "conditional":
+                bits = class_bits(rows, labels, target) - class_bits(rows, shown, target)
+                worth = bits / 2**20 / len(rows) if bits > 0 else worth * 1e-6
+            return worth
+        if score == "conditional" and utility == "distortion":
+            return less_covered(rows, attr, part, into, marker)
+        if utility == "distortion":  # what stays suppressed gets no more specific
+            finer = into[:1] if attr.mask == "suppress" else into
+            return float(sum(len(records(rows, attr, p)) for p in finer))
+        return float(discernibility(rows, labels) - discernibility(rows, shown))
 
     steps: list[dict[str, Any]] = []
     stopped: dict[tuple[str, str], dict[str, Any]] = {}
     while True:
         best: tuple[dict[str, Any], State, list[int | Fraction]] | None = None
-        for attr in masked:
-            for at, part in enumerate(state[attr.name]):
-                touched = records(rows, attr, part)
-                if not touched:
-                    continue
-                if target is not None and len({row[target] for row in touched}) < 2:
-                    continue  # not beneficial
-                for value, into in refinements(attr, part, rows, cls, marker):
-                    parts = state[attr.name]
-                    state_then = {**state, attr.name: [*parts[:at], *into, *parts[at + 1 :]]}
-                    labels_then = mask(rows, state_then)
-                    then = [measure(t, rows, labels_then) for t in search]
-                    broken = {i: v for i, v in enumerate(then) if not holds(search[i], v)}
-                    if broken:
-                        why = {
-                            "after": len(steps),
-                            "broken": broken,
-                            "into": [p.label for p in into],
-                        }
-                        stopped.setdefault((attr.name, value), why)
-                        continue  # not valid
-                    if target is not None:
-                        worth = gain(rows, attr, part, into, target)
-                        if score == "conditional":
-                            bits = class_bits(rows, labels, target)
-                            bits -= class_bits(rows, labels_then, target)
-                            worth = bits / 2**20 / len(rows) if bits > 0 else worth * 1e-6
-                    elif score == "conditional" and utility == "distortion":
-                        # what a record's value covers of its column, before and after
-                        before = share(attr, part, rows, marker)
-                        worth = sum(
-                            len(records(rows, attr, p)) * (before - share(attr, p, rows, marker))
-                            for p in into
-                            if records(rows, attr, p)
-                        )
-                    elif utility == "distortion":  # what stays suppressed gets no more specific
-                        finer = into[:1] if attr.mask == "suppress" else into
-                        worth = float(sum(len(records(rows, attr, p)) for p in finer))
-                    else:
-                        squares = discernibility(rows, labels)
-                        worth = float(squares - discernibility(rows, labels_then))
-                    if score == "conditional":
-                        loss = bits_lost(attr.name, then)
-                        rank = worth / (loss + 0.1)
-                    else:
-                        loss = privacy_loss(attr.name, then)
-                        rank = worth / (loss + 1)
-                    if best is None or better(rank, best[0]["score"]):
-                        step: dict[str, Any] = {
-                            "step": len(steps) + 1,
-                            "attribute": attr.name,
-                            "value": value,
-                            "into": [p.label for p in into],
-                            "info_gain": worth,
-                            "privacy_loss": loss,
-                            "score": rank,
-                            "templates": then,
-                        }
-                        best = step, state_then, then
+        if may_mend:
+            stopped = {}
+        for attr, part, value, into, state_then in trials(rows, masked, state, cls, target, marker):
+            labels_then = mask(rows, state_then)
+            then = [measured(t, labels_then) for t in search]
+            broken = {i: v for i, v in enumerate(then) if not holds(search[i], v)}
+            names = [p.label for p in into]
+            if broken:
+                why = {"after": len(steps), "broken": broken, "into": names}
+                stopped.setdefault((attr.name, value), why)
+                continue  # not valid
+            worth = worth_of(attr, part, into, labels_then)
+            if score == "conditional":
+                loss = bits_lost(attr.name, then)
+                rank = worth / (loss + 0.1)
+            else:
+                loss = privacy_loss(attr.name, then)
+                rank = worth / (loss + 1)
+            if best is None or better(rank, best[0]["score"]):
+                step: dict[str, Any] = {
+                    "step": len(steps) + 1,
+                    "attribute": attr.name,
+                    "value": value,
+                    "into": names,
+                    "info_gain": worth,
+                    "privacy_loss": loss,
+                    "score": rank,
+                    "templates": then,
+                }
+                best = step, state_then, then
         if best is None:
             return Result(steps, labels, stopped)
         step, state, now = best

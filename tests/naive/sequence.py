@@ -7,8 +7,7 @@ that fails is tried again after each step, since a refinement of T1 can also rep
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
@@ -21,10 +20,8 @@ from naive.refine import (
     Conf,
     Infeasible,
     Labels,
-    Part,
     Result,
     Row,
-    State,
     Template,
     Tree,
 )
@@ -215,30 +212,19 @@ def measure(
     return single.measure(template, tuples, tuples)
 
 
-def needed(
-    templates: Sequence[Template],
+def implies(
+    strong: Template,
+    weak: Template,
     rows: list[Row],
     labels: list[Labels],
     earlier: Sequence[Earlier],
     world: World,
-) -> list[Template]:
-    """Leave out the templates that others with the same releases imply; of two equals keep one."""
-
-    def implies(strong: Template, weak: Template) -> bool:
-        names = named(strong, earlier)
-        if names != named(weak, earlier):
-            return False
-        return single.implies(strong, weak, linked(rows, labels, names, earlier, world))
-
-    return [
-        t
-        for i, t in enumerate(templates)
-        if not any(
-            implies(other, t) and (j < i or not implies(t, other))
-            for j, other in enumerate(templates)
-            if j != i
-        )
-    ]
+) -> bool:
+    """Say whether the first template, with the same releases, makes the second one redundant."""
+    names = named(strong, earlier)
+    if names != named(weak, earlier):
+        return False
+    return single.implies(strong, weak, linked(rows, labels, names, earlier, world))
 
 
 # The loop -----------------------------------------------------------------------------------------
@@ -275,26 +261,6 @@ def world_of(
     return world
 
 
-def trials(
-    rows: list[Row],
-    masked: Sequence[Attr],
-    state: State,
-    cls: str | None,
-    target: str | None,
-    marker: str,
-) -> Iterator[tuple[Attr, Part, str, tuple[Part, ...], State]]:
-    """Yield each beneficial refinement: of which value, its name, into what, and the state then."""
-    for attr in masked:
-        parts = state[attr.name]
-        for at, part in enumerate(parts):
-            touched = single.records(rows, attr, part)
-            if not touched or (target is not None and len({row[target] for row in touched}) < 2):
-                continue
-            for value, into in single.refinements(attr, part, rows, cls, marker):
-                then = {**state, attr.name: [*parts[:at], *into, *parts[at + 1 :]]}
-                yield attr, part, value, into, then
-
-
 def refine(
     rows: list[Row],
     attrs: Sequence[Attr],
@@ -310,101 +276,20 @@ def refine(
     dropped: Collection[str] = (),
     no_join: Collection[str] = frozenset(),
 ) -> Result:
-    """Perform the valid and beneficial refinement of highest score until there is none."""
-    target = cls if utility == "classification" else None  # what the score is about
-    if utility == "classification" and target is None:
-        raise ValueError("classification needs a class")
+    """Refine T1 by what it gives away when it is linked with the earlier releases."""
     world = world_of(rows, attrs, earlier, trees, inconsistent, dropped, no_join, marker)
     alone = {e.name: strangers(rows, e, world) for e in earlier}
     if any(any(pair) for pair in alone.values()):
         raise NotSamePopulation({name: pair for name, pair in alone.items() if any(pair)})
-    masked = [a for a in attrs if any(a.name in t.over for t in templates)]
-    state: State = {a.name: [single.start(a, [r[a.name] for r in rows], marker)] for a in masked}
-    labels = single.mask(rows, state)
-    for t in templates:
-        if not single.holds(t, measure(t, rows, labels, earlier, world)):
-            raise Infeasible(t)
-    search = needed(templates, rows, labels, earlier, world)
-    now = first = [measure(t, rows, labels, earlier, world) for t in search]
-    both_kinds = len({type(t) for t in search}) == 2
-
-    def privacy_loss(name: str, then: list[int | Fraction]) -> float:
-        """Return the mean loss of the templates that hold the attribute; a repair counts as 0."""
-        losses = []
-        for t, before, after, most in zip(search, now, then, first, strict=True):
-            if name in t.over:
-                loss = Fraction(before - after if isinstance(t, Anon) else after - before)
-                loss = loss / most if both_kinds and isinstance(t, Anon) else loss
-                losses.append(max(Fraction(0), loss))
-        return float(sum(losses) / len(losses))
-
-    def bits_lost(name: str, then: list[int | Fraction]) -> float:
-        """Return the mean over the templates that hold the attribute of the factor, in bits."""
-        losses = []
-        for t, before, after in zip(search, now, then, strict=True):
-            if name in t.over and isinstance(t, Anon):
-                losses.append(max(0.0, math.log2(before) - math.log2(after)))
-            elif name in t.over:  # a confidence of nothing counts as that of half a record
-                least = 1 / (2 * len(rows))
-                loss = math.log2(max(after, least)) - math.log2(max(before, least))
-                losses.append(max(0.0, loss))
-        return sum(losses) / len(losses)
-
-    def worth_of(attr: Attr, part: Part, into: tuple[Part, ...], shown: list[Labels]) -> float:
-        """Return what a refinement is worth, on T1 alone."""
-        if target is not None:
-            worth = single.gain(rows, attr, part, into, target)
-            if score == "conditional":
-                bits = single.class_bits(rows, labels, target)
-                bits -= single.class_bits(rows, shown, target)
-                worth = bits / 2**20 / len(rows) if bits > 0 else worth * 1e-6
-            return worth
-        if score == "conditional" and utility == "distortion":
-            before = single.share(attr, part, rows, marker)
-            return sum(
-                len(single.records(rows, attr, p)) * (before - single.share(attr, p, rows, marker))
-                for p in into
-                if single.records(rows, attr, p)
-            )
-        if utility == "distortion":  # what stays suppressed gets no more specific
-            finer = into[:1] if attr.mask == "suppress" else into
-            return float(sum(len(single.records(rows, attr, p)) for p in finer))
-        return float(single.discernibility(rows, labels) - single.discernibility(rows, shown))
-
-    steps: list[dict[str, Any]] = []
-    while True:
-        best: tuple[dict[str, Any], State, list[int | Fraction]] | None = None
-        stopped: dict[tuple[str, str], dict[str, Any]] = {}  # of this round only
-        for attr, part, value, into, state_then in trials(rows, masked, state, cls, target, marker):
-            labels_then = single.mask(rows, state_then)
-            then = [measure(t, rows, labels_then, earlier, world) for t in search]
-            broken = {i: v for i, v in enumerate(then) if not single.holds(search[i], v)}
-            names = [p.label for p in into]
-            if broken:
-                why = {"after": len(steps), "broken": broken, "into": names}
-                stopped.setdefault((attr.name, value), why)
-                continue  # not valid, for now
-            worth = worth_of(attr, part, into, labels_then)
-            if score == "conditional":
-                loss = bits_lost(attr.name, then)
-                rank = worth / (loss + 0.1)
-            else:
-                loss = privacy_loss(attr.name, then)
-                rank = worth / (loss + 1)
-            if best is None or single.better(rank, best[0]["score"]):
-                step: dict[str, Any] = {
-                    "step": len(steps) + 1,
-                    "attribute": attr.name,
-                    "value": value,
-                    "into": names,
-                    "info_gain": worth,
-                    "privacy_loss": loss,
-                    "score": rank,
-                    "templates": then,
-                }
-                best = step, state_then, then
-        if best is None:
-            return Result(steps, labels, stopped)
-        step, state, now = best
-        steps.append(step)
-        labels = single.mask(rows, state)
+    return single.refine(
+        rows,
+        attrs,
+        templates,
+        measured=lambda t, labels: measure(t, rows, labels, earlier, world),
+        implied=lambda strong, weak, labels: implies(strong, weak, rows, labels, earlier, world),
+        may_mend=True,
+        cls=cls,
+        utility=utility,
+        score=score,
+        marker=marker,
+    )

@@ -44,19 +44,7 @@ class Case:
 
 def refined(case: Case) -> Result:
     """Run the naive refinement on a case."""
-    return sequence.refine(
-        case.rows,
-        case.attrs,
-        case.templates,
-        earlier=case.earlier,
-        trees=case.trees,
-        inconsistent=case.inconsistent,
-        cls=case.cls,
-        utility=case.utility,
-        score=case.score,
-        dropped=case.dropped,
-        no_join=case.no_join,
-    )
+    return sequence.refine(**vars(case))
 
 
 def random_case(rng: random.Random, *, foreign: bool = True) -> Case:
@@ -450,10 +438,10 @@ def random_thresholds(rng: random.Random, case: Case, shapes: Sequence[Shape]) -
 
 def random_walk(rng: random.Random, case: Case, masked: Sequence[Attr]) -> list[list[Labels]]:
     """Return what T1 shows from the most masked state on, some blind refinements further."""
-    state = {a.name: [single.start(a, [row[a.name] for row in case.rows], MARKER)] for a in masked}
+    state = single.start_state(case.rows, masked)
     walk = [single.mask(case.rows, state)]
     for _ in range(8):
-        trials = list(sequence.trials(case.rows, masked, state, case.cls, None, MARKER))
+        trials = list(single.trials(case.rows, masked, state, case.cls, None))
         if trials:
             state = rng.choice(trials)[-1]
             walk.append(single.mask(case.rows, state))

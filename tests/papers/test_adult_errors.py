@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from functools import cache
-from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from at_hand import public_data
 from reticent.sklearn import TreeClassifier
 
 pytestmark = pytest.mark.data
 
-DATA = Path(os.environ.get("RETICENT_DATA") or Path(__file__).parents[2].parent / "shared" / "data")
 NAMES = [
     "age", "workclass", "fnlwgt", "education", "education-num", "marital-status", "occupation",
     "relationship", "race", "sex", "capital-gain", "capital-loss", "hours-per-week",
@@ -26,9 +24,7 @@ def adult() -> tuple[pd.DataFrame, pd.DataFrame]:
     """The records without missing values, for training and for testing."""
     parts = []
     for name in ("adult.data", "adult.test"):
-        path = DATA / "adult" / name
-        if not path.is_file():
-            pytest.skip(f"{name} is not here: set RETICENT_DATA to the folder of public data sets")
+        path = public_data(f"adult/{name}")
         part = pd.read_csv(path, names=NAMES, skipinitialspace=True, comment="|", na_values="?")
         part = part.dropna()
         part["class"] = part["class"].str.rstrip(".")

@@ -7,30 +7,25 @@ frequent item of a support below one half, or one special item if it has none.
 from __future__ import annotations
 
 import gzip
-import os
 from collections import Counter
 from fractions import Fraction
 from functools import cache
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from at_hand import public_data
 from reticent.privacy.coherence import Coherence, RoledBaskets, exposure, recount
 
 pytestmark = pytest.mark.data
-
-DATA = Path(os.environ.get("RETICENT_DATA") or Path(__file__).parents[2].parent / "shared" / "data")
 
 
 @cache
 def rows_of(name: str) -> list[list[int]]:
     """Items as numbers, in code point order of their names; the private one is the last."""
-    path = DATA / name / (f"{name}.csv" if name == "groceries" else f"{name}.dat.gz")
-    if not path.exists():
-        pytest.skip(f"needs {path.name} in the folder of public data sets")
+    path = public_data(f"{name}/{name}.{'csv' if name == 'groceries' else 'dat.gz'}")
     data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     between = "," if name == "groceries" else None
     rows = [sorted(set(line.strip().split(between))) for line in data.decode().splitlines()]

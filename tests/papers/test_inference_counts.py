@@ -7,20 +7,18 @@ records without missing values count.
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterable
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 import reticent
+from at_hand import public_data
 from reticent.tables.policy import Policy
 
 pytestmark = pytest.mark.data
 
-DATA = Path(os.environ.get("RETICENT_DATA") or Path(__file__).parents[2].parent / "shared" / "data")
 LEVELS = ["0.1", "0.3", "0.5", "0.7", "0.9"]
 
 CRX = [f"A{i}" for i in range(1, 16)]
@@ -45,12 +43,7 @@ ADULT_CATEGORICAL = [
 
 
 def lines_of(name: str) -> list[str]:
-    path = DATA / name
-    if not path.is_file():
-        pytest.skip(
-            f"{name} is not here: set RETICENT_DATA to the folder with the public data sets"
-        )
-    return path.read_text(encoding="utf-8").splitlines()
+    return public_data(name).read_text(encoding="utf-8").splitlines()
 
 
 def complete(records: Iterable[list[str]], names: list[str], rows: int) -> pa.Table:

@@ -1,4 +1,4 @@
-"""The papers' worked examples, number for number, through the product itself."""
+"""The papers' worked examples, number for number, through the product and on its naive twin."""
 
 from __future__ import annotations
 
@@ -14,18 +14,23 @@ import pytest
 from typer.testing import CliRunner
 
 import reticent
-from naive.product import policy_of, table_of
-from naive.refine import Anon, Conf, Template, gain, node
+from naive.product import policy_of, same_steps, table_of
+from naive.refine import Anon, Conf, Infeasible, Template, gain, node, refine
 from papers.tables import Table, customers, job_tree, patients, sex_tree, workers
 from reticent import InputError, Policy, Release, Unsatisfiable
 from reticent.front.cli import app
 
 
 def release(table: Table, templates: Sequence[Template], **more: Any) -> Release:
-    """Release one of the papers' tables; whatever comes out has to verify on its own."""
+    """Release one of the papers' tables, as the twin does; what comes out verifies on its own."""
     rows, attrs = table
     policy = policy_for(table, templates, **more)
     found = reticent.release(table_of(rows, attrs), policy)
+    twin = refine(rows, attrs, templates, cls="Class")
+    same_steps(list(found.trace()), twin.steps)
+    labels = Counter(tuple(row[name] for name in found.cuts) for row in twin.labels)
+    shown = zip(*(found.table.column(name).to_pylist() for name in found.cuts), strict=True)
+    assert Counter(shown) == labels
     again = reticent.verify(found.table, policy)
     assert again.holds
     assert again.findings == found.proof.findings
@@ -196,6 +201,8 @@ def test_icdm_table_1_below_the_limit_is_infeasible(at_most: str) -> None:
     assert "confidence 5/24" in problem.what  # measured, and …
     assert '"5/24"' in problem.do  # … the strictest that would pass
     assert caught.value.exit_code == 3
+    with pytest.raises(Infeasible):
+        refine(*customers(), [discharged(at_most)], cls="Class")
 
 
 def test_every_infeasible_template_is_named() -> None:
@@ -274,7 +281,7 @@ def test_infeasible_on_the_command_line_loses_nothing(tmp_path: Path) -> None:
 # Redundant templates ------------------------------------------------------------------------------
 
 
-def steps_without_templates(found: Release) -> list[tuple[Any, ...]]:
+def course_of(found: Release) -> list[tuple[Any, ...]]:
     return [(s.attribute, s.value, s.info_gain, s.privacy_loss, s.score) for s in found.steps]
 
 
@@ -286,7 +293,7 @@ def test_a_weaker_anonymity_over_fewer_columns_is_implied(k: int) -> None:
         found = release(patients(), templates)
         assert found.implied == {weak: 1 - weak}
         # Counted in the mean, an implied template would halve the privacy loss of Job.
-        assert steps_without_templates(found) == steps_without_templates(alone)
+        assert course_of(found) == course_of(alone)
         # It leaves the search, not the check, the trace or the report.
         assert [f.holds for f in found.proof.findings] == [True, True]
         for step in found.trace():
@@ -317,9 +324,7 @@ def test_a_chain_of_implied_templates_leaves_the_strongest() -> None:
     templates = [Anon(("Job",), 2), Anon(("Job", "Sex"), 4), Anon(("Sex", "Job"), 3)]
     found = release(patients(), templates)
     assert found.implied == {0: 1, 2: 1}
-    assert steps_without_templates(found) == steps_without_templates(
-        release(patients(), [templates[1]])
-    )
+    assert course_of(found) == course_of(release(patients(), [templates[1]]))
 
 
 EVERY = ["Current", "Never", "Discharged"]
@@ -336,9 +341,7 @@ def test_a_weaker_confidence_over_fewer_columns_is_implied(weak: Any, strong: An
     found = release(customers(), templates)
     assert found.implied == {0: 1}
     assert len(found.proof.findings) == 2
-    assert steps_without_templates(found) == steps_without_templates(
-        release(customers(), [templates[1]])
-    )
+    assert course_of(found) == course_of(release(customers(), [templates[1]]))
     templates = [bankruptcy(("Job",), weak, "0.85"), bankruptcy(both, strong, "0.9")]
     assert release(customers(), templates).implied == {}  # it asks for more
     templates = [bankruptcy(both, weak, "0.95"), bankruptcy(("Job",), strong, "0.9")]
@@ -351,9 +354,7 @@ def test_of_templates_that_imply_each_other_the_first_stays(first: Any, second: 
     templates = [bankruptcy(over, first, "0.9"), bankruptcy(turned, second, "0.9")]
     found = release(customers(), templates)
     assert found.implied == {1: 0}
-    assert steps_without_templates(found) == steps_without_templates(
-        release(customers(), templates[:1])
-    )
+    assert course_of(found) == course_of(release(customers(), templates[:1]))
 
 
 def test_a_missing_value_is_no_part_of_a_full_list() -> None:

@@ -25,10 +25,7 @@ def compare(case: Case) -> int:
     """Run both; returns the number of steps, or -1 where both find the policy infeasible."""
     case = in_policy_order(case)
     try:
-        expected = refine(
-            case.rows, case.attrs, case.templates,
-            cls=case.cls, utility=case.utility, score=case.score,
-        )  # fmt: skip
+        expected = refine(**vars(case))
     except Infeasible:
         with pytest.raises(Unsatisfiable):
             released(case)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import io
-import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -26,16 +25,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+import at_hand
+from at_hand import SECRET, public_data
 from reticent.data import memory
 from reticent.data.baskets import Baskets
-from reticent.errors import InputError
 from reticent.files import delimited, sheets
 from reticent.files.basket_files import Form, handed_back, paths_of, read, suffix_of, taken, write
 from reticent.files.output import whole_file
 from reticent.files.tabular import Reading
 
-SECRET = "SECRETxyz1"
-DATA = Path(os.environ.get("RETICENT_DATA") or Path(__file__).parents[2].parent / "shared" / "data")
 OURS = Reading(delimiter=",", quote='"', encoding="utf-8")  # as we write
 
 
@@ -65,10 +63,7 @@ def long(folder: Path, content: str | bytes, name: str = "shop.csv") -> Baskets:
 
 
 def refusal(action: Callable[[], object]) -> str:
-    with pytest.raises(InputError) as caught:
-        action()
-    assert SECRET not in str(caught.value)
-    return str(caught.value)
+    return str(at_hand.refusal(action))
 
 
 def of(rows: Sequence[Any]) -> Baskets:
@@ -539,11 +534,9 @@ def test_typed_files_hold_numbers_and_nulls_and_no_other_name() -> None:
 @pytest.mark.parametrize("sign", [" ", "\t", "\n", "\r", "\0"])
 def test_items_that_a_basket_file_cannot_hold(sign: str) -> None:
     found = of([["a", f"{SECRET}{sign}b"]])
-    text = refusal(lambda: written(found, "basket", ".dat"))
-    assert "1 of 2 items hold a blank" in text
-    with pytest.raises(InputError) as caught:
-        written(found, "basket", ".dat")
-    assert SECRET in caught.value.text(show_values=True)
+    error = at_hand.refusal(lambda: written(found, "basket", ".dat"))
+    assert "1 of 2 items hold a blank" in str(error)
+    assert SECRET in error.text(show_values=True)
 
 
 def test_writing_tells_how_far_it_is(tmp_path: Path) -> None:
@@ -644,9 +637,7 @@ def test_what_python_holds_comes_back(rows: list[set[Any]]) -> None:
 def test_public_data_sets(
     tmp_path: Path, name: str, transactions: int, items: int, occurrences: int
 ) -> None:
-    path = DATA / name / f"{name}.dat.gz"
-    if not path.exists():
-        pytest.skip(f"needs {path.name} in the folder of public data sets")
+    path = public_data(f"{name}/{name}.dat.gz")
     found = read(path, "basket")
     counted = found.transactions, len(found.names), found.occurrences
     assert counted == (transactions, items, occurrences)
@@ -667,9 +658,7 @@ def test_public_data_sets(
 
 @pytest.mark.data
 def test_groceries_as_a_long_table(tmp_path: Path) -> None:
-    path = DATA / "groceries" / "groceries.csv"
-    if not path.exists():
-        pytest.skip("needs groceries.csv in the folder of public data sets")
+    path = public_data("groceries/groceries.csv")
     found = of([line.split(",") for line in path.read_text(encoding="utf-8").splitlines()])
     assert (found.transactions, len(found.names)) == (9_835, 169)
     texts = sorted((len(row), " ".join(row), row) for row in rows_of(found))

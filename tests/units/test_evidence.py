@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from fractions import Fraction
 from typing import Any
@@ -70,12 +70,14 @@ def cells(column: Column) -> list[Any]:
 # --- random releases -----------------------------------------------------------------------------
 
 
-def random_releases(
-    count: int, *, seed: int = 0
-) -> Iterator[tuple[Case, AlignedRows, list[Labels]]]:
+Releases = list[tuple[Case, AlignedRows, list[Labels]]]
+
+
+@pytest.fixture(scope="module")
+def releases() -> Releases:
     """Cases with what a search, stopped anywhere, makes of them; labels in the order of rows."""
-    rng = random.Random(seed)
-    while count:
+    rng, made = random.Random(0), Releases()
+    while len(made) < 60:
         case = random_case(rng)
         prepared = prepare(
             arrival.read(table_of(case.rows, case.attrs))[0], case_policy(case, order="input")
@@ -87,13 +89,10 @@ def random_releases(
             continue
         masked = AlignedRows.of(prepared, found.recodings)
         shown = {name: cells(column) for name, column in masked.columns.items()}
-        count -= 1
-        yield (case, masked, [{n: shown[n][i] or "" for n in shown} for i in range(len(case.rows))])
-
-
-@pytest.fixture(scope="module")
-def releases() -> list[tuple[Case, AlignedRows, list[Labels]]]:
-    return list(random_releases(60))
+        made.append(
+            (case, masked, [{n: shown[n][i] or "" for n in shown} for i in range(len(case.rows))])
+        )
+    return made
 
 
 # --- errors --------------------------------------------------------------------------------------
@@ -212,9 +211,7 @@ def random_part(rng: random.Random, rows: int) -> NDArray[np.bool_]:
     return test
 
 
-def test_errors_are_those_of_the_naive_tree(
-    releases: list[tuple[Case, AlignedRows, list[Labels]]],
-) -> None:
+def test_errors_are_those_of_the_naive_tree(releases: Releases) -> None:
     rng = random.Random(5)
     compared = 0
     for case, masked, labels in releases:
@@ -479,9 +476,7 @@ def test_the_range_is_the_policys_not_that_of_the_bins_that_show() -> None:
     assert nothing == 0
 
 
-def test_losses_are_the_sums_of_what_each_record_lost(
-    releases: list[tuple[Case, AlignedRows, list[Labels]]],
-) -> None:
+def test_losses_are_the_sums_of_what_each_record_lost(releases: Releases) -> None:
     for case, masked, labels in releases:
         found = losses(masked)
         pairs = list(zip(case.rows, labels, strict=True))
@@ -566,9 +561,7 @@ def test_inference_by_hand() -> None:
     assert (both.largest, both.mean) == (Fraction(1), 4 / 5)
 
 
-def test_attacks_are_what_the_definitions_count(
-    releases: list[tuple[Case, AlignedRows, list[Labels]]],
-) -> None:
+def test_attacks_are_what_the_definitions_count(releases: Releases) -> None:
     rng = random.Random(9)
     linked = inferred = 0
     for case, masked, labels in releases:
@@ -613,9 +606,7 @@ def test_attacks_are_what_the_definitions_count(
     assert inferred > 50
 
 
-def test_prediction_is_the_naive_trees_beside_the_commonest_value(
-    releases: list[tuple[Case, AlignedRows, list[Labels]]],
-) -> None:
+def test_prediction_is_the_naive_trees_beside_the_commonest_value(releases: Releases) -> None:
     rng = random.Random(6)
     compared = 0
     for case, masked, labels in releases:

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 import reticent
 from at_hand import SECRET, file_of, policy_of, refusal
 from reticent.data.columns import Table
-from reticent.errors import InputError, ReticentError
+from reticent.errors import InputError
 from reticent.files import delimited
 from reticent.files.delimited import Dialect, _quotes_are_plain
 from reticent.files.tabular import Reading, from_arrow, paths_of, read, suffix_of
@@ -68,11 +68,6 @@ def test_delimiters_without_quotes(tmp_path: Path, delimiter: str) -> None:
     assert rows_of(read(path)) == [("Cook", "30", "1.5"), ("Clerk", "", "2.5")]
 
 
-def test_decimal_commas_do_not_mislead_the_sniffing(tmp_path: Path) -> None:
-    path = file_of(tmp_path, "Pay;Tax\n1,5;0,5\n2,5;0,7\n")
-    assert rows_of(read(path)) == [("1,5", "0,5"), ("2,5", "0,7")]
-
-
 def test_tsv_is_cut_at_tabs_whatever_else_stands_there(tmp_path: Path) -> None:
     path = file_of(tmp_path, "a,b\tc,d\n1,2\t3,4\n", "table.tsv")
     assert rows_of(read(path)) == [("1,2", "3,4")]
@@ -83,25 +78,36 @@ def test_told_delimiter_wins(tmp_path: Path) -> None:
     assert rows_of(read(path, Reading(delimiter=":"))) == [("1,2", "3")]
 
 
-def test_quotes(tmp_path: Path) -> None:
-    content = 'a,b\n"x,y","say ""hi"""\n5" pipe,plain\n"","two\nlines"\n'
-    path = file_of(tmp_path, content)
-    assert rows_of(read(path)) == [("x,y", 'say "hi"'), ('5" pipe', "plain"), ("", "two\nlines")]
+WRITTEN: dict[str, tuple[str, list[tuple[str, ...]]]] = {
+    "decimal commas do not mislead the sniffing": (
+        "Pay;Tax\n1,5;0,5\n2,5;0,7\n", [("1,5", "0,5"), ("2,5", "0,7")]
+    ),
+    "quotes": (
+        'a,b\n"x,y","say ""hi"""\n5" pipe,plain\n"","two\nlines"\n',
+        [("x,y", 'say "hi"'), ('5" pipe', "plain"), ("", "two\nlines")],
+    ),
+    "single quotes around a whole column are quotes": (
+        "a,b\n'x',2\n'y',3\n", [("x", "2"), ("y", "3")]
+    ),
+    "single quotes protect delimiters": ("a,b\n'x,1',2\n'y',3\n", [("x,1", "2"), ("y", "3")]),
+    "cells are verbatim": (
+        "a,b\n 01 ,NA\nnull,NaN\n1.50,#N/A\n", [(" 01 ", "NA"), ("null", "NaN"), ("1.50", "#N/A")]
+    ),
+    "blank lines are no rows": ("\n\na,b\n\n1,2\n\n3,4\n\n\n", [("1", "2"), ("3", "4")]),
+    "cells below leading blank lines are verbatim": (
+        "\nZip,Note\n01234,NA\n1.50,\n", [("01234", "NA"), ("1.50", "")]
+    ),
+    "one column": ('a\nx\n\n""\n y\n', [("x",), ("",), (" y",)]),
+    "odd line separators inside cells": (
+        "a,b\nx\u2028y,1\nz\x0bq\x0c\x1c\x85,2\n",
+        [("x\u2028y", "1"), ("z\x0bq\x0c\x1c\x85", "2")],
+    ),
+}  # fmt: skip
 
 
-def test_single_quotes_around_a_whole_column_are_quotes(tmp_path: Path) -> None:
-    path = file_of(tmp_path, "a,b\n'x',2\n'y',3\n")
-    assert rows_of(read(path)) == [("x", "2"), ("y", "3")]
-
-
-def test_single_quotes_protect_delimiters(tmp_path: Path) -> None:
-    path = file_of(tmp_path, "a,b\n'x,1',2\n'y',3\n")
-    assert rows_of(read(path)) == [("x,1", "2"), ("y", "3")]
-
-
-def test_cells_are_verbatim(tmp_path: Path) -> None:
-    path = file_of(tmp_path, "a,b\n 01 ,NA\nnull,NaN\n1.50,#N/A\n")
-    assert rows_of(read(path)) == [(" 01 ", "NA"), ("null", "NaN"), ("1.50", "#N/A")]
+@pytest.mark.parametrize(("content", "rows"), WRITTEN.values(), ids=WRITTEN)
+def test_what_is_written(tmp_path: Path, content: str, rows: list[tuple[str, ...]]) -> None:
+    assert rows_of(read(file_of(tmp_path, content))) == rows
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
@@ -111,54 +117,24 @@ def test_line_ends(tmp_path: Path, end: str, last: bool) -> None:
     assert rows_of(read(path)) == [("1", "2"), ("3", "4")]
 
 
-def test_blank_lines_are_no_rows(tmp_path: Path) -> None:
-    path = file_of(tmp_path, "\n\na,b\n\n1,2\n\n3,4\n\n\n")
-    assert rows_of(read(path)) == [("1", "2"), ("3", "4")]
+MANY_NAMES = [f"column {i}" for i in range(200)]
+LONG_NAMES = [f"{i} " + "long name " * 50 for i in range(200)]  # 100 KB, as in survey exports
 
 
-def test_cells_below_leading_blank_lines_are_verbatim(tmp_path: Path) -> None:
-    path = file_of(tmp_path, "\nZip,Note\n01234,NA\n1.50,\n")
-    assert rows_of(read(path)) == [("01234", "NA"), ("1.50", "")]
-
-
-def test_one_column(tmp_path: Path) -> None:
-    path = file_of(tmp_path, 'a\nx\n\n""\n y\n')
-    assert rows_of(read(path)) == [("x",), ("",), (" y",)]
-
-
-def test_odd_line_separators_inside_cells(tmp_path: Path) -> None:
-    path = file_of(tmp_path, "a,b\nx\u2028y,1\nz\x0bq\x0c\x1c\x85,2\n")
-    assert rows_of(read(path)) == [("x\u2028y", "1"), ("z\x0bq\x0c\x1c\x85", "2")]
-
-
-def test_a_header_may_hold_line_breaks(tmp_path: Path) -> None:
-    path = file_of(tmp_path, '"first\nline","b ""x"""\n1,2\n')
-    table = read(path)
-    assert list(table.columns) == ["first\nline", 'b "x"']
-    assert rows_of(table) == [("1", "2")]
-
-
-def test_a_header_may_hold_line_breaks_after_a_byte_order_mark(tmp_path: Path) -> None:
-    path = file_of(tmp_path, b'\xef\xbb\xbf"first\nline",b\n1,2\n')
-    table = read(path)
-    assert list(table.columns) == ["first\nline", "b"]
-    assert rows_of(table) == [("1", "2")]
-
-
-def test_200_columns(tmp_path: Path) -> None:
-    names = [f"column {i}" for i in range(200)]
-    path = file_of(tmp_path, as_csv([[f"{i}" for i in range(200)]] * 3, names, ";"))
-    table = read(path)
+@pytest.mark.parametrize(
+    ("content", "names", "cells"),
+    [
+        ('"first\nline","b ""x"""\n1,2\n', ["first\nline", 'b "x"'], "12"),
+        ('\ufeff"first\nline",b\n1,2\n', ["first\nline", "b"], "12"),
+        (as_csv(["x" * 200], MANY_NAMES, ";"), MANY_NAMES, "x" * 200),
+        (",".join(LONG_NAMES) + "\n" + ",".join("x" * 200) + "\n", LONG_NAMES, "x" * 200),
+    ],
+    ids=["line breaks", "a byte order mark", "200 columns", "longer than the part that is sniffed"],
+)  # fmt: skip
+def test_headers(tmp_path: Path, content: str, names: list[str], cells: str) -> None:
+    table = read(file_of(tmp_path, content))
     assert list(table.columns) == names
-    assert rows_of(table) == [tuple(str(i) for i in range(200))] * 3
-
-
-def test_a_header_longer_than_the_part_that_is_sniffed(tmp_path: Path) -> None:
-    names = [f"{i} " + "long name " * 50 for i in range(200)]  # 100 KB, as in survey exports
-    path = file_of(tmp_path, ",".join(names) + "\n" + ",".join("x" * 200) + "\n")
-    table = read(path)
-    assert list(table.columns) == names
-    assert rows_of(table) == [tuple("x" * 200)]
+    assert rows_of(table) == [tuple(cells)]
 
 
 @pytest.mark.parametrize("sign", ["x", "x\n"])
@@ -322,23 +298,26 @@ def test_ragged_rows_are_shown_up_to_ten(tmp_path: Path) -> None:
     assert "… and 15 more problems." in text
 
 
-@pytest.mark.parametrize("packed", [False, True])
-def test_ragged_rows_count_lines_over_quoted_breaks(tmp_path: Path, packed: bool) -> None:
-    content = f'a,b\n"two\n{SECRET}",2\n"{SECRET}\r\n\n"\n'.encode()
-    name = "table.csv.gz" if packed else "table.csv"
-    error = refused(tmp_path, gzip.compress(content) if packed else content, name)
-    assert [problem.where.rpartition(", ")[2] for problem in error.problems] == ["line 4"]
+BREAKS = f'a,b\n"two\n{SECRET}",2\n"{SECRET}\r\n\n"\n'.encode()
 
 
-@pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "utf-8-sig"])
-def test_ragged_rows_in_any_encoding(tmp_path: Path, encoding: str) -> None:
-    error = refused(tmp_path, f"a,b\né,1\n{SECRET}é\n".encode(encoding))
-    assert [problem.where.rpartition(", ")[2] for problem in error.problems] == ["line 3"]
-
-
-def test_ragged_row_far_down(tmp_path: Path) -> None:
-    error = refused(tmp_path, "a,b\n" + "1,2\n" * 1_200_000 + f"{SECRET}\n")  # a second block
-    assert [problem.where.rpartition(", ")[2] for problem in error.problems] == ["line 1200002"]
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        (BREAKS, 4),
+        (gzip.compress(BREAKS), 4),
+        *(
+            (f"a,b\né,1\n{SECRET}é\n".encode(name), 3)
+            for name in ("latin-1", "utf-16", "utf-8-sig")
+        ),
+        (b"a,b\n" + b"1,2\n" * 1_200_000 + SECRET.encode(), 1_200_002),  # in a second block
+    ],
+    ids=["quoted breaks", "packed", "latin-1", "utf-16", "utf-8-sig", "far down"],
+)
+def test_lines_of_ragged_rows(tmp_path: Path, content: bytes, line: int) -> None:
+    name = "table.csv.gz" if content.startswith(b"\x1f\x8b") else "table.csv"
+    [problem] = refused(tmp_path, content, name).problems
+    assert problem.where.endswith(f", line {line}")
 
 
 @pytest.mark.parametrize(
@@ -630,16 +609,11 @@ def test_pandas_comes_back_as_pandas() -> None:
     assert not out.attrs
 
 
-def test_polars_comes_back_as_polars() -> None:
-    out = reticent.release(pl.DataFrame(PEOPLE), POLICY).table
-    assert isinstance(out, pl.DataFrame)
-    assert out.to_dict(as_series=False) == MASKED
-
-
-def test_lazy_polars_comes_back_lazy() -> None:
-    out = reticent.release(pl.DataFrame(PEOPLE).lazy(), POLICY).table
-    assert isinstance(out, pl.LazyFrame)
-    assert out.collect().to_dict(as_series=False) == MASKED
+@pytest.mark.parametrize("kind", [pl.DataFrame, pl.LazyFrame])
+def test_polars_comes_back_as_polars(kind: Any) -> None:
+    out = reticent.release(kind(PEOPLE), POLICY).table
+    assert isinstance(out, kind)
+    assert out.lazy().collect().to_dict(as_series=False) == MASKED
 
 
 @pytest.mark.parametrize("kind", ["table", "batch", "chunks"])
@@ -748,57 +722,38 @@ def test_column_labels_of_pandas_need_not_be_text() -> None:
     assert list(out.columns) == ["Q", "7"]
 
 
-@pytest.mark.parametrize("names", [["Q", "x", "x"], ["Q", 1, "1"]])
-def test_column_names_of_pandas_must_differ(names: list[Any]) -> None:
-    frame = pd.DataFrame([["a", 1, SECRET]] * 3, columns=names)
-    assert "repeat" in str(refusal(lambda: kept(frame)))
+TEXTS = pa.array(["a", "b"])
+FRAME = pd.DataFrame({"Q": ["a", "b"]})
+UNUSABLE: dict[str, tuple[Any, str]] = {
+    "names that repeat": (pd.DataFrame([["a", 1, SECRET]], columns=["Q", "x", "x"]), "repeat"),
+    "names that print alike": (pd.DataFrame([["a", 1, SECRET]], columns=["Q", 1, "1"]), "repeat"),
+    "mixed": (pd.DataFrame({"Q": ["a", "b", "c"], "x": [1, SECRET, 2.5]}), '"x"'),
+    "list": (pa.table({"Q": TEXTS, "x": [[1], [2]]}), 'column "x"'),
+    "struct": (pa.table({"Q": TEXTS, "x": [{"u": SECRET}, {"u": "v"}]}), 'column "x"'),
+    "binary": (pa.table({"Q": TEXTS, "x": [b"u", SECRET.encode()]}), 'column "x"'),
+    "large binary": (
+        pa.table({"Q": TEXTS, "x": pa.array([b"u", b"v"], pa.large_binary())}), 'column "x"'
+    ),
+    "uuid": (
+        pa.table({"Q": TEXTS, "x": pa.array([b"0" * 16, b"1" * 16], pa.uuid())}), 'column "x"'
+    ),
+    "period": (FRAME.assign(x=pd.period_range("2024-01", periods=2, freq="M")), 'column "x"'),
+    "interval": (FRAME.assign(x=pd.interval_range(0, 2)), 'column "x"'),
+    "polars list": (pl.DataFrame({"Q": ["a", "b"], "x": [[1], [2]]}), 'column "x"'),
+    **{
+        f"a {type(data).__name__}": (data, "no table")
+        for data in (None, 5, [1, 2], {"Q": ["a"]}, pd.Series(["a"]), TEXTS)
+    },
+    "polars series": (pl.Series(["a"]), "no table"),
+    "pandas without rows": (pd.DataFrame({"Q": []}), "no rows"),
+    "polars without rows": (pl.DataFrame({"Q": []}), "no rows"),
+    "arrow without rows": (pa.table({"Q": []}), "no rows"),
+}  # fmt: skip
 
 
-def test_mixed_pandas_columns_are_refused_without_telling_cells() -> None:
-    frame = pd.DataFrame({"Q": ["a", "b", "c"], "x": [1, SECRET, 2.5]})
-    assert '"x"' in str(refusal(lambda: kept(frame)))
-
-
-def unsupported() -> dict[str, Any]:
-    texts = pa.array(["a", "b"])
-    frame = pd.DataFrame({"Q": ["a", "b"]})
-    return {
-        "list": pa.table({"Q": texts, "x": [[1], [2]]}),
-        "struct": pa.table({"Q": texts, "x": [{"u": SECRET}, {"u": "v"}]}),
-        "binary": pa.table({"Q": texts, "x": [b"u", SECRET.encode()]}),
-        "large binary": pa.table({"Q": texts, "x": pa.array([b"u", b"v"], pa.large_binary())}),
-        "uuid": pa.table({"Q": texts, "x": pa.array([b"0" * 16, b"1" * 16], pa.uuid())}),
-        "period": frame.assign(x=pd.period_range("2024-01", periods=2, freq="M")),
-        "interval": frame.assign(x=pd.interval_range(0, 2)),
-        "polars list": pl.DataFrame({"Q": ["a", "b"], "x": [[1], [2]]}),
-    }
-
-
-@pytest.mark.parametrize("kind", list(unsupported()))
-def test_types_that_are_not_supported_are_named(kind: str) -> None:
-    assert 'column "x"' in str(refusal(lambda: kept(unsupported()[kind])))
-
-
-@pytest.mark.parametrize(
-    "data",
-    [None, 5, [1, 2], {"Q": ["a"]}, pd.Series(["a"]), pl.Series(["a"]), pa.array(["a"])],
-    ids=lambda data: type(data).__name__,
-)
-def test_what_is_no_table(data: Any) -> None:
-    assert "no table" in str(refusal(lambda: kept(data)))
-
-
-@pytest.mark.parametrize(
-    "data", [pd.DataFrame({"Q": []}), pl.DataFrame({"Q": []}), pa.table({"Q": []})]
-)
-def test_tables_without_rows(data: Any) -> None:
-    assert "no rows" in str(refusal(lambda: kept(data)))
-
-
-def test_every_error_of_this_room_is_ours(tmp_path: Path) -> None:
-    with pytest.raises(ReticentError) as caught:
-        read(tmp_path / "none.csv")
-    assert caught.value.exit_code == 2
+@pytest.mark.parametrize(("data", "said"), UNUSABLE.values(), ids=UNUSABLE)
+def test_what_cannot_be_released_is_named_without_its_cells(data: Any, said: str) -> None:
+    assert said in str(refusal(lambda: kept(data)))
 
 
 QUOTED = st.lists(st.sampled_from(['"', ",", "\n", "a", '""', '"b"']), min_size=1, max_size=14)

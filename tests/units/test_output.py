@@ -51,6 +51,11 @@ def parsed(text: str, delimiter: str = ",") -> list[Row]:
     return [tuple(row) for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)]
 
 
+def put(path: Path, content: str = "new", *, force: bool = False, **how: Any) -> None:
+    with whole_file(path, force=force, **how) as temporary:
+        temporary.write_text(content)
+
+
 def hidden(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir() if path.name.startswith("."))
 
@@ -159,40 +164,34 @@ def test_any_text_survives(suffix: str, delimiter: str, rows: list[Row], order: 
         assert reread.rows == len(rows)
 
 
-def test_quoting_is_minimal(tmp_path: Path) -> None:
-    rows = [("a b", "x;y"), ("it's", "c,d"), ('say "hi"', "\t"), ("two\nlines", "cr\rhere")]
-    assert printed(sheet_of_rows(rows, "input"), tmp_path) == (
-        'c0,c1\na b,x;y\nit\'s,"c,d"\n"say ""hi""",\t\n"two\nlines","cr\rhere"\n'
-    )
-
-
-def test_names_are_quoted_too(tmp_path: Path) -> None:
-    table = pa.table({'a,"b"': ["x"], "c\nd": ["y"]})
-    assert printed(sheet_of(table), tmp_path) == '"a,""b""","c\nd"\nx,y\n'
-
-
-def test_an_empty_cell_alone_in_its_row_is_no_blank_line(tmp_path: Path) -> None:
-    content = printed(sheet_of(pa.table({"a": ["x", None, ""]})), tmp_path)
-    assert content == 'a\n""\n""\nx\n'
-    assert read(tmp_path / "out.csv").rows == 3
-
-
-def test_empty_cells_beside_others_are_bare(tmp_path: Path) -> None:
-    assert printed(sheet_of(pa.table({"a": [None, ""], "b": ["", "x"]})), tmp_path) == (
-        "a,b\n,\n,x\n"
-    )
-
-
-def test_typed_cells_as_text(tmp_path: Path) -> None:
-    table = pa.table(
-        {
-            "b": [True], "n": [3], "x": [39.0], "y": [0.1], "d": pa.array([0], pa.date32()),
-            "t": pa.array([0], pa.timestamp("s", "UTC")),
-        }
-    )  # fmt: skip
-    assert printed(sheet_of(table), tmp_path).splitlines()[1] == (
-        "true,3,39,0.1,1970-01-01,1970-01-01T00:00:00+00:00"
-    )
+@pytest.mark.parametrize(
+    ("cells", "printed_text"),
+    [
+        (
+            {"a": ["a b", "it's", 'say "hi"', "two\nlines"], "b": ["x;y", "c,d", "\t", "cr\rhere"]},
+            'a,b\na b,x;y\nit\'s,"c,d"\n"say ""hi""",\t\n"two\nlines","cr\rhere"\n',
+        ),
+        ({'a,"b"': ["x"], "c\nd": ["y"]}, '"a,""b""","c\nd"\nx,y\n'),
+        ({"a": ["x", None, ""]}, 'a\nx\n""\n""\n'),
+        ({"a": [None, ""], "b": ["", "x"]}, "a,b\n,\n,x\n"),
+        (
+            {
+                "b": [True], "n": [3], "x": [39.0], "y": [0.1], "d": pa.array([0], pa.date32()),
+                "t": pa.array([0], pa.timestamp("s", "UTC")),
+            },
+            "b,n,x,y,d,t\ntrue,3,39,0.1,1970-01-01,1970-01-01T00:00:00+00:00\n",
+        ),
+        ({"a": pa.array([], pa.string()), "b": pa.array([], pa.int64())}, "a,b\n"),
+    ],
+    ids=["no needless quotes", "names", "an empty cell alone is no blank line",
+         "empty cells beside others are bare", "types", "no rows"],
+)  # fmt: skip
+def test_printed_text(cells: dict[str, Any], printed_text: str, tmp_path: Path) -> None:
+    table = pa.table(cells)
+    assert printed(sheet_of(table, "input"), tmp_path) == printed_text
+    assert read(tmp_path / "out.csv").rows == table.num_rows
+    in_order = parsed(printed(sheet_of(table), tmp_path))[1:]
+    assert in_order == sorted(parsed(printed_text)[1:])
 
 
 def test_times_lose_no_digits(tmp_path: Path) -> None:
@@ -210,12 +209,6 @@ def test_more_lines_than_are_printed_at_a_time(tmp_path: Path, copies: int) -> N
 def test_one_row_repeated_beyond_a_block(tmp_path: Path) -> None:
     content = printed(sheet_of_rows([("a", "b")] * 200_000 + [("c", "d")]), tmp_path)
     assert content == "c0,c1\n" + "a,b\n" * 200_000 + "c,d\n"
-
-
-def test_no_rows(tmp_path: Path) -> None:
-    table = pa.table({"a": pa.array([], pa.string()), "b": pa.array([], pa.int64())})
-    for order in ("sorted", "input"):
-        assert printed(sheet_of(table, order), tmp_path) == "a,b\n"
 
 
 def test_packed_output_is_the_same_every_time(tmp_path: Path) -> None:
@@ -273,48 +266,37 @@ def test_a_file_appears_when_the_block_ends(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("failure", [RuntimeError("x"), KeyboardInterrupt(), MemoryError()])
-def test_a_failed_block_leaves_nothing(tmp_path: Path, failure: BaseException) -> None:
+@pytest.mark.parametrize("old", [False, True])
+def test_a_failed_block_leaves_what_was_there(
+    tmp_path: Path, failure: BaseException, old: bool
+) -> None:
+    path = tmp_path / "out.csv"
+    if old:
+        path.write_text("old")
+
     def fail() -> None:
-        with whole_file(tmp_path / "out.csv", force=False) as temporary:
+        with whole_file(path, force=True) as temporary:
             temporary.write_text("half")
             raise failure
 
     with pytest.raises(type(failure)):
         fail()
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_failed_block_leaves_the_old_file(tmp_path: Path) -> None:
-    path = tmp_path / "out.csv"
-    path.write_text("old")
-
-    def fail() -> None:
-        with whole_file(path, force=True) as temporary:
-            temporary.write_text("half")
-            raise RuntimeError
-
-    with pytest.raises(RuntimeError):
-        fail()
-    assert path.read_text() == "old"
-    assert hidden(tmp_path) == []
+    assert [file.read_text() for file in tmp_path.iterdir()] == ["old"] * old
 
 
 def test_an_output_that_exists_needs_force(tmp_path: Path) -> None:
     path = tmp_path / "out.csv"
     path.write_text("old")
-    entered = []
 
-    def again(force: bool) -> None:
-        with whole_file(path, force=force) as temporary:
-            entered.append(force)
-            temporary.write_text("new")
+    def enter() -> None:
+        with whole_file(path, force=False):
+            raise AssertionError
 
-    error = refusal(lambda: again(False))
+    error = refusal(enter)
     assert "--force" in str(error)
     assert str(path) in str(error)
-    assert entered == []
     assert path.read_text() == "old"
-    again(True)
+    put(path, force=True)
     assert path.read_text() == "new"
 
 
@@ -364,11 +346,7 @@ def test_a_folder_stands_where_a_file_should_go(tmp_path: Path) -> None:
     (tmp_path / "out.csv").mkdir()
     (tmp_path / "out.csv" / "precious").write_text("old")
 
-    def into() -> None:
-        with whole_file(tmp_path / "out.csv", force=True) as temporary:
-            temporary.write_text("new")
-
-    refusal(into)
+    refusal(lambda: put(tmp_path / "out.csv", force=True))
     assert (tmp_path / "out.csv" / "precious").read_text() == "old"
     assert hidden(tmp_path) == []
 
@@ -405,16 +383,12 @@ def test_a_disk_that_fills_up_at_any_step(
     if old:
         path.write_text(old)
 
-    def into() -> None:
-        with whole_file(path, force=True) as temporary:
-            temporary.write_text("new")
-
     with monkeypatch.context() as patch:
         if step == "replace":
             patch.setattr(Path, "replace", no_space)
         else:
             patch.setattr(os, step, no_space)
-        assert "No space left on device" in str(refusal(into))
+        assert "No space left on device" in str(refusal(lambda: put(path, force=True)))
     assert hidden(tmp_path) == []
     assert (path.read_text() if path.exists() else None) == old
 
@@ -423,8 +397,7 @@ def test_published_files_are_readable_and_private_ones_are_not(tmp_path: Path) -
     before = os.umask(0o022)
     try:
         for private in (False, True):
-            with whole_file(tmp_path / f"{private}", force=False, private=private) as temporary:
-                temporary.write_text("x")
+            put(tmp_path / f"{private}", private=private)
     finally:
         os.umask(before)
     assert mode(tmp_path / "False") == 0o644
@@ -455,8 +428,7 @@ def test_each_thread_records_what_it_wrote(tmp_path: Path) -> None:
     def work(name: str) -> list[Path]:
         with output.recorded() as written:
             for part in "ab":
-                with whole_file(tmp_path / f"{name}{part}", force=False) as temporary:
-                    temporary.write_text(name)
+                put(tmp_path / f"{name}{part}", name)
         return written
 
     with output.recorded() as ours, ThreadPoolExecutor(4) as pool:
@@ -474,6 +446,12 @@ def fill(folder: Path, content: str) -> None:
     (folder / "inner" / "file").write_text(content)
 
 
+def holds_only(folder: Path, content: str) -> None:
+    """The folder stands there filled with this, and nothing temporary beside it."""
+    assert (folder / "inner" / "file").read_text() == content
+    assert hidden(folder.parent) == []
+
+
 def write_folder(path: Path, content: str, *, force: bool = True) -> None:
     with whole_folder(path, force=force, holds=["inner"]) as temporary:
         assert mode(temporary) == 0o700
@@ -483,28 +461,23 @@ def write_folder(path: Path, content: str, *, force: bool = True) -> None:
 def test_a_folder_appears_when_the_block_ends(tmp_path: Path) -> None:
     path = tmp_path / "out"
     write_folder(path, "new", force=False)
-    assert (path / "inner" / "file").read_text() == "new"
-    assert hidden(tmp_path) == []
+    holds_only(path, "new")
     refusal(lambda: write_folder(path, "newer", force=False))
-    assert (path / "inner" / "file").read_text() == "new"
+    holds_only(path, "new")
     write_folder(path, "newer")
-    assert (path / "inner" / "file").read_text() == "newer"
-    assert hidden(tmp_path) == []
+    holds_only(path, "newer")
 
 
-def test_a_folder_may_replace_a_file(tmp_path: Path) -> None:
-    (tmp_path / "out").write_text("old")
-    write_folder(tmp_path / "out", "new")
-    assert (tmp_path / "out" / "inner" / "file").read_text() == "new"
-    assert hidden(tmp_path) == []
-
-
-def test_a_folder_may_replace_a_link_to_one(tmp_path: Path) -> None:
-    write_folder(tmp_path / "real", "old")
-    (tmp_path / "out").symlink_to("real")
-    write_folder(tmp_path / "out", "new")
-    assert (tmp_path / "out" / "inner" / "file").read_text() == "new"
-    assert hidden(tmp_path) == []
+@pytest.mark.parametrize("link", [False, True])
+def test_a_folder_may_replace_a_file_or_a_link(tmp_path: Path, link: bool) -> None:
+    path = tmp_path / "out"
+    if link:
+        write_folder(tmp_path / "real", "old")
+        path.symlink_to("real")
+    else:
+        path.write_text("old")
+    write_folder(path, "new")
+    holds_only(path, "new")
 
 
 @pytest.mark.parametrize("old", [False, True])
@@ -541,8 +514,7 @@ def test_a_swap_of_folders_that_fails_is_undone(
     with monkeypatch.context() as patch:
         patch.setattr(Path, "rename", failing)
         refusal(lambda: write_folder(path, "new"))
-    assert (path / "inner" / "file").read_text() == "old"
-    assert hidden(tmp_path) == []
+    holds_only(path, "old")
 
 
 # --- what killed runs leave ----------------------------------------------------------------------
@@ -569,8 +541,7 @@ def leave(folder: Path, name: str, pid: int, what: str = "tmp", *, is_folder: bo
 @pytest.mark.parametrize("is_folder", [False, True])
 def test_what_dead_runs_left_is_removed(tmp_path: Path, dead_pid: int, is_folder: bool) -> None:
     leave(tmp_path, "out.csv", dead_pid, is_folder=is_folder)
-    with whole_file(tmp_path / "out.csv", force=False) as temporary:
-        temporary.write_text("new")
+    put(tmp_path / "out.csv")
     assert hidden(tmp_path) == []
 
 
@@ -587,8 +558,7 @@ def test_other_names_are_left_alone(tmp_path: Path, dead_pid: int) -> None:
     other = leave(tmp_path, "another.csv", dead_pid)
     plain = tmp_path / ".out.csv.swp"
     plain.write_text("an editor's")
-    with whole_file(tmp_path / "out.csv", force=False) as temporary:
-        temporary.write_text("new")
+    put(tmp_path / "out.csv")
     assert other.exists()
     assert plain.exists()
 
@@ -606,8 +576,7 @@ def test_a_process_tells_its_own_from_those_of_one_that_had_its_number(tmp_path:
 def test_names_with_dots_and_brackets(tmp_path: Path, dead_pid: int) -> None:
     name = "a.b-[1]*.csv"
     leave(tmp_path, name, dead_pid)
-    with whole_file(tmp_path / name, force=False) as temporary:
-        temporary.write_text("new")
+    put(tmp_path / name)
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
@@ -617,8 +586,7 @@ def test_an_interrupted_swap_is_repaired(tmp_path: Path, dead_pid: int) -> None:
     leave(tmp_path, "out", dead_pid, "old", is_folder=True)
     leave(tmp_path, "out", dead_pid, "tmp", is_folder=True)
     output.repair(path)
-    assert (path / "inner" / "file").read_text() == "left"
-    assert hidden(tmp_path) == []
+    holds_only(path, "left")
 
 
 def test_a_swap_that_only_lacked_the_last_step_is_finished(tmp_path: Path, dead_pid: int) -> None:
@@ -628,8 +596,7 @@ def test_a_swap_that_only_lacked_the_last_step_is_finished(tmp_path: Path, dead_
     fill(path, "new")
     leave(tmp_path, "out", dead_pid, "old", is_folder=True)
     output.repair(path)
-    assert (path / "inner" / "file").read_text() == "new"
-    assert hidden(tmp_path) == []
+    holds_only(path, "new")
 
 
 def test_a_repaired_output_exists_and_needs_force(tmp_path: Path, dead_pid: int) -> None:
@@ -663,14 +630,12 @@ def test_many_texts_are_written_as_they_occur(
 ) -> None:
     monkeypatch.setattr(sheets, "_FEW", 2)
     texts = ["z", None, "b", "a", "b", "c"]
-    columns = list(from_arrow(pa.table({"A": texts})).columns.values())
-    write(sheet(columns, order="input"), tmp_path / "a.parquet", ".parquet")
+    write(sheet_of(pa.table({"A": texts}), "input"), tmp_path / "a.parquet", ".parquet")
     assert pq.read_table(tmp_path / "a.parquet")["A"].to_pylist() == texts
 
 
 def test_files_of_about_so_many_rows(tmp_path: Path) -> None:
-    columns = list(from_arrow(pa.table({"A": list(range(10))})).columns.values())
-    whole = sheet(columns, order="input")
+    whole = sheet_of(pa.table({"A": list(range(10))}), "input")
     for per_file, rows in ((4, [4, 4, 2]), (5, [5, 5]), (10, [10]), (99, [10])):
         place = tmp_path / str(per_file)
         place.mkdir()

@@ -10,7 +10,6 @@ import sys
 import zipfile
 from dataclasses import replace
 from fractions import Fraction
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -18,56 +17,16 @@ import pyarrow as pa
 import pytest
 
 import reticent
+from pages_at_hand import Page
 from reticent import Policy, Release, __version__
 from reticent.privacy import words
 from reticent.tables import pages
 
 ROOT = Path(__file__).parents[2]
-VOID = {"meta", "br", "hr", "img", "input", "link"}
 UTILITY = {
     "classifier": "decision tree", "BE": 0.147, "AE": 0.165, "UE": 0.215, "majority": 0.246,
     "train": 30000, "test": 15000, "how": "Split once.",
 }  # fmt: skip
-
-
-class Page(HTMLParser):
-    """Reads a page strictly: every tag closed, every id once, headings in order."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.headings: list[int] = []
-        self.ids: list[str] = []
-        self.links: list[str] = []
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.words: list[str] = []
-        self.feed(text)
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
-        assert len(given) == len(attrs)
-        self.tags.append((tag, given))
-        if tag not in VOID:
-            self.open.append(tag)
-        if re.fullmatch("h[1-6]", tag):
-            self.headings.append(int(tag[1]))
-        self.ids += [given["id"] or ""] if "id" in given else []
-        self.links += [given["href"] or ""] if "href" in given else []
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if "style" not in self.open:
-            self.words.append(data)
-
-    @property
-    def text(self) -> str:
-        return " ".join(" ".join(self.words).split())
 
 
 def read(text: str) -> Page:

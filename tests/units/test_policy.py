@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 
 from at_hand import policy_of, refusal
 from reticent import Policy
-from reticent.errors import InputError
 from reticent.privacy.promises import Anonymity, Confidence, as_fraction
 from reticent.tables.policy import schema
 
@@ -416,21 +415,6 @@ def test_policies_made_in_code_are_checked_against_the_table() -> None:
     assert "2 roles" in said
     assert "repeats" in said
     assert "no role" in said
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"anonymity": [{"over": [], "k": 2}]},
-        {"anonymity": [{"over": ["A"], "k": 0}]},
-        {"confidence": [{"over": ["A"], "sensitive": {"S": "*"}, "at_most": 1.5}]},
-        {"anonimity": []},
-        {"attributes": {"A": {"mask": "hide"}}},
-    ],
-)
-def test_a_wrong_policy_cannot_exist(wrong: dict[str, Any]) -> None:
-    with pytest.raises((InputError, ValueError)):
-        Policy(**wrong)
 
 
 def test_a_policy_cannot_be_changed() -> None:

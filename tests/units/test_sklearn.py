@@ -44,6 +44,11 @@ def census() -> pd.DataFrame:
     return make("census", ROWS, seed=3).to_pandas().drop(columns="Name")
 
 
+def rules(**said: Any) -> Policy:
+    """A policy about what is known of people; it says what it is told besides, or instead."""
+    return Policy.model_validate({"keep": "*", "anonymity": [{"over": KNOWN, "k": 10}]} | said)
+
+
 def split() -> tuple[pd.DataFrame, pd.Series]:
     return census().drop(columns="Income"), census()["Income"]
 
@@ -74,9 +79,9 @@ def rows_of(table: pa.Table) -> Counter[tuple[Any, ...]]:
     return Counter(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
 
-def holds(masker: Masker, masked: Any, rules: Policy | Path | None = None) -> bool:
+def holds(masker: Masker, masked: Any, told: Policy | Path | None = None) -> bool:
     cells = as_arrow(masked, masker.get_feature_names_out())
-    return reticent.verify(cells, rules or masker.policy_).holds
+    return reticent.verify(cells, told or masker.policy_).holds
 
 
 @pytest.fixture
@@ -174,17 +179,12 @@ def test_missing_values_are_disclosed_or_masked_with_others(kind: str, k: int) -
             "x2": [*[20, 40] * 4, None, None],
         }
     )
-    rules = Policy.model_validate(
-        {
-            "attributes": {
-                "x0": {"mask": "generalize", "taxonomy": TREE},
-                "x1": {"mask": "suppress"},
-                "x2": {"mask": "discretize", "range": [0, 99]},
-            },
-            "anonymity": [{"over": ["x0", "x1", "x2"], "k": k}],
-        }
-    )
-    masker = Masker(rules)
+    attributes = {
+        "x0": {"mask": "generalize", "taxonomy": TREE},
+        "x1": {"mask": "suppress"},
+        "x2": {"mask": "discretize", "range": [0, 99]},
+    }
+    masker = Masker(rules(attributes=attributes, anonymity=[{"over": [*attributes], "k": k}]))
     masked = masker.fit_transform(as_kind(frame, kind))
     assert holds(masker, masked)
     last = as_arrow(masked, frame.columns).to_pylist()[-1]
@@ -196,10 +196,9 @@ def test_missing_values_are_disclosed_or_masked_with_others(kind: str, k: int) -
 
 def test_y_is_the_class_and_without_it_distortion_counts() -> None:
     frame, y = split()
-    rules = {"keep": "*", "anonymity": [{"over": KNOWN, "k": 10}]}
-    with_class = Policy.model_validate({**rules, "class": "Income"})
+    with_class = rules(**{"class": "Income"})
     by_class = reticent.release(census(), with_class).cuts
-    by_distortion = reticent.release(frame, Policy.model_validate(rules)).cuts
+    by_distortion = reticent.release(frame, rules()).cuts
     assert by_class != by_distortion
     for masker in (Masker(k=10, over=KNOWN), Masker(with_class)):
         assert clone(masker).fit(frame, y).cuts_ == by_class
@@ -211,11 +210,9 @@ def test_y_is_the_class_and_without_it_distortion_counts() -> None:
 
 def test_a_class_among_the_columns_goes_before_y() -> None:
     frame, y = split()
-    rules = Policy.model_validate(
-        {"class": "Income", "keep": "*", "anonymity": [{"over": KNOWN, "k": 10}]}
-    )
-    expected = Masker(rules).fit(frame, y)
-    masker = Masker(rules).fit(census(), frame["Sex"])
+    masker = Masker(rules(**{"class": "Income"}))
+    expected = clone(masker).fit(frame, y)
+    masker.fit(census(), frame["Sex"])
     assert masker.cuts_ == expected.cuts_
     assert masker.transform(census())["Income"].equals(y)
 
@@ -229,17 +226,10 @@ def test_the_class_gets_a_name_that_is_free() -> None:
 
 def test_a_policy_that_insists_on_classification_needs_y() -> None:
     frame, y = split()
-    rules = Policy.model_validate(
-        {
-            "class": "Income",
-            "keep": "*",
-            "goal": {"utility": "classification"},
-            "anonymity": [{"over": KNOWN, "k": 10}],
-        }
-    )
-    Masker(rules).fit(frame, y)
+    masker = Masker(rules(goal={"utility": "classification"}, **{"class": "Income"}))
+    masker.fit(frame, y)
     with pytest.raises(InputError, match="needs a class"):
-        Masker(rules).fit(frame)
+        masker.fit(frame)
 
 
 # --- what comes out ------------------------------------------------------------------------------
@@ -300,18 +290,14 @@ def test_a_frame_with_numbers_for_names_keeps_them() -> None:
 
 def test_dropped_columns_go_and_may_be_gone_already() -> None:
     table = make("census", ROWS, seed=3).drop_columns("Income")
-    rules = Policy.model_validate(
-        {"drop": ["Name"], "keep": "*", "anonymity": [{"over": KNOWN, "k": 10}]}
-    )
-    masker = Masker(rules).fit(table)
+    without_names = rules(drop=["Name"])
+    masker = Masker(without_names).fit(table)
     assert masker.transform(table).column_names == table.column_names[1:]
     assert masker.get_feature_names_out().tolist() == table.column_names[1:]
-    assert holds(masker, masker.transform(table), rules)
-    without = Masker(rules).fit(table.drop_columns("Name"))
+    assert holds(masker, masker.transform(table), without_names)
+    without = Masker(without_names).fit(table.drop_columns("Name"))
     assert without.cuts_ == masker.cuts_
-    counted = rules.model_copy(
-        update={"anonymity": (rules.anonymity[0].model_copy(update={"of": ("Name",)}),)}
-    )
+    counted = rules(drop=["Name"], anonymity=[{"over": KNOWN, "k": 10, "of": ["Name"]}])
     assert not Masker(counted).fit(table).proof_.unchecked
     with pytest.raises(InputError, match='no column "Name"'):
         Masker(counted).fit(table.drop_columns("Name"))
@@ -328,13 +314,9 @@ def test_what_was_not_foreseen_is_shown_as_masked_as_can_be() -> None:
             "Age": [20, 20, 40, 40],
         }
     )
-    rules = Policy.model_validate(
-        {
-            "attributes": {"Job": {"mask": "generalize", "taxonomy": TREE}},
-            "anonymity": [{"over": ["Job", "Town", "Age"], "k": 2}],
-        }
-    )
-    masker = Masker(rules).fit(frame)
+    attributes = {"Job": {"mask": "generalize", "taxonomy": TREE}}
+    known = [{"over": ["Job", "Town", "Age"], "k": 2}]
+    masker = Masker(rules(attributes=attributes, anonymity=known)).fit(frame)
     assert masker.transform(frame)[:1].values.tolist() == [["Cook", "Ulm", "[20,40)"]]
     later = pd.DataFrame(
         {"Job": ["Judge", "Pilot", None], "Town": ["Bonn", "Kiel", None], "Age": [30.5, 41.0, None]}
@@ -349,12 +331,10 @@ def test_what_was_not_foreseen_is_shown_as_masked_as_can_be() -> None:
 
 def test_missing_means_what_the_policy_says() -> None:
     frame = pd.DataFrame({"Town": ["Ulm", "Ulm", "?", "?"]})
-    rules = Policy.model_validate(
-        {"missing_values": ["?"], "anonymity": [{"over": ["Town"], "k": 2}]}
-    )
-    masker = Masker(rules)
+    told = rules(missing_values=["?"], anonymity=[{"over": ["Town"], "k": 2}])
+    masker = Masker(told)
     assert masker.fit_transform(frame)["Town"].isna().tolist() == [False, False, True, True]
-    strict = Masker(rules.model_copy(update={"missing": "error"})).fit(frame[:2])
+    strict = Masker(told.model_copy(update={"missing": "error"})).fit(frame[:2])
     assert strict.transform(frame[:2])["Town"].tolist() == ["Ulm", "Ulm"]
     with pytest.raises(InputError, match='column "Town": 2 rows have no value'):
         strict.transform(frame)
@@ -362,8 +342,8 @@ def test_missing_means_what_the_policy_says() -> None:
 
 def test_blanks_are_trimmed_if_the_policy_says_so() -> None:
     frame = pd.DataFrame({"Town": ["Ulm", " Ulm", "Bonn", "Bonn "]})
-    rules = Policy.model_validate({"trim": True, "anonymity": [{"over": ["Town"], "k": 2}]})
-    masked = Masker(rules).fit_transform(frame)
+    trimming = rules(trim=True, anonymity=[{"over": ["Town"], "k": 2}])
+    masked = Masker(trimming).fit_transform(frame)
     assert masked["Town"].tolist() == ["Ulm", "Ulm", "Bonn", "Bonn"]
 
 
@@ -396,9 +376,9 @@ def test_a_pickled_masker_masks_alike_and_holds_no_hidden_value() -> None:
 
 
 def test_a_clone_has_the_parameters_and_nothing_learnt(written: Callable[[str], Path]) -> None:
-    rules = Policy.load(written("bank"))
-    masker = clone(Masker(rules))
-    assert masker.get_params() == {"policy": rules, "k": None, "over": None}
+    told = Policy.load(written("bank"))
+    masker = clone(Masker(told))
+    assert masker.get_params() == {"policy": told, "k": None, "over": None}
     table = make("bank", 1000, seed=1)
     masker.fit(table, table["Class"])
     assert not hasattr(clone(masker), "recodings_")
@@ -482,9 +462,9 @@ def test_parameters_are_checked_on_fit(masker: Masker, message: str) -> None:
 
 @pytest.mark.parametrize("said", [{"missing": "drop"}, {"suppress_records": 0.02}])
 def test_rows_cannot_be_left_out(said: dict[str, Any]) -> None:
-    rules = Policy.model_validate({**said, "anonymity": [{"over": ["a"], "k": 1}]})
+    told = rules(**said, anonymity=[{"over": ["a"], "k": 1}])
     with pytest.raises(InputError, match="as many rows as it gets"):
-        Masker(rules).fit(pd.DataFrame({"a": ["x"]}))
+        Masker(told).fit(pd.DataFrame({"a": ["x"]}))
 
 
 def test_a_table_that_cannot_keep_the_promise_is_refused() -> None:

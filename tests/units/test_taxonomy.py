@@ -14,7 +14,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from at_hand import file_of, refusal
+from at_hand import file_of, public_data, refusal
 from reticent.data.taxonomy import Taxonomy, from_nested, from_rows, render
 from reticent.data.taxonomy_making import by_bins, by_date, by_equal, by_prefix
 from reticent.errors import InputError
@@ -484,27 +484,83 @@ def test_no_walk_of_a_deep_tree_recurses() -> None:
 # Makers
 
 
-def test_by_prefix() -> None:
-    tree = by_prefix(["01299", "01234", "09999", "01234"], [1, 2, 3])
-    assert tree.rows() == [
-        ("01234", "012**", "01***", "0****", "*"),
-        ("01299", "012**", "01***", "0****", "*"),
-        ("09999", "099**", "09***", "0****", "*"),
-    ]
-
-
-def test_by_prefix_of_codes_of_several_lengths() -> None:
-    tree = by_prefix(["0", "01", "0123", "9"], [3, 2], root="ZIP", pad="x")
-    assert tree.rows() == [
-        ("0", "0xxx", "ZIP"),
-        ("01", "01xx", "ZIP"),
-        ("0123", "012x", "01xx", "ZIP"),
-        ("9", "9xxx", "ZIP"),
-    ]
-
-
-def test_by_prefix_as_long_as_the_code() -> None:
-    assert by_prefix(["12", "34"], [2, 9]).rows() == [("12", "*"), ("34", "*")]
+@pytest.mark.parametrize(
+    ("make", "rows"),
+    [
+        (
+            lambda: by_prefix(["01299", "01234", "09999", "01234"], [1, 2, 3]),
+            ["01234|012**|01***|0****|*", "01299|012**|01***|0****|*", "09999|099**|09***|0****|*"],
+        ),
+        (
+            lambda: by_prefix(["0", "01", "0123", "9"], [3, 2], root="ZIP", pad="x"),
+            ["0|0xxx|ZIP", "01|01xx|ZIP", "0123|012x|01xx|ZIP", "9|9xxx|ZIP"],
+        ),
+        (lambda: by_prefix(["12", "34"], [2, 9]), ["12|*", "34|*"]),
+        (
+            lambda: by_date(["2024-05-02", "2023-12-31", "2024-05-01"]),
+            [
+                "2023-12-31|2023-12|2023|*",
+                "2024-05-01|2024-05|2024|*",
+                "2024-05-02|2024-05|2024|*",
+            ],
+        ),
+        (
+            lambda: by_date(
+                ["2024-05-01T23:59:59.5+02:00", "2024-05-01 08:00", "2024-06-01T00:00Z"]
+            ),
+            [
+                "2024-05-01 08:00|2024-05-01|2024-05|2024|*",
+                "2024-05-01T23:59:59.5+02:00|2024-05-01|2024-05|2024|*",
+                "2024-06-01T00:00Z|2024-06-01|2024-06|2024|*",
+            ],
+        ),
+        (
+            lambda: by_date(["3.2.2024", "01.03.1999"], "%d.%m.%Y", root="ANY"),
+            ["01.03.1999|1999-03|1999|ANY", "3.2.2024|2024-02|2024|ANY"],
+        ),
+        (
+            lambda: by_date(["03/02/24 17:05"], "%d/%m/%y %H:%M"),
+            ["03/02/24 17:05|2024-02-03|2024-02|2024|*"],
+        ),
+        (lambda: by_date(["0999-05"], "%Y-%m"), ["0999-05|0999|*"]),
+        (
+            lambda: by_bins(["64", "0", "120", "17.5", "18", "9"], [0, "18", 65.0, 120]),
+            [
+                *(f"{n}|[0,18)|[0,120]" for n in ("0", "9", "17.5")),
+                *(f"{n}|[18,65)|[0,120]" for n in ("18", "64")),
+                "120|[65,120]|[0,120]",
+            ],
+        ),
+        (lambda: by_bins(["1", "2"], [0, 5]), ["1|[0,5]", "2|[0,5]"]),
+        (lambda: by_bins(["9"], [0, 5, 8, 10]), ["9|[8,10]|[0,10]"]),
+        (
+            lambda: by_bins(["0,5", "1,5", "-1e0"], ["-1", "0,75", 2.5], decimal=","),
+            ["-1e0|[-1,0.75)|[-1,2.5]", "0,5|[-1,0.75)|[-1,2.5]", "1,5|[0.75,2.5]|[-1,2.5]"],
+        ),
+        (  # large whole numbers stay apart
+            lambda: by_bins([str(2**53), str(2**53 + 1)], [0, 2**53 + 1, 2**60]),
+            [
+                f"{2**53}|[0,{2**53 + 1})|[0,{2**60}]",
+                f"{2**53 + 1}|[{2**53 + 1},{2**60}]|[0,{2**60}]",
+            ],
+        ),
+        (
+            lambda: by_equal(["0", "3", "5", "10"], 4),
+            ["0|[0,2.5)|[0,10]", "3|[2.5,5)|[0,10]", "5|[5,7.5)|[0,10]", "10|[7.5,10]|[0,10]"],
+        ),
+        (  # no rounding noise
+            lambda: by_equal(["0.1", "0.25", "0.35", "0.4"], 3),
+            [
+                "0.1|[0.1,0.2)|[0.1,0.4]", "0.25|[0.2,0.3)|[0.1,0.4]",
+                "0.35|[0.3,0.4]|[0.1,0.4]", "0.4|[0.3,0.4]|[0.1,0.4]",
+            ],
+        ),
+        (lambda: by_equal(["5", "5.0"], 3), ["5|[5,5]", "5.0|[5,5]"]),
+    ],
+    ids=lambda made: made[0] if isinstance(made, list) else "",
+)  # fmt: skip
+def test_makers(make: Callable[[], Taxonomy], rows: list[str]) -> None:
+    assert ["|".join(row) for row in make().rows()] == rows
 
 
 @given(st.lists(st.text("éü*", min_size=1, max_size=4), min_size=1), st.sets(st.integers(1, 5)))
@@ -517,82 +573,6 @@ def test_by_prefix_makes_a_tree_or_hides_what_it_refuses(
         assert by_prefix(reversed(values), sorted(lengths)) == outcome
     else:
         assert not set("éü") & set(outcome.text())
-
-
-def test_by_date_days() -> None:
-    tree = by_date(["2024-05-02", "2023-12-31", "2024-05-01"])
-    assert tree.rows() == [
-        ("2023-12-31", "2023-12", "2023", "*"),
-        ("2024-05-01", "2024-05", "2024", "*"),
-        ("2024-05-02", "2024-05", "2024", "*"),
-    ]
-
-
-def test_by_date_timestamps() -> None:
-    tree = by_date(["2024-05-01T23:59:59.5+02:00", "2024-05-01 08:00", "2024-06-01T00:00Z"])
-    assert [row[1] for row in tree.rows()] == ["2024-05-01", "2024-05-01", "2024-06-01"]
-    assert {len(row) for row in tree.rows()} == {5}
-
-
-def test_by_date_in_other_formats() -> None:
-    tree = by_date(["3.2.2024", "01.03.1999"], "%d.%m.%Y", root="ANY")
-    assert tree.rows() == [
-        ("01.03.1999", "1999-03", "1999", "ANY"),
-        ("3.2.2024", "2024-02", "2024", "ANY"),
-    ]
-    tree = by_date(["03/02/24 17:05"], "%d/%m/%y %H:%M")
-    assert tree.rows() == [("03/02/24 17:05", "2024-02-03", "2024-02", "2024", "*")]
-    assert by_date(["0999-05"], "%Y-%m").rows() == [("0999-05", "0999", "*")]
-
-
-def test_by_bins() -> None:
-    tree = by_bins(["64", "0", "120", "17.5", "18", "9"], [0, "18", 65.0, 120])
-    assert tree.rows() == [
-        ("0", "[0,18)", "[0,120]"), ("9", "[0,18)", "[0,120]"), ("17.5", "[0,18)", "[0,120]"),
-        ("18", "[18,65)", "[0,120]"), ("64", "[18,65)", "[0,120]"),
-        ("120", "[65,120]", "[0,120]"),
-    ]  # fmt: skip
-
-
-def test_by_bins_with_one_interval_and_with_empty_ones() -> None:
-    assert by_bins(["1", "2"], [0, 5]).rows() == [("1", "[0,5]"), ("2", "[0,5]")]
-    assert by_bins(["9"], [0, 5, 8, 10]).labels == ("[0,10]", "[8,10]", "9")
-
-
-def test_by_bins_with_decimal_comma() -> None:
-    tree = by_bins(["0,5", "1,5", "-1e0"], ["-1", "0,75", 2.5], decimal=",")
-    assert tree.rows() == [
-        ("-1e0", "[-1,0.75)", "[-1,2.5]"),
-        ("0,5", "[-1,0.75)", "[-1,2.5]"),
-        ("1,5", "[0.75,2.5]", "[-1,2.5]"),
-    ]
-    refusal(lambda: by_bins(["1.5"], [0, 2], decimal=","))
-
-
-def test_by_bins_keeps_large_whole_numbers_apart() -> None:
-    edge = 2**53 + 1
-    tree = by_bins([str(2**53), str(edge)], [0, edge, 2**60])
-    assert [row[1] for row in tree.rows()] == [f"[0,{edge})", f"[{edge},{2**60}]"]
-
-
-def test_by_equal() -> None:
-    tree = by_equal(["0", "3", "5", "10"], 4)
-    assert [row[:2] for row in tree.rows()] == [
-        ("0", "[0,2.5)"),
-        ("3", "[2.5,5)"),
-        ("5", "[5,7.5)"),
-        ("10", "[7.5,10]"),
-    ]
-    assert tree.labels[0] == "[0,10]"
-
-
-def test_by_equal_prints_no_rounding_noise() -> None:
-    tree = by_equal(["0.1", "0.25", "0.35", "0.4"], 3)
-    assert [row[1] for row in tree.rows()] == ["[0.1,0.2)", "[0.2,0.3)", "[0.3,0.4]", "[0.3,0.4]"]
-
-
-def test_by_equal_of_a_constant() -> None:
-    assert by_equal(["5", "5.0"], 3).rows() == [("5", "[5,5]"), ("5.0", "[5,5]")]
 
 
 @given(
@@ -675,6 +655,7 @@ def test_by_date_needs_more_than_years() -> None:
         lambda: by_bins(["1"], []), lambda: by_bins(["1"], [1]),
         lambda: by_bins(["1"], [0, 2, 2]), lambda: by_bins(["1"], [2, 0]),
         lambda: by_bins(["1"], [0, "many"]), lambda: by_bins(["1"], [0, float("inf")]),
+        lambda: by_bins(["1.5"], [0, 2], decimal=","),
         lambda: by_equal(["1"], 0), lambda: by_prefix([], [1]), lambda: by_prefix(["", "1"], [1]),
         lambda: by_date([]), lambda: by_bins([], [0, 1]), lambda: by_equal([], 2),
     ],
@@ -688,11 +669,8 @@ def test_makers_refuse_what_makes_no_tree(make: Callable[[], Taxonomy]) -> None:
 
 @pytest.mark.data
 def test_hierarchies_of_the_arx_adult_data() -> None:
-    beside = Path(__file__).resolve().parents[3] / "shared" / "data"
-    folder = Path(os.environ.get("RETICENT_DATA", beside)) / "arx_adult"
+    folder = public_data("arx_adult")
     files = sorted(folder.glob("adult_hierarchy_*.csv"))
-    if not files:
-        pytest.skip("no adult_hierarchy_*.csv: set RETICENT_DATA to the folder above arx_adult")
     table = re.findall(
         r"^\| ([\w-]+) \| (\d+) \| (\d+) \|", (folder / "README.md").read_text(), re.M
     )
