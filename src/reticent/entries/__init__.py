@@ -35,13 +35,4 @@ _HOMES = {
 }
 _CALLED = {name: f"Entry{name}" for name in ["Policy", "Release", "Risk", "Verdict"]}
 __getattr__, __dir__ = opened_on_use(__name__, _HOMES, _CALLED)
-__all__ = [
-    "Policy",
-    "Release",
-    "Risk",
-    "Verdict",
-    "check",
-    "release",
-    "risk",
-    "verify",
-]
+__all__ = ["Policy", "Release", "Risk", "Verdict", "check", "release", "risk", "verify"]

@@ -124,11 +124,7 @@ def read(data: str | Path, reading: Reading | None = None) -> Table:
 
 
 def from_arrow(
-    table: pa.Table,
-    name: str = "data",
-    *,
-    coded: bool = False,
-    spare: Collection[str] | None = (),
+    table: pa.Table, name: str = "data", *, coded: bool = False, spare: Collection[str] | None = ()
 ) -> Table:
     """Encode an Arrow table; if `coded`, its dictionaries are taken over as they are.
 

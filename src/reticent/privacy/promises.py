@@ -331,10 +331,9 @@ class Confidence(Record):
     """
 
     over: Names = Field(description="The columns a person may be known by.")
-    sensitive: Annotated[
-        dict[str, Values],
-        Field(min_length=1),
-    ] = Field(description='Column → list of sensitive values, or "*" for every value.')
+    sensitive: Annotated[dict[str, Values], Field(min_length=1)] = Field(
+        description='Column → list of sensitive values, or "*" for every value.'
+    )
     at_most: Share = Field(description='The largest confidence allowed: 0.75 or "3/4".')
     allow_absent: bool = Field(
         default=False, strict=True, description="A listed value may be absent from the data."

@@ -68,9 +68,7 @@ KINDS = (TABLES, BASKETS, ENTRIES)
 
 
 def kind_of(
-    policy: Mapping[str, Any],
-    usual: ReleaseKind = TABLES,
-    kinds: Sequence[ReleaseKind] = KINDS,
+    policy: Mapping[str, Any], usual: ReleaseKind = TABLES, kinds: Sequence[ReleaseKind] = KINDS
 ) -> ReleaseKind:
     """What a policy is about, by its keys; the usual one if they do not tell.
 

@@ -29,11 +29,7 @@ from reticent.files.tabular import (
     suffix_of,
 )
 from reticent.sources.addresses import is_ibis_connection, is_ibis_table, is_url, without_password
-from reticent.sources.databases import (
-    InDatabase,
-    table_at,
-    table_of,
-)
+from reticent.sources.databases import InDatabase, table_at, table_of
 from reticent.sources.duckdb import Embedded, Standing, Stream, sql_name
 from reticent.sources.engines import Progress, RowSource
 from reticent.sources.means import ENGINES, OURSELVES, SHARE, Means, free_memory

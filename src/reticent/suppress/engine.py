@@ -117,9 +117,7 @@ def remove(
 
 
 def give_back(
-    threats: Threats,
-    order: tuple[int, ...],
-    bars: Callable[[int, Mask], bool] | None = None,
+    threats: Threats, order: tuple[int, ...], bars: Callable[[int, Mask], bool] | None = None
 ) -> Removed:
     """Let things come back, the last first, each that completes no threat.
 

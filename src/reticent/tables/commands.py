@@ -203,12 +203,10 @@ def sweep(
         str, typer.Option("--output", "-o", metavar="FOLDER", help="Where to write, or go on.")
     ],
     k: Annotated[
-        str | None,
-        typer.Option("--k", metavar="2,5,10,…", help="Smallest groups to try."),
+        str | None, typer.Option("--k", metavar="2,5,10,…", help="Smallest groups to try.")
     ] = None,
     at_most: Annotated[
-        str | None,
-        typer.Option(metavar="0.2,0.4,…", help="Largest confidences to try."),
+        str | None, typer.Option(metavar="0.2,0.4,…", help="Largest confidences to try.")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Which third of the records tests.")] = 1,
     classifiers: Annotated[

@@ -40,10 +40,7 @@ def contents(release: Release, data: Any, private: Path, table: str | None = Non
     policy, told = release.prepared.policy, release.facts()
     left_out = told.private["who_was_left_out"]
     return Contents(
-        public={
-            "report.html": pages.public(release),
-            "report.json": as_json(report.public(told)),
-        },
+        public={"report.html": pages.public(release), "report.json": as_json(report.public(told))},
         private={
             "policy.toml": policy.as_in(private),
             **_taxonomies(policy),

@@ -26,10 +26,7 @@ app = typer.Typer(
     help="Baskets and click streams: nobody is singled out by a few known items.",
     no_args_is_help=True,
 )
-STAGES = {
-    "search": "looking for what must go",
-    "compare": "comparing it with the original",
-}
+STAGES = {"search": "looking for what must go", "compare": "comparing it with the original"}
 
 
 Known = Annotated[int, typer.Option(min=1, help="Items that somebody may know, at most.")]
@@ -52,12 +49,7 @@ def release(say: Say, reading: Any, data: Data, policy: PolicyPath, output: Outp
 
 
 @command(app, "verify")
-def verify(
-    say: Say,
-    reading: Any,
-    data: Released,
-    policy: PolicyPath,
-) -> None:
+def verify(say: Say, reading: Any, data: Released, policy: PolicyPath) -> None:
     """Look for a set of items that breaks the promise, without the original."""
     from reticent import transactions
     from reticent.transactions import report, text

@@ -70,10 +70,7 @@ def contents(release: BasketRelease, data: Any) -> Contents:
     removed["suppressed"] = report.suppressed(release)
     risk = {"before": report.levels(release.before), "worst_sets": report.worst(release)}
     return Contents(
-        public={
-            "report.html": pages.public(release),
-            "report.json": as_json(dict(told.public)),
-        },
+        public={"report.html": pages.public(release), "report.json": as_json(dict(told.public))},
         private={
             "policy.toml": release.policy.text,
             "report.html": pages.private(release),
