@@ -17,7 +17,7 @@ from reticent import transactions
 from reticent.data.columns import encode
 from reticent.entries import Policy
 from reticent.entries.asked import find
-from reticent.entries.policy import REGIONS, Strategy, schema
+from reticent.entries.policy import REGIONS, Strategy
 from reticent.errors import InputError
 
 WHOLE = """\
@@ -279,7 +279,7 @@ def test_a_list_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_schema() -> None:
-    found = schema()
+    found = Policy.json_schema()
     needed = ["conditions", "sensitive", "min_support", "min_confidence", "requests"]
     assert found["required"] == needed
     assert set(found["properties"]) == {*needed, "may_hide", "publish", "strategy", "seed",

@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 from at_hand import policy_of, refusal
 from reticent import Policy
 from reticent.privacy.promises import Anonymity, Confidence, as_fraction
-from reticent.tables.policy import schema
 
 FULL = """\
 class = "Class"
@@ -433,7 +432,7 @@ def nodes(tree: Any) -> list[dict[str, Any]]:
 
 
 def test_the_schema_is_json_and_closed() -> None:
-    found = json.loads(json.dumps(schema()))
+    found = json.loads(json.dumps(Policy.json_schema()))
     assert found["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     assert found["type"] == "object"
     assert found["additionalProperties"] is False
@@ -446,7 +445,7 @@ def test_the_schema_is_json_and_closed() -> None:
 
 
 def test_the_schema_knows_the_keys_of_the_file() -> None:
-    found = schema()
+    found = Policy.json_schema()
     assert list(found["properties"]) == [
         "class", "drop", "keep", "missing", "missing_values", "trim", "marker", "order",
         "suppress_records", "attributes", "anonymity", "confidence", "goal", "previous",
@@ -477,7 +476,7 @@ SHARES = [
 
 @pytest.mark.parametrize("written", SHARES)
 def test_the_schema_takes_the_thresholds_that_the_policy_takes(written: str) -> None:
-    found = schema()["$defs"]["Confidence"]["properties"]["at_most"]
+    found = Policy.json_schema()["$defs"]["Confidence"]["properties"]["at_most"]
     [pattern] = [branch["pattern"] for branch in found["anyOf"] if branch["type"] == "string"]
     try:
         as_fraction(written)
@@ -528,5 +527,5 @@ def test_the_schema_and_the_policy_agree(policy: dict[str, Any], good: bool) -> 
         taken = False
     assert taken == good
     if importlib.util.find_spec("jsonschema"):
-        checker = importlib.import_module("jsonschema").Draft202012Validator(schema())
+        checker = importlib.import_module("jsonschema").Draft202012Validator(Policy.json_schema())
         assert checker.is_valid(whole) == good

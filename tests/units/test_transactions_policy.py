@@ -9,7 +9,7 @@ import pytest
 
 from reticent.errors import InputError
 from reticent.transactions import Policy
-from reticent.transactions.policy import Nuggets, schema
+from reticent.transactions.policy import Nuggets
 
 WHOLE = """\
 format = "long"
@@ -110,4 +110,4 @@ def test_patterns_tell_case() -> None:
 
 
 def test_schema() -> None:
-    assert schema()["required"] == ["private", "k"]
+    assert Policy.json_schema()["required"] == ["private", "k"]

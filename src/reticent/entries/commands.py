@@ -13,7 +13,6 @@ from reticent.terminal.command import (
     Released,
     Say,
     command,
-    print_schema,
     watching,
 )
 
@@ -70,11 +69,3 @@ def risk(say: Say, reading: Any, data: Data, policy: PolicyPath) -> None:
         found = entries.risk(data, policy, reading=reading, watch=watch)
     say.note(*found.original.table.notes, *(f"Warning: {w}" for w in found.original.warnings))
     say.result(text.risk(found), found.summary())
-
-
-@command(app, "schema")
-def schema(say: Say) -> None:
-    """Print the JSON schema of these policies, for editors."""
-    from reticent.entries.policy import schema
-
-    print_schema(schema())

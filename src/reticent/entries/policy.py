@@ -262,8 +262,3 @@ class EntryRoles:
     def entries(self) -> tuple[str, ...]:
         """The columns of which entries may be hidden; the last one is sensitive."""
         return (*self.conditions, self.sensitive)
-
-
-def schema() -> dict[str, Any]:
-    """The JSON schema of such a policy, for editors."""
-    return policyfile.schema_of(EntryPolicy)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,7 +20,6 @@ from reticent.terminal.command import (
     Version,
     command,
     named_paths,
-    print_schema,
     watching,
 )
 
@@ -44,9 +44,23 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 policy_app = typer.Typer(help="Check a policy, or print its JSON schema.", no_args_is_help=True)
-for kind in KINDS:
-    app.add_typer(kind.commands().app, name=kind.group or None)
 app.add_typer(policy_app, name="policy")
+
+
+def _add(kind: ReleaseKind) -> None:
+    """The commands of a kind, and the one that prints the schema of its policies."""
+    group = kind.commands().app
+
+    @command(group if kind.group else policy_app, "schema")
+    def schema(say: Say) -> None:
+        """Print the JSON schema of these policies, for editors."""
+        say.text(json.dumps(kind.door().Policy.json_schema(), indent=1) + "\n")
+
+    app.add_typer(group, name=kind.group or None)
+
+
+for kind in KINDS:
+    _add(kind)
 
 
 @app.callback()
@@ -123,14 +137,6 @@ def policy_check(
         f"{policy} is a valid policy{fits}. It promises:\n{said}",
         {"promises": promises, "warnings": list(warnings)},
     )
-
-
-@command(policy_app, "schema")
-def policy_schema(say: Say) -> None:
-    """Print the JSON schema of policies, for editors."""
-    from reticent.tables.policy import schema
-
-    print_schema(schema())
 
 
 @command(app, "sample")

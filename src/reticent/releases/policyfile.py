@@ -81,6 +81,14 @@ class PolicyFile(BaseModel):
                 do=f"use it with  {meant.command}.",
             )  # fmt: skip
 
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        """The JSON schema of such a file, for editors; examples in docstrings are for Python."""
+        found = cls.model_json_schema(by_alias=True)
+        for part in (found, *found.get("$defs", {}).values()):
+            part["description"] = part["description"].partition("\n\n")[0]
+        return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}
+
     @property
     def name(self) -> str:
         """How messages call this policy."""
@@ -109,14 +117,6 @@ class PolicyFile(BaseModel):
 def kind_in(path: Path) -> ReleaseKind:
     """What a policy file is about."""
     return kind_of(parsed(read(path), str(path)))
-
-
-def schema_of(model: type[BaseModel]) -> dict[str, Any]:
-    """The JSON schema of a policy, for editors; examples in docstrings are for Python users."""
-    found = model.model_json_schema(by_alias=True)
-    for part in (found, *found.get("$defs", {}).values()):
-        part["description"] = part["description"].partition("\n\n")[0]
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}
 
 
 def read(path: Path) -> str:

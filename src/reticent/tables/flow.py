@@ -78,6 +78,7 @@ def release(
     written by an embedded database. `engine` says what to use whatever their size: "memory",
     "duckdb", "spark" or a Spark session.
     """
+    from reticent.files.output import refuse_inputs
     from reticent.releases.places import Place
     from reticent.sources.means import elsewhere
 
@@ -98,7 +99,8 @@ def release(
             from reticent.tables.policy import Policy
 
             policy = Policy.of(policy).with_previous(previous or {})
-            _refuse_inputs(place, trace, [*inputs(data), *policy.files()])
+            outputs = [Path(path) for path in (output, trace) if path is not None]
+            refuse_inputs(outputs, [*inputs(data), *policy.files()])
             _load_engine()  # and loading the engine needs it most
             if coming is not None:
                 source, (parsed, kind) = None, coming.result()
@@ -167,13 +169,6 @@ def _check_trace(trace: str | Path | None, place: Place | None, force: bool) -> 
             "the trace cannot stand where the output does", where=str(trace),
             do="choose another place; a release folder holds its trace anyway.",
         )  # fmt: skip
-
-
-def _refuse_inputs(place: Place | None, trace: str | Path | None, read: list[Path]) -> None:
-    from reticent.files.output import refuse_inputs
-
-    outputs = [*([place.path] if place else []), *([Path(trace)] if trace else [])]
-    refuse_inputs(outputs, read)
 
 
 def _refuse_many_files(rows: int, rows_per_file: int | None) -> None:

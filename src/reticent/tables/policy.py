@@ -651,15 +651,6 @@ class Roles:
     released: tuple[str, ...]  # in table order
 
 
-def schema() -> dict[str, Any]:
-    """The JSON schema of a policy file, for editors.
-
-    >>> sorted(schema()["properties"])[:3]
-    ['anonymity', 'attributes', 'class']
-    """
-    return policyfile.schema_of(Policy)
-
-
 def _prune(data: dict[str, Any], loc: Sequence[Any]) -> None:
     """Take out the part of a file that a finding is about: a key, an attribute or a template."""
     head, *rest = loc

@@ -297,8 +297,3 @@ def named_paths(given: Sequence[str] | None) -> dict[str, str]:
     if len(named) < len(given or ()):
         raise InputError("one release has two paths", where="--previous")
     return named
-
-
-def print_schema(schema: Mapping[str, Any]) -> None:
-    """Print the JSON schema of a policy, which is the same with ``--json`` and without."""
-    print(json.dumps(schema, indent=1))

@@ -15,7 +15,6 @@ from reticent.terminal.command import (
     Released,
     Say,
     command,
-    print_schema,
     watching,
 )
 
@@ -109,14 +108,6 @@ def evaluate(
         )
     _warn(say, found.roles)
     say.result(text.evaluation(found), found.summary())
-
-
-@command(app, "schema")
-def schema(say: Say) -> None:
-    """Print the JSON schema of these policies, for editors."""
-    from reticent.transactions.policy import schema
-
-    print_schema(schema())
 
 
 def _warn(say: Say, roles: ItemRoles, *notes: str, only: str = "") -> None:

@@ -237,8 +237,3 @@ def _meant(patterns: Sequence[str], names: Sequence[str]) -> tuple[Mask, list[st
         if not hits and pattern != "*":
             nothing.append(pattern)
     return meant, nothing
-
-
-def schema() -> dict[str, Any]:
-    """The JSON schema of such a policy, for editors."""
-    return policyfile.schema_of(BasketPolicy)
