@@ -47,7 +47,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "evidence": {"errors", "data", "trees"},
     "terminal": {"errors", "progress", "files", "releases"},
     **dict.fromkeys(sorted(SYSTEMS), GROUND | DATA | SHARED | ENGINES),  # and no other system
-    "sample": {"errors", "data", "files"},
+    "sample": {"errors", "data", "files", "releases"},
     "sklearn": {"errors", "data", "files", "tables", "trees"},
     "front": {"errors", "releases", "sample", "tables", "terminal"},
 }

@@ -21,8 +21,8 @@ object tells how far it is, with the seconds since its stage began and what a te
 A stage is told as it begins, and then at most five times a second. Every other line is a message.
 The last line, however the command ends, is `{"stage": "done", "exit": 0}` with its exit code.
 SIGTERM ends a command: it exits with 143, and has written nothing unless it says so. SIGINT is
-Ctrl-C: a search that has begun ends in a release of what it found so far, and anything else, or a
-second one, with 130.
+Ctrl-C: once a search has something that is safe to publish, it ends in a release of that (compiled
+loops are heard when they return); anything else, or a second one, ends with 130.
 """
 
 

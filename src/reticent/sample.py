@@ -61,10 +61,11 @@ def make_sample(
     from reticent.files.output import check_free, whole_file, whole_folder
     from reticent.files.sheets import sheet
     from reticent.files.sheets import write as write_rows
-    from reticent.files.tabular import from_arrow, suffix_of
+    from reticent.files.tabular import from_arrow
+    from reticent.releases.places import format_asked
 
     target = Path(output)
-    suffix = "" if str(output).endswith("/") else suffix_of(target)
+    suffix = format_asked(output)
     text, taxonomies = policy(kind)
     files = {"policy.toml": text, **taxonomies}
     holds = (f"{kind}.csv", *files)

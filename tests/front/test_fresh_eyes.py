@@ -58,6 +58,21 @@ def test_a_recipient_verifies_without_the_taxonomy(work: Path) -> None:
         reticent.verify("data.csv", "policy.toml")
 
 
+def test_a_taxonomy_of_any_depth_is_released_and_checked(work: Path) -> None:
+    """Its manifest can be read back, although JSON nests no further than about a thousand levels."""
+    above = [f"n{i}" for i in range(1500)]
+    Path("deep.csv").write_text("".join(",".join([leaf, *above]) + "\n" for leaf in "ab"))
+    Path("data.csv").write_text("X\n" + "a\nb\n" * 3)
+    Path("deep.toml").write_text(
+        '[attributes.X]\nmask = "generalize"\ntaxonomy = "deep.csv"\n'
+        '[[anonymity]]\nover = ["X"]\nk = 2\n[goal]\nsearch = "greedy"\n'
+    )
+    found = flow.release("data.csv", "deep.toml", output="deep")
+    assert found.cuts == {"X": ["a", "b"]}
+    Path("deep.csv").unlink()
+    assert reticent.verify("deep", "deep.toml").holds
+
+
 def test_a_changed_file_is_told_from_the_released_one(work: Path) -> None:
     flow.release("data.csv", "policy.toml", output="release")
     data = Path() / "release/public/data.csv"

@@ -26,7 +26,7 @@ from terminal import run
 
 ENVELOPE = {
     "release": {"templates", "warnings", "output", "seconds", "stopped_early"},
-    "verify": {"holds", "templates"},
+    "verify": {"holds", "templates", "warnings"},
     "risk": {"templates", "warnings"},
 }
 
@@ -97,6 +97,19 @@ def test_what_was_changed_does_not_pass(example: KindExample) -> None:
     run("verify", "out", code=1)
     Path("out/public/manifest.json").write_text('{"made_by": "us", "kind": "of next year"}')
     assert "does not know" in run("verify", "out", code=2).stderr
+
+
+def test_what_nobody_can_compare_is_warned_of(example: KindExample) -> None:
+    run(*example.release, "out")
+    Path("out/public/extra.csv").write_text("a\n1\n")
+    assert "extra.csv" in run("verify", "out").stderr
+    Path("out/public/extra.csv").unlink()
+    Path("out/public/manifest.json").unlink()
+    for command in (["verify"], example.command("verify")):
+        said = run(*command, "out", "-p", "p.toml", "--json")
+        assert "manifest.json is gone" in said.stderr
+        assert "manifest.json is gone" in " ".join(json.loads(said.stdout)["warnings"])
+    assert "no such file" in run("verify", "nowhere", code=2).stderr
 
 
 def test_options_that_say_nothing_of_a_kind_are_refused(example: KindExample) -> None:

@@ -122,8 +122,8 @@ def opened(data: Any, kind: ReleaseKind, formats: Sequence[str] = SUFFIXES) -> O
     if manifest and (other := kind_in(manifest)) is not kind:
         raise InputError(
             "this is a release of another kind", where=str(data),
-            do=f"it holds {other.name if other else 'what this version does not know'}; check it "
-            "with  reticent verify.",
+            do=f"it holds {other.name if other else 'what this version does not know'}; use the "
+            "command for that.",
         )  # fmt: skip
     path = published(place, formats)
     reading = as_written(suffix_of(path, formats)) if path != place or manifest else None
@@ -153,6 +153,8 @@ def told_kind(data: str | Path) -> ReleaseKind | None:
 def own_policy(data: str | Path) -> Path:
     """The policy that a release folder keeps on its private side."""
     path = Path(data) / "private" / "policy.toml"
+    if not is_url(data) and not Path(data).exists():
+        raise InputError("there is no such file or folder", where=str(data))
     if is_url(data) or not path.is_file():
         raise InputError(
             "it keeps no policy of its own", where=str(data), do="name one with  --policy."

@@ -24,6 +24,20 @@ _OTHER_FORMATS = (
 )  # fmt: skip
 
 
+def format_asked(output: str | Path, writes: Sequence[str] = SUFFIXES, form: str = "") -> str:
+    """The format of the data file that a name asks for; empty for a folder."""
+    if str(output).endswith(("/", os.sep)):
+        return ""
+    suffix = suffix_of(Path(output), writes)
+    if not suffix and (other := suffix_of(Path(output), (*SUFFIXES, *LINES, *_OTHER_FORMATS))):
+        formats = f"write {', '.join(writes)}; " if writes else ""
+        raise InputError(
+            f"{other} files cannot be written{form}", where=str(output),
+            do=f"{formats}a name without suffix is a folder.",
+        )  # fmt: skip
+    return suffix
+
+
 @dataclass(frozen=True, slots=True)
 class Spot:
     """Where a release is written until it has been recounted."""
@@ -54,15 +68,8 @@ class Place:
         form: str = "",
     ) -> Place:
         """A place that is free, and no input of the same run; nothing in the way is harmed."""
-        path, slash = Path(output), str(output).endswith(("/", os.sep))
-        suffix = "" if slash else suffix_of(path, writes)
-        other = "" if slash else suffix_of(path, (*SUFFIXES, *LINES, *_OTHER_FORMATS))
-        if other and not suffix:
-            raise InputError(
-                f"{other} files cannot be written{form}", where=str(output),
-                do=f"write {', '.join(writes)}; a name without suffix is a folder.",
-            )  # fmt: skip
-        place = cls(str(output), suffix, force, parts)
+        path = Path(output)
+        place = cls(str(output), format_asked(output, writes, form), force, parts)
         check_free(path, force=force, holds=place.holds)
         refuse_inputs([path], inputs)
         return place

@@ -258,9 +258,10 @@ def verify(
         rows = _as_published(rows, policy, opened.place)
         met = _met(rows, policy, earlier, taxonomies, reading, opened)
         elsewhere = [name for name in rows.known if name not in rows.columns]
-        cells = verifier.from_table(as_text(rows), counts=rows.counts, unread=elsewhere)
-        told = rules(policy, taxonomies, meets(rows.known))
-        proof = verifier.verify(cells, told, memory_limit=means.for_engine)
+        with clock.stage("verify"):
+            cells = verifier.from_table(as_text(rows), counts=rows.counts, unread=elsewhere)
+            told = rules(policy, taxonomies, meets(rows.known))
+            proof = verifier.verify(cells, told, memory_limit=means.for_engine)
         alike = nearly_unique(rows, policy.roles_in(rows.known))
         leftovers = (*proof.leftovers, *_carried(opened.data, kind), *opened.altered)
     return replace(proof, leftovers=leftovers, warnings=(*met, *alike, *opened.warnings))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reticent.data.taxonomy import Taxonomy, from_nested
+from reticent.data.taxonomy import Taxonomy, from_nested, from_rows
 from reticent.errors import InputError
 from reticent.files.tabular import paths_of
 from reticent.releases.folder import (
@@ -28,6 +28,9 @@ from reticent.tables import report
 if TYPE_CHECKING:
     from reticent.tables.policy import Policy
     from reticent.tables.result import Release
+
+
+_DEEPEST = 300  # levels of a tree; Python's own reader gives up below a thousand
 
 
 def contents(release: Release, data: Any, private: Path, table: str | None = None) -> Contents:
@@ -81,11 +84,17 @@ def _manifest(release: Release) -> dict[str, Any]:
         "marker": prepared.policy.marker,
         "columns": columns,
         "taxonomies": {
-            name: report.as_far_as_shown(taxonomy, release.recodings[name])
+            name: _as_json(report.as_far_as_shown(taxonomy, release.recodings[name]))
             for name, taxonomy in prepared.taxonomies.items()
             if name in masks
         },
     }
+
+
+def _as_json(tree: dict[str, Any]) -> dict[str, Any] | list[tuple[str, ...]]:
+    """A tree as JSON nests it, or row by row where it is too deep to be read back."""
+    rows = from_nested(tree, "manifest.json").rows()
+    return rows if max(map(len, rows)) > _DEEPEST else tree
 
 
 def _recoding(release: Release) -> dict[str, Any]:
@@ -130,7 +139,10 @@ class Told:
 def told(manifest: Mapping[str, Any]) -> Told:
     """What the manifest of a release says; nothing where there is none."""
     shown = manifest.get("taxonomies", {})
-    trees = {name: from_nested(tree, "manifest.json") for name, tree in shown.items()}
+    trees = {
+        name: (from_rows if isinstance(tree, list) else from_nested)(tree, "manifest.json")
+        for name, tree in shown.items()
+    }
     return Told(manifest.get("marker", ""), trees)
 
 

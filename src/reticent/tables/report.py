@@ -337,6 +337,7 @@ def proof_facts(proof: Proof) -> Facts:
         "holds": None if proof.holds and proof.unchecked else proof.holds,
         "promises": [_promise(finding, i, 0) for i, finding in enumerate(proof.findings, 1)],
         "leftovers": [problem.text() for problem in proof.leftovers],
+        "warnings": list(proof.warnings),
     }
     return Facts(public, {})
 
@@ -353,6 +354,7 @@ def verify_summary(told: Facts) -> dict[str, Any]:
             for one in facts["promises"]
         ],
         "leftovers": facts["leftovers"],
+        "warnings": facts["warnings"],
     }
 
 

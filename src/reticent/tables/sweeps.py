@@ -33,7 +33,7 @@ from reticent.privacy.promises import Anonymity, Confidence, as_fraction
 from reticent.progress import Clock, Watch
 from reticent.refine.loading import patience
 from reticent.releases import folder as release_folder
-from reticent.releases.places import Place
+from reticent.releases.places import Place, format_asked
 from reticent.sources import arrival
 from reticent.tables.arrival import fitted
 from reticent.tables.evidence import study
@@ -130,6 +130,7 @@ def sweep(
     used = classify.chosen(classifiers or ("tree",))
     classify.check_seed(seed)
     place = Path(output)
+    format_asked(output, writes=())
     refuse_inputs([place], [*arrival.inputs(data), *policy.files()])
     state = SweepFolder(place, force=force)
     watch.stage("read")

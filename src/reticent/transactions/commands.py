@@ -56,6 +56,7 @@ def verify(say: Say, reading: Any, data: Released, policy: PolicyPath) -> None:
     with watching(say, STAGES, stoppable=False) as watch:
         found = transactions.verify(data, policy, reading=reading, watch=watch)
     _warn(say, found.roles, only="private")  # public ones may all be suppressed
+    say.note(*(f"Warning: {text}" for text in found.warnings))
     said = report.verify_summary(found, names=say.show_values)
     say.verdict(text.verdict(found, names=say.show_values), said, found.holds)
 

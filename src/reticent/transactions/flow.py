@@ -325,6 +325,7 @@ class BasketVerdict:
     names: Any  # of all items
     roles: ItemRoles
     altered: tuple[Problem, ...] = ()  # files of a release folder that are not as they were
+    warnings: tuple[str, ...] = ()  # of such a folder
 
     @property
     def holds(self) -> bool | None:
@@ -356,8 +357,9 @@ def verify(
     with clock.stage("verify"):
         finding = coherence.recount(roled(baskets, roles), policy.promise)
     return BasketVerdict(
-        finding, baskets.transactions, baskets.occurrences, baskets.names, roles, place.altered
-    )
+        finding, baskets.transactions, baskets.occurrences, baskets.names, roles, place.altered,
+        place.warnings,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,7 +133,10 @@ def verify_summary(verdict: BasketVerdict, *, names: bool = False) -> dict[str, 
         "holds": verdict.holds,
         "templates": [finding.promise.facts() | broken(finding) | shown],
         "altered": [problem.text() for problem in verdict.altered],
-        "warnings": [text for text in verdict.roles.warnings if text.startswith("private")],
+        "warnings": [
+            *(text for text in verdict.roles.warnings if text.startswith("private")),
+            *verdict.warnings,
+        ],
     }
 
 
