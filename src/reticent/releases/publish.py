@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TypeVar
 
@@ -34,8 +33,11 @@ def publish(
     `usual`: the suffix of a folder's data; `recount` raises unless what was written is safe (see
     `proven`); `contents`: what a folder holds besides the data; `beside`: files of their own.
     """
-
-    def made(appearing: ExitStack) -> Released:
+    with together() as appearing:
+        texts = {
+            appearing.enter_context(whole_file(path, force=place.force, private=True)): text
+            for path, text in (beside or {}).items()
+        }
         spot = appearing.enter_context(place.appearing(usual))
         with clock.stage("write"):
             written = write(spot)
@@ -45,33 +47,6 @@ def publish(
         if spot.folder is not None:
             with clock.stage("describe"):
                 describe(spot, contents(release, spot))
-        return release
-
-    return _together(made, beside or {}, force=place.force)
-
-
-def hand_back(
-    made: Callable[[], Released],
-    beside: Mapping[Path, Callable[[Released], str]],
-    *,
-    force: bool = False,
-) -> Released:
-    """A release that is written nowhere; only the files beside it are."""
-    return _together(lambda appearing: made(), beside, force=force)
-
-
-def _together(
-    made: Callable[[ExitStack], Released],
-    beside: Mapping[Path, Callable[[Released], str]],
-    *,
-    force: bool,
-) -> Released:
-    with together() as appearing:
-        texts = {
-            appearing.enter_context(whole_file(path, force=force, private=True)): text
-            for path, text in beside.items()
-        }
-        release = made(appearing)
         for path, text in texts.items():
             write_text(path, text(release))
     return release

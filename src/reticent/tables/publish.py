@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reticent.errors import InputError, Problem
+from reticent.files.output import whole_file, write_text
 from reticent.progress import Clock
 from reticent.releases.folder import Contents, as_json_lines, format_of
 from reticent.releases.places import Place, Spot
-from reticent.releases.publish import hand_back, proven
+from reticent.releases.publish import proven
 from reticent.releases.publish import publish as publish_at
 from reticent.tables.masking import Beyond, Masked, arrow, as_text, give_back_memory, mask
 from reticent.tables.result import Release
@@ -62,9 +63,12 @@ def publish(
         masked = mask(prepared, found.recodings, beyond, parts=outlet.rows_per_file is not None)
     source = beyond.source if beyond else None
     publishing = _Publishing(prepared, masked, found, before, left_out, outlet, clock, source)
-    trace = {} if outlet.trace is None else {outlet.trace: _trace}
     if outlet.place is None:
-        return hand_back(publishing.framed, beside=trace, force=outlet.force)
+        release = publishing.framed()
+        if outlet.trace is not None:
+            with whole_file(outlet.trace, force=outlet.force, private=True) as path:
+                write_text(path, _trace(release))
+        return release
     return publish_at(
         outlet.place,
         clock,
@@ -73,7 +77,7 @@ def publish(
         recount=publishing.recount,
         released=publishing.released,
         contents=publishing.contents,
-        beside=trace,
+        beside={} if outlet.trace is None else {outlet.trace: _trace},
     )
 
 
