@@ -385,7 +385,7 @@ def test_the_wheel_holds_the_templates(tmp_path: Path) -> None:
         pytest.skip("no wheel can be built here")
     [wheel] = tmp_path.glob("*.whl")
     inside = set(zipfile.ZipFile(wheel).namelist())
-    room = ROOT / "src/reticent/pages"
-    wanted = {f"reticent/pages/{path.name}" for path in room.iterdir() if path.is_file()}
-    assert len(wanted) >= 8
+    files = [*(ROOT / "src").rglob("*.html"), *(ROOT / "src").rglob("*.css")]
+    wanted = {str(path.relative_to(ROOT / "src")) for path in files}
+    assert len(wanted) >= 10
     assert wanted <= inside
