@@ -44,7 +44,9 @@ def _is_lean(words: list[str]) -> bool:
 
     Spark, and what Ibis reads databases with, need pandas; scikit-learn needs both.
     """
-    named = [word for word in words[:2] if word not in ("transactions", "entries")]
+    from reticent.releases.kinds import KINDS
+
+    named = [word for word in words[:2] if word not in {kind.group for kind in KINDS}]
     needed = any("spark" in word or "://" in word for word in words)
     return named[:1] in (["release"], ["verify"], ["risk"], ["apply"]) and not needed
 

@@ -13,7 +13,7 @@ import tomli_w
 from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError
 
 from reticent.errors import InputError, Problem, did_you_mean, listed, quoted
-from reticent.releases.kinds import TABLES, ReleaseKind, kind_of
+from reticent.releases.kinds import ReleaseKind, kind_of
 
 
 class PolicyFile(BaseModel):
@@ -21,7 +21,7 @@ class PolicyFile(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    kind: ClassVar[ReleaseKind] = TABLES
+    kind: ClassVar[ReleaseKind]
     parts: ClassVar[Mapping[str, type[BaseModel]]] = {}  # sections that have keys of their own
 
     _source: Path | None = PrivateAttr(default=None)
@@ -65,6 +65,11 @@ class PolicyFile(BaseModel):
         if contradicted:
             raise InputError(contradicted)
         return policy
+
+    @classmethod
+    def place(cls, loc: Sequence[Any]) -> str:
+        """A place in the file, named as a reader of it would."""
+        return ", ".join(map(str, loc))
 
     @classmethod
     def contradictions(cls, data: Mapping[str, Any], where: str) -> Iterator[Problem]:
@@ -176,12 +181,12 @@ def problems(error: ValidationError, where: str, whole: type[PolicyFile]) -> lis
     findings = sorted(error.errors(include_url=False), key=lambda f: f["type"] != "extra_forbidden")
     for finding in findings:
         loc = [part for part in finding["loc"] if not _is_branch(part)]
-        place = _place(loc)
+        place = whole.place(loc)
         if finding["type"] == "extra_forbidden":
             known = known_keys(whole.parts[str(loc[0])] if loc[:-1] else whole)
             problem = Problem(
                 f'there is no key "{loc[-1]}" here',
-                where=f"{where}, {_place(loc[:-1])}".rstrip(", "),
+                where=f"{where}, {whole.place(loc[:-1])}".rstrip(", "),
                 do=did_you_mean(str(loc[-1]), known) or f"the keys are {listed(known, most=20)}.",
             )
         else:
@@ -207,22 +212,6 @@ def _is_branch(part: object) -> bool:
         part in {"int", "float", "str", "date", "datetime", "callable", "[key]"}
         or part.startswith(("literal[", "constrained-", "tuple[", "dict[", "lax-", "function-"))
     )
-
-
-def _place(loc: Sequence[Any]) -> str:
-    """Name a place as a reader of the file would: ``[[anonymity]] 2, k``."""
-    if not loc:
-        return ""
-    head, *rest = loc
-    if head in ("anonymity", "confidence", "inconsistent") and rest and isinstance(rest[0], int):
-        first = f"[[{head}]] {rest.pop(0) + 1}"
-    elif head == "attributes" and rest:
-        first = f'attribute "{rest.pop(0)}"'
-    elif head == "previous" and rest:
-        first = f"[previous.{rest.pop(0)}]"
-    else:
-        first = "[goal]" if head == "goal" else str(head)
-    return ", ".join([first, *map(str, rest)])
 
 
 # --- columns that a policy names -----------------------------------------------------------------

@@ -43,10 +43,12 @@ from reticent.privacy.promises import (
     ours,
 )
 from reticent.releases import policyfile
+from reticent.releases.kinds import TABLES, ReleaseKind
 from reticent.releases.policyfile import toml_key, toml_lines
 
 _STAND_IN = "\0"  # begins names that no table has
 _PROMISES_NOTHING = "the policy promises nothing"
+_LISTED = ("anonymity", "confidence", "inconsistent")  # sections that may stand several times
 Mask = Literal["generalize", "suppress", "discretize"]
 Utility = Literal["classification", "distortion", "discernibility"]
 
@@ -171,6 +173,7 @@ class Policy(policyfile.PolicyFile):
     """
 
     model_config = ConfigDict(populate_by_name=True, title="Reticent policy")
+    kind: ClassVar[ReleaseKind] = TABLES
     parts: ClassVar[Mapping[str, type[Record]]] = {
         "anonymity": Anonymity,
         "confidence": Confidence,
@@ -229,6 +232,20 @@ class Policy(policyfile.PolicyFile):
             known = tuple(promise.among(self.previous) for promise in getattr(self, kind))
             object.__setattr__(self, kind, known)
         return self
+
+    @classmethod
+    def place(cls, loc: Sequence[Any]) -> str:
+        """A place in the file, named as a reader of it would: ``[[anonymity]] 2, k``."""
+        head, *rest = loc or ("",)
+        if head in _LISTED and rest and isinstance(rest[0], int):
+            first = f"[[{head}]] {rest.pop(0) + 1}"
+        elif head == "attributes" and rest:
+            first = f'attribute "{rest.pop(0)}"'
+        elif head == "previous" and rest:
+            first = f"[previous.{rest.pop(0)}]"
+        else:
+            first = "[goal]" if head == "goal" else str(head)
+        return ", ".join([first, *map(str, rest)])
 
     @field_validator("previous")
     @classmethod
