@@ -49,7 +49,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     **dict.fromkeys(sorted(SYSTEMS), GROUND | DATA | SHARED | ENGINES),  # and no other system
     "sample": {"errors", "data", "files", "releases"},
     "sklearn": {"errors", "data", "files", "tables", "trees"},
-    "front": {"errors", "releases", "sample", "tables", "terminal"},
+    "front": {"errors", "releases", "sample", "sources", "tables", "terminal"},
 }
 
 

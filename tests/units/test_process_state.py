@@ -13,11 +13,13 @@ import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from kinds_at_hand import EXAMPLES, KindExample
 from reticent.data import memory
 from reticent.tables import flow, pages
 
@@ -51,6 +53,23 @@ def state() -> dict[str, Any]:
     }
 
 
+def asked_of(example: KindExample, folder: Path) -> list[Callable[[], Any]]:
+    """The same questions about any kind of release."""
+    here = folder / example.kind.room
+    here.mkdir()
+    example.lay(here)
+    door, data, policy = example.kind.door(), here / example.data, here / "p.toml"
+    door.release(data, policy, output=here / "out")
+    released = door.release(data, policy)
+    drawn = import_module(f"reticent.{example.kind.room}.pages")
+    return [
+        lambda: door.check(policy, data),
+        lambda: door.verify(here / "out", policy).holds,
+        lambda: drawn.public(released),
+        lambda: drawn.private(released),
+    ]
+
+
 @pytest.fixture
 def questions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Callable[[], Any]]:
     """What a server may be asked."""
@@ -77,6 +96,7 @@ def questions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Callable[
         lambda: verified(other, memory_limit="600MB", **in_files),
         lambda: pages.public(release),
         lambda: pages.private(release),
+        *(question for example in EXAMPLES.values() for question in asked_of(example, tmp_path)),
     ]
 
 

@@ -6,15 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from reticent.terminal.command import (
-    Data,
-    Output,
-    PolicyPath,
-    Released,
-    Say,
-    command,
-    watching,
-)
+from reticent.terminal.command import Data, Output, PolicyPath, Released, Say, command, watching
 
 app = typer.Typer(
     help="Single entries: the rest of a table does not give back what somebody asked to hide.",

@@ -90,11 +90,12 @@ def verify(
     """Recount every promise on a release of any kind, without the original."""
     from reticent.releases.folder import own_policy, told_kind
     from reticent.releases.policyfile import kind_in
+    from reticent.sources.addresses import shown_name
 
     policy = policy or own_policy(data)
     kind = told_kind(data) or kind_in(policy)
     asked = {"previous": previous, "skip_uncheckable": skip_uncheckable, "original": original}
-    options = _options(kind, asked | means, where=str(data))
+    options = _options(kind, asked | means, where=shown_name(data))
     kind.commands().verify(say, reading, data, policy, **options)
 
 
@@ -123,6 +124,7 @@ def policy_check(
 ) -> None:
     """Report every problem of a policy, and of its fit to data: a table, baskets or entries."""
     from reticent.releases.policyfile import kind_in
+    from reticent.sources.addresses import shown_name
 
     kind = kind_in(policy)
     earlier = named_paths(previous) if previous else None
@@ -132,7 +134,7 @@ def policy_check(
     say.note(*(f"Warning: {w}" for w in warnings))
     promises = kind.door().Policy.load(policy).promised
     said = "\n".join(f"  {text}" for text in promises)
-    fits = f" and fits {data}" if data else ""
+    fits = f" and fits {shown_name(data)}" if data else ""
     say.result(
         f"{policy} is a valid policy{fits}. It promises:\n{said}",
         {"promises": promises, "warnings": list(warnings)},

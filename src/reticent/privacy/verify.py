@@ -68,6 +68,11 @@ class Proof:
         return not self.leftovers and all(f.holds is not False for f in self.findings)
 
     @property
+    def verdict(self) -> bool | None:
+        """The same; None where some promise could not be checked."""
+        return None if self.holds and self.unchecked else self.holds
+
+    @property
     def unchecked(self) -> tuple[PromiseFinding, ...]:
         """The promises that this file alone cannot show."""
         return tuple(f for f in self.findings if f.holds is None)

@@ -17,7 +17,7 @@ from reticent.errors import InputError, Problem
 from reticent.files.tabular import CSV, SUFFIXES, Reading, delimiter_of, paths_of, suffix_of
 from reticent.releases.kinds import ReleaseKind, kind_in
 from reticent.releases.places import Spot
-from reticent.sources.addresses import is_url
+from reticent.sources.addresses import is_url, shown_name
 
 FORMAT = 1  # of the folder; raised when an older reader could misread it
 
@@ -157,8 +157,9 @@ def own_policy(data: str | Path) -> Path:
         raise InputError("there is no such file or folder", where=str(data))
     if is_url(data) or not path.is_file():
         raise InputError(
-            "it keeps no policy of its own", where=str(data), do="name one with  --policy."
-        )
+            "it keeps no policy of its own", where=shown_name(data),
+            do="name one with  --policy.",
+        )  # fmt: skip
     return path
 
 
@@ -193,7 +194,8 @@ def altered(place: Path) -> Iterator[Problem]:
 def warnings(place: Path) -> Iterator[str]:
     """What keeps a release from telling whether it is as it was released."""
     beside = _beside(place)
-    if (beside / "report.json").is_file() and not (beside / "manifest.json").exists():
+    ours = (beside / "report.json").is_file() or (beside / "manifest.json").exists()
+    if ours and not manifest_of(place):
         yield "manifest.json is gone, so nobody can tell whether files were changed since."
     if listed := manifest_of(place).get("files", {}):
         known = {*listed, "manifest.json", *(name.partition("/")[0] for name in listed)}
@@ -214,15 +216,32 @@ def _beside(place: Path) -> Path:
 
 
 def manifest_of(place: Path) -> dict[str, Any]:
-    """The manifest beside a release's data, or nothing."""
+    """The manifest beside a release's data, or nothing; it is believed of no other file."""
     path = _beside(place) / "manifest.json"
     if not path.is_file() or (place.is_file() and not place.name.startswith("data.")):
         return {}
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         raise InputError("the manifest cannot be read", where=str(path)) from None
-    return found if isinstance(found, dict) and "made_by" in found else {}
+    if not isinstance(found, dict) or "made_by" not in found:
+        return {}
+    files = found.get("files", {})
+    if not isinstance(files, dict) or not all(map(_is_listed, files, files.values())):
+        raise InputError("the manifest cannot be read", where=str(path))
+    if found.get("format", FORMAT) != FORMAT:
+        raise InputError(
+            "the release was made by another version", where=str(path),
+            do="check it with the version that made it.",
+        )  # fmt: skip
+    return found
+
+
+def _is_listed(name: str, told: Any) -> bool:
+    """Whether a manifest tells of a file below its own folder, and what to compare it with."""
+    parts = Path(name).parts
+    inside = bool(parts) and not Path(name).is_absolute() and ".." not in parts
+    return inside and isinstance(told, dict) and isinstance(told.get("sha256"), str)
 
 
 def published(path: Path, formats: Sequence[str] = SUFFIXES) -> Path:

@@ -65,6 +65,10 @@ ENTRIES = ReleaseKind(
     in_manifest="entries",
 )
 KINDS = (TABLES, BASKETS, ENTRIES)
+TO_COME = {  # keys that alone tell what has no room yet
+    "owners": "a release by several owners",
+    "joins": "trees over tables that join",
+}
 
 
 def kind_of(

@@ -20,7 +20,8 @@ from reticent.files.tabular import LINES, SUFFIXES, suffix_of
 SIDES = ("public", "private")
 _OTHER_FORMATS = (
     ".xlsx", ".xls", ".ods", ".json", ".jsonl", ".xml", ".html", ".pdf", ".zip", ".gz", ".sav",
-    ".dta", ".sas7bdat", ".rds", ".toml", ".md", ".sql", ".db", ".svg",
+    ".dta", ".sas7bdat", ".rds", ".toml", ".md", ".sql", ".db", ".svg", ".sqlite",
+    ".duckdb", ".xlsm", ".ndjson", ".orc", ".avro", ".bz2", ".zst", ".tar", ".7z",
 )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ import tomli_w
 from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError
 
 from reticent.errors import InputError, Problem, did_you_mean, listed, quoted
-from reticent.releases.kinds import ReleaseKind, kind_of
+from reticent.releases.kinds import TO_COME, ReleaseKind, kind_of
 
 
 class PolicyFile(BaseModel):
@@ -79,6 +79,7 @@ class PolicyFile(BaseModel):
     @classmethod
     def refuse_others(cls, data: Mapping[str, Any], where: str) -> None:
         """Refuse a policy about something else: it looks as if all of its keys were wrong."""
+        _refuse_unborn(data, where)
         meant = kind_of(data, cls.kind)
         if meant is not cls.kind:
             raise InputError(
@@ -121,7 +122,18 @@ class PolicyFile(BaseModel):
 
 def kind_in(path: Path) -> ReleaseKind:
     """What a policy file is about."""
-    return kind_of(parsed(read(path), str(path)))
+    data = parsed(read(path), str(path))
+    _refuse_unborn(data, str(path))
+    return kind_of(data)
+
+
+def _refuse_unborn(data: Mapping[str, Any], where: str) -> None:
+    for key, about in TO_COME.items():
+        if key in data:
+            raise InputError(
+                f"this is about {about}, which this version does not make", where=where,
+                why=f'the key "{key}" says so.',
+            )  # fmt: skip
 
 
 def read(path: Path) -> str:

@@ -48,3 +48,12 @@ def file_of(url: str) -> Path | None:
     """
     scheme, _, rest = url.partition("://")
     return Path(unquote(rest.removeprefix("/"))) if scheme in _FILES else None
+
+
+def shown_name(data: Any) -> str:
+    """Some data as messages may call them.
+
+    >>> shown_name("postgres://me:secret@here/clinic"), shown_name("patients.csv")
+    ('postgres://here/clinic', 'patients.csv')
+    """
+    return without_password(data) if is_url(data) else str(data)

@@ -366,10 +366,11 @@ def apply(
     from reticent.files import tabular
     from reticent.files.output import check_free, refuse_inputs, whole_file
     from reticent.files.sheets import sheet, write
+    from reticent.releases.places import format_asked
     from reticent.tables.learnt import read_learnt
 
     target = Path(output)
-    suffix = tabular.suffix_of(target)
+    suffix = format_asked(output)
     if not suffix:
         raise InputError(
             "masked rows are written as one file", where=str(output),

@@ -334,7 +334,7 @@ def proof_facts(proof: Proof) -> Facts:
     """What the verifier says of a table that somebody hands over."""
     public = {
         "rows": proof.rows,
-        "holds": None if proof.holds and proof.unchecked else proof.holds,
+        "holds": proof.verdict,
         "promises": [_promise(finding, i, 0) for i, finding in enumerate(proof.findings, 1)],
         "leftovers": [problem.text() for problem in proof.leftovers],
         "warnings": list(proof.warnings),

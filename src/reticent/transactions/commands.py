@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from reticent.errors import InputError
-from reticent.terminal.command import (
-    Data,
-    Output,
-    PolicyPath,
-    Released,
-    Say,
-    command,
-    watching,
-)
+from reticent.terminal.command import Data, Output, PolicyPath, Released, Say, command, watching
 
 if TYPE_CHECKING:
     from reticent.transactions.policy import ItemRoles
