@@ -4,18 +4,8 @@ These are the only lines that touch rows. They are compiled by Numba on first us
 cache. All of them are plain loops over integers whose results depend on no order of groups, so two
 threads may share the groups of a step between them.
 
-    rows      rows[i, j]: the slot of row i in column j < width of this promise's `over`
-    words     the same memory as 64-bit words, by which rows move (half the time of slot by slot)
-    weights   how many records row i stands for
-    marks     what the promise counts besides records, 1, 2, …; 0 is none. Inside a group rows are
-              in ascending order of mark: every move is stable, so that stays true
-    end_of    end_of[s] is where the group that starts at row s ends
-    starts    the groups to look at, by their first rows
-    column    the refined column; if `split`, each group is split by it first. Groups that fall
-              into one part are looked at in that column only: nothing else changed for them
-    current   slot → slot of the value its rows show now (see `reticent.refine.cuts`)
-    children  slot → slot of the part they would go to; the last slot, `none`, if nowhere
-    tally     scratch by slot, all zero between calls
+Groups are split in a loop of their own before they are counted: a scan that did both was compiled
+with it six times over, and no faster.
 """
 
 # The subscripted loops below read like their compiled form; typing NumPy scalars would not.
@@ -24,6 +14,7 @@ threads may share the groups of a step between them.
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -31,6 +22,33 @@ from reticent.compiling import compiled, inner
 
 UNITS = 2**20  # of a bit
 _BLOCK = 512  # rows whose columns are counted together: they stay in the first-level cache
+
+
+class Scan(NamedTuple):
+    """What every scan looks at."""
+
+    rows: Any  # rows[i, j]: the slot of row i in column j < width of this promise's `over`
+    words: Any  # the same memory as 64-bit words, by which rows move (half the time of slots)
+    weights: Any  # how many records row i stands for
+    marks: Any  # what the promise counts besides records, 1, 2, …; 0 is none. Inside a group rows
+    # are in ascending order of mark: every move is stable, so that stays true
+    spare_words: Any  # room to sort rows in, their weights and their marks
+    spare_weights: Any
+    spare_marks: Any
+    end_of: Any  # end_of[s] is where the group that starts at row s ends
+    width: int
+    starts: Any  # the groups to look at, by their first rows,
+    ends: Any  # and where they ended before they were split
+    split: bool  # by the refined column. Groups that fall into one part are looked at in that
+    column: int  # column only: nothing else changed for them
+    current: Any  # slot → slot of the value its rows show now (see `reticent.refine.cuts`)
+    children: Any  # slot → slot of the part they would go to; the last slot, `none`, if nowhere
+    live: Any
+    lows: Any
+    highs: Any
+    bottoms: Any
+    tally: Any  # scratch by slot, all zero between calls
+    touched: Any  # scratch by slot
 
 
 @compiled
@@ -44,7 +62,7 @@ def first_best(scores):
 
 
 @compiled
-def list_groups(rows, end_of, column, low, high, value, bottom, current, starts):
+def list_groups(rows, end_of, column, low, high, value, bottom, current, starts, ends):
     """List the groups that showed the refined value; returns how many, and their rows.
 
     The value is the run of slots low, …, high - 1 of `column`; or that one suppressed `value`, if
@@ -59,6 +77,7 @@ def list_groups(rows, end_of, column, low, high, value, bottom, current, starts)
         disclosed = value >= 0 and (first == value or current[first] == bottom)
         if disclosed or low <= first < high:
             starts[count] = start
+            ends[count] = end
             count += 1
             total += end - start
         start = end
@@ -66,14 +85,25 @@ def list_groups(rows, end_of, column, low, high, value, bottom, current, starts)
 
 
 @compiled
-def share(starts, count, end_of, total):
+def share(starts, ends, count, total):
     """Cut a list of groups so that about half of their rows lie before the cut."""
     rows = 0
     for i in range(count):
         if 2 * rows >= total:
             return i
-        rows += end_of[starts[i]] - starts[i]
+        rows += ends[i] - starts[i]
     return count
+
+
+@compiled
+def split_groups(scan):
+    """Split every group by what its rows show in the refined column now."""
+    for start in scan.starts:
+        _split(
+            scan.rows, scan.words, scan.weights, scan.marks, scan.end_of,
+            scan.spare_words, scan.spare_weights, scan.spare_marks,
+            start, scan.column, scan.current, scan.tally, scan.touched,
+        )  # fmt: skip
 
 
 @inner
@@ -81,7 +111,7 @@ def _split(
     rows, words, weights, marks, end_of, spare_words, spare_weights, spare_marks,
     start, column, current, tally, touched,
 ):  # fmt: skip
-    """Split one group by what its rows show in `column` now; returns into how many parts."""
+    """Split one group by what its rows show in `column` now."""
     end = end_of[start]
     parts = 0
     for i in range(start, end):
@@ -92,7 +122,7 @@ def _split(
         tally[slot] += 1
     if parts == 1:
         tally[touched[0]] = 0
-        return 1
+        return
     width = words.shape[1]
     if parts == 2:  # the usual case: only the smaller part leaves its place, for a moment
         larger = touched[0] if tally[touched[0]] >= tally[touched[1]] else touched[1]
@@ -122,7 +152,7 @@ def _split(
             marks[to:end] = spare_marks[start:out]
         end_of[start] = to
         end_of[to] = end
-        return 2
+        return
     at = start
     for p in range(parts):
         size = tally[touched[p]]
@@ -144,7 +174,6 @@ def _split(
     weights[start:end] = spare_weights[start:end]
     if len(marks) > 0:
         marks[start:end] = spare_marks[start:end]
-    return parts
 
 
 @inner
@@ -170,42 +199,42 @@ def _count_parts(rows, weights, start, end, picked, count, children, tally):
             j = picked[p]
             for i in range(block, stop):
                 tally[children[rows[i, j]]] += weights[i]
+    tally[len(tally) - 1] = 0  # what goes nowhere
     return total
 
 
+@inner
+def _found_in(low, high, start, end):
+    """Where to find the parts of a value: in the rows of a group, or, if fewer, in their slots."""
+    if high - low > end - start:
+        return True, start, end
+    return False, low, high
+
+
 @compiled
-def scan_records(
-    rows, words, weights, marks, end_of, spare_words, spare_weights, spare_marks,
-    width, starts, split, column, current, children, live, lows, highs, bottoms,
-    tally, touched, smallest,
-):  # fmt: skip
+def scan_records(scan, smallest):
     """Lower `smallest` of every candidate to its smallest part, in records."""
-    none = len(tally) - 1
-    picked = np.empty(width, dtype=np.int64)
-    for whole in starts:
-        beyond = end_of[whole]
-        only = split and _split(
-            rows, words, weights, marks, end_of, spare_words, spare_weights, spare_marks,
-            whole, column, current, tally, touched,
-        ) == 1  # fmt: skip
-        start = whole
+    rows, children, current, end_of = scan.rows, scan.children, scan.current, scan.end_of
+    weights, tally = scan.weights, scan.tally
+    picked = np.empty(scan.width, dtype=np.int64)
+    for g in range(len(scan.starts)):
+        start, beyond = scan.starts[g], scan.ends[g]
+        only = scan.split and end_of[start] == beyond
         while start < beyond:
             end = end_of[start]
-            count = _live_columns(rows, start, column, only, current, live, picked)
+            count = _live_columns(rows, start, scan.column, only, current, scan.live, picked)
             total = _count_parts(rows, weights, start, end, picked, count, children, tally)
-            tally[none] = 0
             for p in range(count):
                 j = picked[p]
                 node = current[rows[start, j]]
-                by_rows = highs[node] - lows[node] > end - start
-                first, last = (start, end) if by_rows else (lows[node], highs[node])
+                by_rows, first, last = _found_in(scan.lows[node], scan.highs[node], start, end)
                 for i in range(first, last):
                     slot = children[rows[i, j]] if by_rows else i
                     size = tally[slot]
                     if size == 0:
                         continue
                     tally[slot] = 0
-                    if bottoms[node]:
+                    if scan.bottoms[node]:
                         rest = total - size
                         if rest > 0 and rest < smallest[slot]:
                             smallest[slot] = rest
@@ -217,33 +246,22 @@ def scan_records(
 
 
 @compiled
-def scan_squares(
-    rows, words, weights, marks, end_of, spare_words, spare_weights, spare_marks,
-    width, starts, split, column, current, children, live, lows, highs, bottoms,
-    tally, touched, sign, drops,
-):  # fmt: skip
+def scan_squares(scan, sign, drops):
     """Add (or take back) what each candidate would take off the sum of squared group sizes."""
-    none = len(tally) - 1
-    picked = np.empty(width, dtype=np.int64)
-    for whole in starts:
-        beyond = end_of[whole]
-        if split:
-            _split(
-                rows, words, weights, marks, end_of, spare_words, spare_weights, spare_marks,
-                whole, column, current, tally, touched,
-            )  # fmt: skip
-        start = whole
+    rows, children, current, end_of = scan.rows, scan.children, scan.current, scan.end_of
+    weights, tally = scan.weights, scan.tally
+    picked = np.empty(scan.width, dtype=np.int64)
+    for g in range(len(scan.starts)):
+        start, beyond = scan.starts[g], scan.ends[g]
         while start < beyond:
             end = end_of[start]
-            count = _live_columns(rows, start, column, False, current, live, picked)
+            count = _live_columns(rows, start, scan.column, False, current, scan.live, picked)
             total = _count_parts(rows, weights, start, end, picked, count, children, tally)
-            tally[none] = 0
             for p in range(count):
                 j = picked[p]
                 node = current[rows[start, j]]
-                by_rows = highs[node] - lows[node] > end - start
-                first, last = (start, end) if by_rows else (lows[node], highs[node])
-                if not bottoms[node]:
+                by_rows, first, last = _found_in(scan.lows[node], scan.highs[node], start, end)
+                if not scan.bottoms[node]:
                     drops[node] += sign * total * total
                 for i in range(first, last):
                     slot = children[rows[i, j]] if by_rows else i
@@ -251,7 +269,7 @@ def scan_squares(
                     if size == 0:
                         continue
                     tally[slot] = 0
-                    if bottoms[node]:
+                    if scan.bottoms[node]:
                         drops[slot] += sign * 2 * size * (total - size)
                     else:
                         drops[node] -= sign * size * size
@@ -267,31 +285,22 @@ def _bits(known, first, n):
 
 
 @compiled
-def scan_code(
-    rows, words, weights, marks, end_of, spare_words, spare_weights, spare_marks,
-    width, starts, split, column, current, children, live, lows, highs, bottoms,
-    tally, touched, inside, begins, sums, whole_bits, classes, class_bits, one, sign, drops,
-):  # fmt: skip
+def scan_code(scan, inside, begins, sums, whole_bits, classes, class_bits, one, sign, drops):
     """Add (or take back) the bits that each candidate would save in telling every record's class.
 
     Marks are classes, from 1. Telling those of a group takes bits(records) - Σ bits(records of a
     class); see `ClassBits`.
     """
+    rows, children, current, end_of = scan.rows, scan.children, scan.current, scan.end_of
+    weights, marks, tally = scan.weights, scan.marks, scan.tally
     none = len(tally) - 1
-    picked = np.empty(width, dtype=np.int64)
-    for whole in starts:
-        beyond = end_of[whole]
-        if split:
-            _split(
-                rows, words, weights, marks, end_of, spare_words, spare_weights, spare_marks,
-                whole, column, current, tally, touched,
-            )  # fmt: skip
-        start = whole
+    picked = np.empty(scan.width, dtype=np.int64)
+    for g in range(len(scan.starts)):
+        start, beyond = scan.starts[g], scan.ends[g]
         while start < beyond:
             end = end_of[start]
-            count = _live_columns(rows, start, column, False, current, live, picked)
+            count = _live_columns(rows, start, scan.column, False, current, scan.live, picked)
             total = _count_parts(rows, weights, start, end, picked, count, children, tally)
-            tally[none] = 0
             runs = _runs_of_marks(weights, marks, start, end, begins, sums)
             told = _bits(whole_bits, classes, total)
             for r in range(runs):
@@ -299,11 +308,10 @@ def scan_code(
             for p in range(count):
                 j = picked[p]
                 node = current[rows[start, j]]
-                bottom = bottoms[node]
+                bottom = scan.bottoms[node]
                 if not bottom:
                     drops[node] += sign * told
-                by_rows = highs[node] - lows[node] > end - start
-                first, last = (start, end) if by_rows else (lows[node], highs[node])
+                by_rows, first, last = _found_in(scan.lows[node], scan.highs[node], start, end)
                 for i in range(first, last):
                     slot = children[rows[i, j]] if by_rows else i
                     size = tally[slot]
@@ -366,43 +374,36 @@ def _count_marks(rows, marks, start, end, j, children, tally, held, alone, lates
 
 
 @compiled
-def scan_distinct(
-    rows, words, weights, marks, end_of, spare_words, spare_weights, spare_marks,
-    width, starts, split, column, current, children, live, lows, highs, bottoms,
-    tally, touched, held, alone, latest, run, smallest,
-):  # fmt: skip
+def scan_distinct(scan, held, alone, latest, run, smallest):
     """Lower `smallest` of every candidate to its smallest part, in distinct marks.
 
     `run` goes on from call to call, so that `latest` never needs to be cleared; returns it.
     """
+    rows, children, current, end_of = scan.rows, scan.children, scan.current, scan.end_of
+    marks, tally = scan.marks, scan.tally
     none = len(tally) - 1
-    picked = np.empty(width, dtype=np.int64)
-    for whole in starts:
-        beyond = end_of[whole]
-        only = split and _split(
-            rows, words, weights, marks, end_of, spare_words, spare_weights, spare_marks,
-            whole, column, current, tally, touched,
-        ) == 1  # fmt: skip
-        start = whole
+    picked = np.empty(scan.width, dtype=np.int64)
+    for g in range(len(scan.starts)):
+        start, beyond = scan.starts[g], scan.ends[g]
+        only = scan.split and end_of[start] == beyond
         while start < beyond:
             end = end_of[start]
-            count = _live_columns(rows, start, column, only, current, live, picked)
+            count = _live_columns(rows, start, scan.column, only, current, scan.live, picked)
             for p in range(count):
                 j = picked[p]
                 node = current[rows[start, j]]
                 marked, run = _count_marks(
                     rows, marks, start, end, j, children, tally, held, alone, latest, run
                 )
-                by_rows = highs[node] - lows[node] > end - start
-                first, last = (start, end) if by_rows else (lows[node], highs[node])
+                by_rows, first, last = _found_in(scan.lows[node], scan.highs[node], start, end)
                 for i in range(first, last):
                     slot = children[rows[i, j]] if by_rows else i
                     if held[slot] == 0 or slot == none:
                         continue
-                    target = slot if bottoms[node] else node
+                    target = slot if scan.bottoms[node] else node
                     if tally[slot] < smallest[target]:
                         smallest[target] = tally[slot]
-                    if bottoms[node] and held[slot] < end - start:
+                    if scan.bottoms[node] and held[slot] < end - start:
                         rest = marked - alone[slot]
                         if rest < smallest[target]:
                             smallest[target] = rest
@@ -417,33 +418,24 @@ def scan_distinct(
 
 
 @compiled
-def scan_lost(
-    rows, words, weights, marks, end_of, spare_words, spare_weights, spare_marks,
-    width, starts, split, column, current, children, live, lows, highs, bottoms,
-    tally, touched, held, alone, latest, records, run, sign, least, lost, smallest,
-):  # fmt: skip
+def scan_lost(scan, held, alone, latest, records, run, sign, least, lost, smallest):
     """Add (or take back) the records that each candidate would leave in parts that are too small.
 
     A part is too small below `least` records or, where rows carry marks, distinct marks. The
     records of a group that is too small are lost already. `smallest` is lowered to the smallest
     part that is not lost. Returns the run reached, as `scan_distinct` does.
     """
+    rows, children, current, end_of = scan.rows, scan.children, scan.current, scan.end_of
+    weights, marks, tally = scan.weights, scan.marks, scan.tally
     none = len(tally) - 1
     marked = len(marks) > 0
-    picked = np.empty(width, dtype=np.int64)
-    for whole in starts:
-        beyond = end_of[whole]
-        if split:
-            _split(
-                rows, words, weights, marks, end_of, spare_words, spare_weights, spare_marks,
-                whole, column, current, tally, touched,
-            )  # fmt: skip
-        start = whole
+    picked = np.empty(scan.width, dtype=np.int64)
+    for g in range(len(scan.starts)):
+        start, beyond = scan.starts[g], scan.ends[g]
         while start < beyond:
             end = end_of[start]
-            count = _live_columns(rows, start, column, False, current, live, picked)
+            count = _live_columns(rows, start, scan.column, False, current, scan.live, picked)
             total = _count_parts(rows, weights, start, end, picked, count, children, records)
-            records[none] = 0
             for p in range(count):
                 j = picked[p]
                 node = current[rows[start, j]]
@@ -452,8 +444,7 @@ def scan_lost(
                     size_of_all, run = _count_marks(
                         rows, marks, start, end, j, children, tally, held, alone, latest, run
                     )
-                by_rows = highs[node] - lows[node] > end - start
-                first, last = (start, end) if by_rows else (lows[node], highs[node])
+                by_rows, first, last = _found_in(scan.lows[node], scan.highs[node], start, end)
                 for i in range(first, last):
                     slot = children[rows[i, j]] if by_rows else i
                     inside = records[slot]
@@ -467,12 +458,12 @@ def scan_lost(
                     alone[slot] = 0
                     if size_of_all < least:
                         continue
-                    target = slot if bottoms[node] else node
+                    target = slot if scan.bottoms[node] else node
                     if size < least:
                         lost[target] += sign * inside
                     elif size < smallest[target]:
                         smallest[target] = size
-                    if bottoms[node] and inside < total:
+                    if scan.bottoms[node] and inside < total:
                         if rest < least:
                             lost[target] += sign * (total - inside)
                         elif rest < smallest[target]:
@@ -540,11 +531,7 @@ def _present(rows, start, end, j, children, low, high, tally, inside, found):
 
 
 @compiled
-def scan_confidence(
-    rows, words, weights, marks, end_of, spare_words, spare_weights, spare_marks,
-    width, starts, split, column, current, children, live, lows, highs, bottoms,
-    tally, touched, inside, begins, sums, waiting, least, over, under,
-):  # fmt: skip
+def scan_confidence(scan, inside, begins, sums, waiting, least, over, under):
     """Raise over / under of every candidate to the largest confidence among its parts.
 
     Parts with fewer than `least` records do not count: they will be left out.
@@ -555,32 +542,29 @@ def scan_confidence(
     frequent down, and v waits for the first that it does not hold; so this looks at as many pairs
     as there are rows, and not at every value with every sensitive value.
     """
+    rows, children, current, end_of = scan.rows, scan.children, scan.current, scan.end_of
+    weights, marks, tally = scan.weights, scan.marks, scan.tally
     none = len(tally) - 1
-    picked = np.empty(width, dtype=np.int64)
-    for whole in starts:
-        beyond = end_of[whole]
-        only = split and _split(
-            rows, words, weights, marks, end_of, spare_words, spare_weights, spare_marks,
-            whole, column, current, tally, touched,
-        ) == 1  # fmt: skip
-        start = whole
+    picked = np.empty(scan.width, dtype=np.int64)
+    for g in range(len(scan.starts)):
+        start, beyond = scan.starts[g], scan.ends[g]
+        only = scan.split and end_of[start] == beyond
         while start < beyond:
             end = end_of[start]
-            count = _live_columns(rows, start, column, only, current, live, picked)
+            count = _live_columns(rows, start, scan.column, only, current, scan.live, picked)
             total = _count_parts(rows, weights, start, end, picked, count, children, tally)
-            tally[none] = 0
             runs = _runs_of_marks(weights, marks, start, end, begins, sums)
             order = np.argsort(-sums[:runs])
             for p in range(count):
                 j = picked[p]
                 node = current[rows[start, j]]
-                bottom = bottoms[node]
+                bottom = scan.bottoms[node]
                 left = 0
+                low, high = scan.lows[node], scan.highs[node]
                 if bottom:
                     left = _present(
-                        rows, start, end, j, children, lows[node], highs[node], tally, inside,
-                        waiting,
-                    )  # fmt: skip
+                        rows, start, end, j, children, low, high, tally, inside, waiting
+                    )
                 for r in order:
                     for i in range(begins[r], begins[r + 1]):
                         inside[children[rows[i, j]]] += weights[i]
@@ -605,10 +589,7 @@ def scan_confidence(
                             _raise_to(over, under, slot if bottom else node, part, tally[slot])
                         if bottom and tally[slot] < total and total - tally[slot] >= least:
                             _raise_to(over, under, slot, sums[r] - part, total - tally[slot])
-                if highs[node] - lows[node] <= end - start:
-                    for slot in range(lows[node], highs[node]):
-                        tally[slot] = 0
-                else:
-                    for i in range(start, end):
-                        tally[children[rows[i, j]]] = 0
+                by_rows, first, last = _found_in(low, high, start, end)
+                for i in range(first, last):
+                    tally[children[rows[i, j]] if by_rows else i] = 0
             start = end

@@ -185,23 +185,29 @@ class Groups:
         self.spares = self._spares()
         self.end_of = memory.full(count, count, np.int32 if small else np.int64)
         self.starts = memory.full(count, 0, self.end_of.dtype)  # groups to look at, `found` of them
+        self.ends = memory.full(count, count, self.end_of.dtype)  # where each ends
         self.found = 1  # everything is masked: one group
         self.total = count  # rows in them
         self.column = -1  # the column that was refined last
+        self.scratch = scratch(cuts.none + 1, cuts.none + 1)  # tally, touched
 
-    def _spares(self) -> tuple[NDArray[Any], ...]:
+    def _spares(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         """Room to sort rows in."""
-        arrays = (self.words, self.weights, self.marks)
-        return tuple(memory.empty(array.shape, array.dtype) for array in arrays)
+        words, weights, marks = (
+            memory.empty(array.shape, array.dtype)
+            for array in (self.words, self.weights, self.marks)
+        )
+        return words, weights, marks
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Groups:
         """The groups as they are, where there is room for them."""
         twin = copy(self)
         memo[id(self)] = twin
         twin.cuts = deepcopy(self.cuts, memo)
-        for name in ("rows", "weights", "marks", "end_of", "starts"):
+        for name in ("rows", "weights", "marks", "end_of", "starts", "ends"):
             setattr(twin, name, memory.copy(getattr(self, name)))
         twin.spares = twin._spares()
+        twin.scratch = deepcopy(self.scratch)
         return twin
 
     @property
@@ -221,25 +227,25 @@ class Groups:
         else:
             what = (int(cuts.lows[slot]), int(cuts.highs[slot]), -1, -1)
         self.found, self.total = kernels.list_groups(
-            self.rows, self.end_of, self.column, *what, cuts.current, self.starts
+            self.rows, self.end_of, self.column, *what, cuts.current, self.starts, self.ends
         )
 
-    def scans(self, *, split: bool) -> list[tuple[Any, ...]]:
+    def scans(self, *, split: bool) -> list[kernels.Scan]:
         """Scans of the groups found: of all, or two of about equal rows for two threads."""
-        starts = self.starts[: self.found]
-        if self.total < TWO_THREADS or self.found < 2:
-            return [self.scan(starts, split=split)]
-        cut = kernels.share(starts, self.found, self.end_of, self.total)
-        halves = [starts[:cut], starts[cut:]] if 0 < cut < self.found else [starts]
-        return [self.scan(some, split=split) for some in halves]
+        cut = self.found
+        if self.total >= TWO_THREADS and self.found > 1:
+            cut = kernels.share(self.starts, self.ends, self.found, self.total)
+        scans = [self.scan(0, 0, cut, split=split)]
+        return scans if cut == self.found else [*scans, self.scan(1, cut, self.found, split=split)]
 
-    def scan(self, starts: NDArray[Any], *, split: bool) -> tuple[Any, ...]:
-        """What every scan needs, in the kernels' order."""
-        cuts = self.cuts
-        return (
-            self.rows, self.words, self.weights, self.marks, self.end_of, *self.spares,
-            len(self.attributes), starts, split, self.column,
+    def scan(self, thread: int, first: int, last: int, *, split: bool) -> kernels.Scan:
+        """Some of the groups found, as a loop looks at them."""
+        cuts, which = self.cuts, slice(first, last)
+        return kernels.Scan(
+            self.rows, self.words, self.weights, self.marks, *self.spares, self.end_of,
+            len(self.attributes), self.starts[which], self.ends[which], split, self.column,
             cuts.current, cuts.children, cuts.live, cuts.lows, cuts.highs, cuts.bottoms,
+            self.scratch[thread][0], self.scratch[thread][1],
         )  # fmt: skip
 
 
@@ -267,11 +273,19 @@ def _thinned(found: Distinct, most: int) -> Distinct:
 _second_thread = Threads(1)
 
 
-def together(count: Callable[..., None], *parts: Sequence[Any]) -> None:
-    """Count with the first of each part and, where all have a second, with those beside it."""
-    first, *others = zip(*parts, strict=False)
-    beside = [_second_thread.submit(count, *other) for other in others]
-    count(*first)
+def together(
+    count: Callable[..., None], scans: Sequence[kernels.Scan], *parts: Sequence[Any]
+) -> None:
+    """Split what is to be split and count, with the first of each part; with the next beside it."""
+
+    def looked_at(scan: kernels.Scan, *part: Any) -> None:
+        if scan.split:
+            kernels.split_groups(scan)
+        count(scan, *part)
+
+    first, *others = zip(scans, *parts, strict=False)
+    beside = [_second_thread.submit(looked_at, *other) for other in others]
+    looked_at(*first)
     for future in beside:
         future.result()
 
@@ -298,7 +312,7 @@ class SmallestGroup(Measure):
         self.records = int(self.groups.weights.sum(dtype=np.int64))
         self.value = of[1] if of else self.records
         self.over = np.full(cuts.none + 1, _UNSEEN, dtype=np.int64)
-        self.scratch = scratch(*[cuts.none + 1] * (5 if of else 2))
+        self.scratch = scratch(*[cuts.none + 1] * (3 if of else 0))  # held, alone, latest
         self.runs = [0, 0]  # of each thread: how often it has counted distinct marks
 
     def begin(self) -> None:
@@ -321,14 +335,14 @@ class SmallestGroup(Measure):
             np.minimum(self.over, other, out=self.over)
 
     def _count(
-        self, scan: tuple[Any, ...], scratch: Any, thread: int, smallest: NDArray[np.int64]
+        self, scan: kernels.Scan, scratch: Any, thread: int, smallest: NDArray[np.int64]
     ) -> None:
         """Lower `smallest` to parts, in records or in distinct marks."""
         if len(self.groups.marks):
-            run = kernels.scan_distinct(*scan, *scratch, self.runs[thread], smallest)
+            run = kernels.scan_distinct(scan, *scratch, self.runs[thread], smallest)
             self.runs[thread] = run
         else:
-            kernels.scan_records(*scan, *scratch, smallest)
+            kernels.scan_records(scan, smallest)
 
 
 class LargestConfidence(Measure):
@@ -355,8 +369,8 @@ class LargestConfidence(Measure):
         slots, marks = cuts.none + 1, max(count for _, count in sensitive) + 2
         self.over = np.zeros(slots, dtype=np.int64)
         self.under: NDArray[np.int64] = np.ones(slots, dtype=np.int64)
-        # Tally, touched and inside by slot, begins and sums by mark, waiting.
-        self.scratch = scratch(slots, slots, slots, marks, marks, slots)
+        # Inside by slot, begins and sums by mark, waiting.
+        self.scratch = scratch(slots, marks, marks, slots)
         self.value = max(map(_largest_share, self.parts))
         self.records = int(self.parts[0].weights.sum(dtype=np.int64))
 
@@ -381,8 +395,8 @@ class LargestConfidence(Measure):
         found = [(self.over, self.under)]
         found += [(np.zeros_like(self.over), np.ones_like(self.under)) for _ in scans[1:]]
 
-        def count(scan: tuple[Any, ...], scratch: Any, fraction: Any) -> None:
-            kernels.scan_confidence(*scan, *scratch, self.least, *fraction)
+        def count(scan: kernels.Scan, scratch: Any, fraction: Any) -> None:
+            kernels.scan_confidence(scan, *scratch, self.least, *fraction)
 
         together(count, scans, self.scratch, found)
         for over, under in found[1:]:
@@ -418,7 +432,7 @@ class LeavingOut(Measure):
         self.gone = 0
         slots = len(self.over)
         self.lost = [np.zeros(slots, dtype=np.int64) for _ in measures]
-        self.scratch = [np.zeros(slots, dtype=np.int64) for _ in range(6)]
+        self.scratch = scratch(*[slots] * 4)  # held, alone, latest, records
         self.run = 0
 
     def holds(self, promise: Promise | None = None) -> bool:
@@ -469,8 +483,10 @@ class LeavingOut(Measure):
     def _scan(
         self, measure: SmallestGroup, lost: NDArray[np.int64], sign: int, *, split: bool
     ) -> None:
+        def count(scan: kernels.Scan, scratch: Any) -> None:
+            self.run = kernels.scan_lost(
+                scan, *scratch, self.run, sign, measure.promise.k, lost, measure.over
+            )
+
         groups = measure.groups
-        self.run = kernels.scan_lost(
-            *groups.scan(groups.starts[: groups.found], split=split), *self.scratch,
-            self.run, sign, measure.promise.k, lost, measure.over,
-        )  # fmt: skip
+        together(count, [groups.scan(0, 0, groups.found, split=split)], self.scratch)

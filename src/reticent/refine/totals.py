@@ -69,9 +69,7 @@ class Totals(ABC):
             self.drops += other
 
     @abstractmethod
-    def _count(
-        self, scan: tuple[Any, ...], scratch: Any, sign: int, drops: NDArray[np.int64]
-    ) -> None:
+    def _count(self, scan: kernels.Scan, scratch: Any, sign: int, drops: NDArray[np.int64]) -> None:
         """Add what the groups of a scan contribute to every candidate's drop."""
 
 
@@ -80,12 +78,10 @@ class SquaredGroups(Totals):
 
     def __init__(self, cuts: Cuts) -> None:
         super().__init__(cuts)
-        self.scratch = scratch(cuts.none + 1, cuts.none + 1)  # tally, touched
+        self.scratch = scratch()
 
-    def _count(
-        self, scan: tuple[Any, ...], scratch: Any, sign: int, drops: NDArray[np.int64]
-    ) -> None:
-        kernels.scan_squares(*scan, *scratch, sign, drops)
+    def _count(self, scan: kernels.Scan, scratch: Any, sign: int, drops: NDArray[np.int64]) -> None:
+        kernels.scan_squares(scan, sign, drops)
 
 
 class ClassBits(Totals):
@@ -105,16 +101,13 @@ class ClassBits(Totals):
         told = memory.look_up(np.arange(1, class_count + 1, dtype=np.int32), classes)
         super().__init__(cuts, told, class_count, most=_TELLING)
         slots, marks = cuts.none + 1, class_count + 2
-        # Tally, touched and inside by slot, begins and sums by mark.
-        self.scratch = scratch(slots, slots, slots, marks, marks)
+        self.scratch = scratch(slots, marks, marks)  # inside by slot, begins and sums by mark
         self.records = int(self.groups.weights.sum(dtype=np.int64))
         self.whole = (_rising_bits(class_count, self.records), class_count)
         self.each = (_rising_bits(1, self.records), 1)
 
-    def _count(
-        self, scan: tuple[Any, ...], scratch: Any, sign: int, drops: NDArray[np.int64]
-    ) -> None:
-        kernels.scan_code(*scan, *scratch, *self.whole, *self.each, sign, drops)
+    def _count(self, scan: kernels.Scan, scratch: Any, sign: int, drops: NDArray[np.int64]) -> None:
+        kernels.scan_code(scan, *scratch, *self.whole, *self.each, sign, drops)
 
 
 def _rising_bits(first: int, count: int) -> NDArray[np.int64]:
