@@ -11,6 +11,7 @@ import numpy as np
 
 from reticent.data.columns import Column, Table, without_missing
 from reticent.entries import asked as asking
+from reticent.entries import report
 from reticent.entries.original import Codes, Mask, Original, codes_of, places, read
 from reticent.entries.policy import EntryPolicy
 from reticent.errors import InputError, Problem, many, quoted
@@ -105,8 +106,6 @@ class EntryVerdict:
 
     def summary(self) -> dict[str, Any]:
         """What ``entries verify --json`` prints."""
-        from reticent.entries import report
-
         return report.verify_summary(self)
 
 

@@ -20,11 +20,13 @@ import pyarrow as pa
 
 from reticent.data.columns import Table, blanked
 from reticent.entries import asked as asking
+from reticent.entries import report
 from reticent.entries.checking import carried, judge
 from reticent.entries.original import Original, read
 from reticent.entries.policy import EntryPolicy
 from reticent.errors import InputError, Problem, Stopped, Unsatisfiable, many, quoted
 from reticent.files.tabular import CSV, Reading, from_arrow, to_frame
+from reticent.files.tabular import parse as parse_file
 from reticent.privacy import entries as verifier
 from reticent.privacy.entries import EntryFinding
 from reticent.progress import Clock, Watch
@@ -112,13 +114,9 @@ class EntryRelease:
 
     def summary(self) -> dict[str, Any]:
         """What ``entries release --json`` prints."""
-        from reticent.entries import report
-
         return report.release_summary(report.facts(self))
 
     def _repr_html_(self) -> str:
-        from reticent.entries import report
-
         return report.html(report.facts(self))
 
 
@@ -164,7 +162,6 @@ def _publish(result: EntryRelease, data: Any, place: Place, clock: Clock) -> Ent
     """Write rows beside, recount what was written, and let it appear."""
     from reticent.entries import folder
     from reticent.files.sheets import write, write_table
-    from reticent.files.tabular import parse as parse_file
 
     def written(spot: Spot) -> None:
         _refuse_durations(result.released, spot.suffix)
@@ -326,8 +323,6 @@ class EntryRisk:
 
     def summary(self) -> dict[str, Any]:
         """What ``entries risk --json`` prints."""
-        from reticent.entries import report
-
         return report.risk_summary(self)
 
 

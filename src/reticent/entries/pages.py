@@ -85,14 +85,11 @@ def _commonest(release: EntryRelease) -> str | None:
 
 
 def _shared(release: EntryRelease) -> dict[str, Any]:
-    from reticent import __version__
-
     promise, roles = release.policy.promise, release.original.roles
     hidden = {roles.sensitive: 0} | release.hidden  # which comes first
     drawn = sorted(hidden, key=lambda n: (n != roles.sensitive, -hidden[n]))[:_MOST_BARS]
     bars = [charts.Bar(n, hidden[n], matters=hidden[n] > 0) for n in hidden if n in drawn]
     return {
-        "version": __version__,
         "columns": len(roles.released),
         "conditions": roles.conditions,
         "sensitive": roles.sensitive,

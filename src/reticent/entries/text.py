@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from reticent.entries import report
+from reticent.entries.asked import by_number
 from reticent.errors import many
 from reticent.terminal.text import table
 
@@ -40,8 +42,6 @@ def release(told: Facts) -> str:
 
 def verdict(found: EntryVerdict) -> str:
     """The verifier's word."""
-    from reticent.entries.asked import by_number
-
     promise, finding = found.policy.promise.text, found.finding
     lines = [f"ALTERED: {problem.text()}" for problem in found.problems]
     lines.append(f"{many(found.rows, 'row')}, {many(found.requests, 'request')}.")
@@ -80,8 +80,6 @@ def verdict(found: EntryVerdict) -> str:
 
 def _exposed(found: EntryVerdict) -> Iterator[str]:
     """Who is told on, and by what; columns and counts, no values."""
-    from reticent.entries import report
-
     assert found.finding is not None
     conditions = found.policy.conditions
     told = [report.exposure(one, conditions) for one in found.finding.exposed]
@@ -100,8 +98,6 @@ def _exposures(told: Sequence[dict[str, Any]], table: Any) -> str:
 
 def risk(found: EntryRisk) -> str:
     """What requests alone would leave open."""
-    from reticent.entries import report
-
     finding, original = found.finding, found.original
     surest = finding.largest
     lines = [

@@ -21,6 +21,8 @@ from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from reticent.data.memory import spill_folder
 from reticent.data.scales import texts
 from reticent.errors import Broken, InputError, Problem, quoted
@@ -181,8 +183,6 @@ class _Counted(Queries):
 
     def _are_people(self, cells: Any, rules: VerifierRules) -> bool:
         """Whether some cells are one for each row, all there, and all different."""
-        import pyarrow as pa
-
         self.database.register("people", pa.table({"who": cells}))
         there = _is_present("CAST(who AS VARCHAR)", rules)
         [(rows, people)] = self.ask(
@@ -207,8 +207,6 @@ class _Counted(Queries):
 
     def _print_cells(self) -> None:
         """Turn cells of typed files into texts, each distinct one once."""
-        import pyarrow as pa
-
         kinds = {name: kind for name, kind, *_ in self.ask("DESCRIBE counted")}
         typed = [column for column in self.column.values() if kinds[column] != "VARCHAR"]
         if not typed:
@@ -565,8 +563,6 @@ def from_table(
 
 def from_counts(batches: Iterator[Any], names: Sequence[str]) -> PublishedCells:
     """Published cells that somebody else read and counted: columns in order, then their counts."""
-    import pyarrow as pa
-
     first = next(batches)
     keys = [*(f"c{i}" for i in range(len(names))), "records"]
     schema = pa.schema(list(zip(keys, first.schema.types, strict=True)))
@@ -580,8 +576,6 @@ def baggage(schema: Any, parts: Iterable[Any]) -> list[Problem]:
 
     `parts`: the tables one after the other; a category counts as shown if any of them shows it.
     """
-    import pyarrow as pa
-
     carried: dict[str, set[Any]] = {}
     shown: dict[str, set[Any]] = {}
     for part in parts:

@@ -33,6 +33,7 @@ from reticent.data.columns import Codes, Column, Table, encode, smallest, trimme
 from reticent.data.scales import is_text
 from reticent.errors import InputError, ReticentError, quoted
 from reticent.files.sheets import Sheet, by_printed_cell
+from reticent.files.tabular import from_arrow
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -389,8 +390,6 @@ class RowSource(ABC):
 
     def first(self, rows: int) -> Table:
         """Some rows, about the first so many, as a table of their own, each for itself."""
-        from reticent.files.tabular import from_arrow
-
         every = self.schema.names  # whoever looks at some rows need not understand all of them
         names = [name for name in every if name not in self.mixed]
         with self.reading(names) as source:

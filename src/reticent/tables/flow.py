@@ -22,6 +22,7 @@ from reticent.errors import InputError, Problem
 from reticent.progress import Clock, Watch
 from reticent.refine.loading import patience
 from reticent.releases.kinds import TABLES
+from reticent.sources.addresses import is_url
 from reticent.sources.arrival import at_hand, inputs, means_of, parse, read
 from reticent.tables.arrival import counted, counted_columns, fitted
 
@@ -308,7 +309,6 @@ def _carried(data: Any, kind: str) -> list[Problem]:
     """What typed files and data frames tell besides their cells."""
     from reticent.files.tabular import carriers
     from reticent.privacy.verify import baggage
-    from reticent.sources.addresses import is_url
 
     looked = [] if is_url(data) or kind == "far away" else carriers(data, kind)
     return [problem for schema, parts in looked for problem in baggage(schema, parts)]

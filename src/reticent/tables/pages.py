@@ -56,10 +56,7 @@ def private(release: Release) -> str:
 
 
 def _shared(release: Release) -> dict[str, Any]:
-    from reticent import __version__
-
     return {
-        "version": __version__,
         "command": _command(release),
         "check": _check(release),
         "all_columns": not _uncheckable(release),

@@ -8,8 +8,21 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
+from reticent.data.memory import spill_folder
 from reticent.errors import InputError, Problem
 from reticent.files.output import whole_file, write_text
+from reticent.files.tabular import (
+    CSV,
+    Reading,
+    carriers,
+    delimiter_of,
+    from_arrow,
+    parse,
+    schema_of,
+    to_frame,
+)
 from reticent.progress import Clock
 from reticent.releases.folder import Contents, as_json_lines, format_of
 from reticent.releases.places import Place, Spot
@@ -108,7 +121,6 @@ class _Publishing:
 
     def framed(self) -> Release:
         """The release as the kind of table that came in."""
-        from reticent.files.tabular import from_arrow, to_frame
         from reticent.privacy.verify import baggage, from_table
 
         outlet, masked = self.outlet, self.masked
@@ -154,7 +166,6 @@ class _Publishing:
     def write(self, spot: Spot) -> Written:
         """Write the rows as one file, as several, or have a cluster do it."""
         from reticent.files.sheets import LINES, ROW_GROUP, Sheet, write, write_parts
-        from reticent.files.tabular import CSV
 
         if self.masked.recoding is not None:
             assert self.source is not None
@@ -179,7 +190,6 @@ class _Publishing:
 
     def recount(self, spot: Spot, written: Written) -> Proof:
         """Recount the promises on the bytes just written."""
-        from reticent.data.memory import spill_folder
         from reticent.files.sheets import ROW_GROUP, write
 
         if self.masked.recoding is not None:
@@ -194,7 +204,6 @@ class _Publishing:
 
     def _recount_far_away(self, spot: Spot, written: Written) -> Proof:
         """Have a cluster count what it wrote."""
-        from reticent.files.tabular import CSV, schema_of
         from reticent.privacy.verify import baggage, from_counts
 
         assert self.source is not None
@@ -210,9 +219,6 @@ class _Publishing:
         self, written: Written, suffix: str, hidden: Path | None
     ) -> tuple[verifier.PublishedCells, list[Problem]]:
         """The cells of a file, and what it carries besides."""
-        import pyarrow as pa
-
-        from reticent.files.tabular import CSV, Reading, carriers, delimiter_of, from_arrow, parse
         from reticent.privacy.verify import baggage, from_csv, from_table, from_typed
 
         paths = written.paths

@@ -25,8 +25,6 @@ _NAMES = {
 
 def page_of(swept: Sweep) -> str:
     """The report of a sweep; it shows counts and errors, and no value of anybody."""
-    from reticent import __version__
-
     by_k = swept.threshold == "k"
     kept = [point for point in swept.points if "infeasible" not in point]
     shares = [(x, 100 * share) for x, share in _along(swept, "reidentified")]
@@ -34,7 +32,6 @@ def page_of(swept: Sweep) -> str:
     return page(
         "tables/templates/sweep.html",
         {
-            "version": __version__,
             "by_k": by_k,
             "threshold": "k" if by_k else "at most",
             "points": [_row(swept, point) for point in swept.points],

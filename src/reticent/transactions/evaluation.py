@@ -17,7 +17,7 @@ from reticent.files.tabular import Reading
 from reticent.privacy import coherence
 from reticent.privacy.coherence import BasketExposure
 from reticent.progress import Clock, Watch
-from reticent.transactions import folder
+from reticent.transactions import folder, report
 from reticent.transactions.flow import MOST_KNOWN, known_of, nuggets_of, read, roled
 from reticent.transactions.policy import BasketPolicy, ItemRoles, Mask, Nuggets
 
@@ -41,8 +41,6 @@ class BasketEvaluation:
 
     def summary(self) -> dict[str, Any]:
         """What ``transactions evaluate --json`` prints."""
-        from reticent.transactions import report
-
         return report.evaluation_summary(self)
 
 

@@ -26,7 +26,7 @@ from reticent.privacy.coherence import BasketExposure, BasketFinding
 from reticent.progress import Clock, Watch
 from reticent.releases.places import Place, Spot
 from reticent.releases.publish import proven, publish
-from reticent.transactions import folder
+from reticent.transactions import folder, report
 from reticent.transactions.policy import BasketPolicy, ItemRoles, Mask, Nuggets
 
 if TYPE_CHECKING:
@@ -82,13 +82,9 @@ class BasketRelease:
 
     def summary(self) -> dict[str, Any]:
         """What ``transactions release --json`` prints."""
-        from reticent.transactions import report
-
         return report.release_summary(report.facts(self))
 
     def _repr_html_(self) -> str:
-        from reticent.transactions import report
-
         return report.html(report.facts(self))
 
 
@@ -334,8 +330,6 @@ class BasketVerdict:
 
     def summary(self) -> dict[str, Any]:
         """What ``transactions verify --json`` prints."""
-        from reticent.transactions import report
-
         return report.verify_summary(self)
 
 
@@ -374,8 +368,6 @@ class BasketRisk:
 
     def summary(self) -> dict[str, Any]:
         """What ``transactions risk --json`` prints."""
-        from reticent.transactions import report
-
         return report.risk_summary(self)
 
     def chart(self) -> str:

@@ -93,11 +93,8 @@ def exposed_chart(
 
 
 def _shared(release: BasketRelease) -> dict[str, Any]:
-    from reticent import __version__
-
     promise, secret = release.policy.promise, bool(release.roles.private.any())
     return {
-        "version": __version__,
         "says": (promise if secret else promise.model_copy(update={"h": Fraction(1)})).plain_words,
         "k": promise.k,
         "h": words.measured(promise.h),
