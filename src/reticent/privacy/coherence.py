@@ -34,7 +34,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +63,7 @@ class Coherence(Record):
     and no private item in more than 1/2 of those'
     """
 
+    kind: ClassVar[Literal["coherence"]] = "coherence"
     h: Share = Field(description='The largest confidence allowed, above 0: 0.8 or "4/5".')
     k: int = Field(ge=1, strict=True, description="The smallest cohort allowed.")
     p: int | None = Field(
@@ -78,11 +79,6 @@ class Coherence(Record):
         if h == 0:
             raise ValueError("a confidence of 0 would forbid the private items altogether")
         return h
-
-    @property
-    def kind(self) -> Literal["coherence"]:
-        """The word for it in reports."""
-        return "coherence"
 
     @property
     def text(self) -> str:

@@ -17,16 +17,16 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
     PlainSerializer,
     WithJsonSchema,
-    field_validator,
 )
 
 from reticent.errors import Problem
@@ -84,7 +84,13 @@ def as_text(value: Any) -> Any:
 
 _THRESHOLD = r"^\s*\+?(\d+\s*/\s*\d+|(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?)\s*$"
 Cell = Annotated[str, BeforeValidator(as_text)]
-Names = Annotated[tuple[str, ...], Field(min_length=1)]
+
+
+def _once(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))
+
+
+Names = Annotated[tuple[str, ...], Field(min_length=1), AfterValidator(_once)]
 
 
 def _values(listed: Any) -> Any:
@@ -190,21 +196,12 @@ class Anonymity(Record):
     'every combination of Job, Sex is shared by at least 4 records'
     """
 
+    kind: ClassVar[Literal["anonymity"]] = "anonymity"  # the word for it in reports
     over: Names = Field(description="The columns a person may be known by.")
     k: int = Field(ge=1, strict=True, description="The smallest group allowed.")
-    of: tuple[str, ...] = Field(
+    of: Annotated[tuple[str, ...], AfterValidator(_once)] = Field(
         default=(), description="Count distinct non-missing values of these columns, not records."
     )
-
-    @field_validator("over", "of")
-    @classmethod
-    def _read_as_sets(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(names))
-
-    @property
-    def kind(self) -> Literal["anonymity"]:
-        """The word for it in reports."""
-        return "anonymity"
 
     @property
     def asked(self) -> int:
@@ -330,6 +327,7 @@ class Confidence(Record):
     'nobody who knows Job is more than 1/5 sure of a sensitive value of Test'
     """
 
+    kind: ClassVar[Literal["confidence"]] = "confidence"
     over: Names = Field(description="The columns a person may be known by.")
     sensitive: Annotated[dict[str, Values], Field(min_length=1)] = Field(
         description='Column → list of sensitive values, or "*" for every value.'
@@ -338,16 +336,6 @@ class Confidence(Record):
     allow_absent: bool = Field(
         default=False, strict=True, description="A listed value may be absent from the data."
     )
-
-    @field_validator("over")
-    @classmethod
-    def _read_as_set(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(names))
-
-    @property
-    def kind(self) -> Literal["confidence"]:
-        """The word for it in reports."""
-        return "confidence"
 
     @property
     def asked(self) -> str:
@@ -493,13 +481,7 @@ def implied(promises: Sequence[Promise], values: Mapping[str, Sequence[str]]) ->
 
 def columns_of(promises: Iterable[Promise]) -> tuple[set[str], set[str], set[str]]:
     """The table's own columns that stand in some `over`, some `sensitive` and some `of`."""
-    over: set[str] = set()
-    sensitive: set[str] = set()
-    of: set[str] = set()
-    for promise in promises:
-        over.update(ours(promise.over))
-        if isinstance(promise, Anonymity):
-            of.update(ours(promise.of))
-        else:
-            sensitive.update(ours(promise.sensitive))
-    return over, sensitive, of
+    some = list(promises)
+    over = {name for p in some for name in ours(p.over)}
+    sensitive = {name for p in some if isinstance(p, Confidence) for name in ours(p.sensitive)}
+    return over, sensitive, {n for p in some if isinstance(p, Anonymity) for n in ours(p.of)}

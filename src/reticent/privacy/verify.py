@@ -25,7 +25,7 @@ import pyarrow as pa
 
 from reticent.data.memory import spill_folder
 from reticent.data.scales import texts
-from reticent.errors import Broken, InputError, Problem, quoted
+from reticent.errors import Broken, InputError, Problem, quoted, refuse
 from reticent.privacy.promises import Anonymity, Confidence, Promise, ours
 from reticent.privacy.rejoin import Meeting, Queries, Rejoined, columns_of, text_of
 from reticent.privacy.rejoin_fast import FastJoin
@@ -151,7 +151,7 @@ def _verified(source: PublishedCells, rules: VerifierRules, memory_limit: int | 
         for name, table in source.tables.items():
             database.register(name, table)
         counted = _Counted(database, source, rules)
-        _refuse_foreign_labels(counted, rules)
+        refuse(_foreign_labels(counted, rules))
         findings = tuple(_recount(counted, promise, rules) for promise in rules.promises)
         return Proof(counted.rows, findings, tuple(_still_there(rules, source)))
 
@@ -379,27 +379,22 @@ def _refuse_lacking(rules: VerifierRules, source: PublishedCells) -> None:
         )
 
 
-def _refuse_foreign_labels(counted: _Counted, rules: VerifierRules) -> None:
+def _foreign_labels(counted: _Counted, rules: VerifierRules) -> Iterator[Problem]:
     """Every masked cell must be something the policy can show."""
-    problems = []
     for column, labels in rules.labels.items():
         shown = counted.ask(
             f"SELECT {counted.column[column]}, sum(n) FROM counted GROUP BY 1 ORDER BY 1"
         )
         foreign = [(cell, n) for cell, n in shown if not _may_show(cell, column, labels, rules)]
         if foreign:
-            problems.append(
-                Problem(
-                    f"{len(foreign)} labels, on {sum(int(n) for _, n in foreign)} rows, are none "
-                    "that the policy can show: no node, interval, value or marker",
-                    where=f'column "{column}"',
-                    why="groups of such labels say nothing about the promise.",
-                    do="check that this is the policy the table was masked with.",
-                    values=tuple(str(cell) for cell, _ in foreign),
-                )
+            yield Problem(
+                f"{len(foreign)} labels, on {sum(int(n) for _, n in foreign)} rows, are none "
+                "that the policy can show: no node, interval, value or marker",
+                where=f'column "{column}"',
+                why="groups of such labels say nothing about the promise.",
+                do="check that this is the policy the table was masked with.",
+                values=tuple(str(cell) for cell, _ in foreign),
             )
-    if problems:
-        raise InputError(problems)
 
 
 def _may_show(
