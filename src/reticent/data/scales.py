@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from reticent.errors import InputError, Problem
+from reticent.errors import InputError
 
 if TYPE_CHECKING:
     from reticent.data.columns import Column
@@ -353,11 +353,9 @@ def _refuse(column: Column, bad: Sequence[bool], wanted: str, do: str) -> None:
         known = column.texts()
         found = [text for code in codes if (text := known[code]) is not None]
         raise InputError(
-            Problem(
-                f"{len(codes)} of {len(column.values)} distinct values are not {wanted}"
-                f"{column.seen(codes)}",
-                where=f'column "{column.name}"',
-                do=do,
-                values=tuple(found),
-            )
+            f"{len(codes)} of {len(column.values)} distinct values are not {wanted}"
+            f"{column.seen(codes)}",
+            where=f'column "{column.name}"',
+            do=do,
+            values=tuple(found),
         )

@@ -283,18 +283,16 @@ def _refuse_exposed(original: Original, exposed: Sequence[int]) -> None:
     named = dict(zip(original.asked.records.tolist(), original.asked.names, strict=True))
     marked = bool(original.asked.fixed.any())
     raise Unsatisfiable(
-        Problem(
-            f"{many(len(exposed), 'request')} "
-            + ("cannot be granted, whatever else is hidden: " if sure else "could not be granted: ")
-            + asking.by_number(exposed),
-            where=original.policy.name,
-            why=("" if sure else "no choice of entries was found that protects everybody; ")
-            + "what may not be hidden gives them away"
-            + (": marks to be published, and entries outside may_hide." if marked else "."),
-            do=("take marks back, " if marked else "")
-            + "allow more in may_hide, raise min_confidence or min_support, or set max_pattern.",
-            values=tuple(named.get(record, "") for record in exposed) if original.policy.id else (),
-        )
+        f"{many(len(exposed), 'request')} "
+        + ("cannot be granted, whatever else is hidden: " if sure else "could not be granted: ")
+        + asking.by_number(exposed),
+        where=original.policy.name,
+        why=("" if sure else "no choice of entries was found that protects everybody; ")
+        + "what may not be hidden gives them away"
+        + (": marks to be published, and entries outside may_hide." if marked else "."),
+        do=("take marks back, " if marked else "")
+        + "allow more in may_hide, raise min_confidence or min_support, or set max_pattern.",
+        values=tuple(named.get(record, "") for record in exposed) if original.policy.id else (),
     )
 
 

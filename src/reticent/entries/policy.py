@@ -19,7 +19,7 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema, field_validator
 
 from reticent.data.recode import as_python
-from reticent.errors import InputError, Problem, quoted
+from reticent.errors import Problem, quoted, refuse
 from reticent.privacy.entries import SafeEntries
 from reticent.privacy.promises import Cell, Share, as_text
 from reticent.releases import policyfile
@@ -195,7 +195,7 @@ class EntryPolicy(policyfile.PolicyFile):
     def roles(self, columns: Sequence[str]) -> EntryRoles:
         """What each column of a table is for, or every reason why nobody can say."""
         named = self._named()
-        problems = [
+        problems = (
             *self.contradictions(self.model_dump(include={*_ROLES, "id"}), self.name),
             *(
                 policyfile.unknown_column(name, f"{self.name}, {place}", columns)
@@ -206,9 +206,8 @@ class EntryPolicy(policyfile.PolicyFile):
                 self.roleless(columns), self.name,
                 'add each to conditions, keep or drop; or say keep = "*".',
             ),
-        ]  # fmt: skip
-        if problems:
-            raise InputError(problems)
+        )  # fmt: skip
+        refuse(problems)
         return self.roles_in(columns)
 
     def roleless(self, columns: Sequence[str]) -> list[str]:

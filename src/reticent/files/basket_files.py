@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from reticent.data.baskets import Baskets, Ints, Part, made
 from reticent.data.columns import Column, smallest, without_missing
 from reticent.data.memory import runs
-from reticent.errors import InputError, Problem, quoted
+from reticent.errors import InputError, quoted
 from reticent.files import sheets, tabular
 from reticent.files.delimited import Reading, read_lines
 
@@ -350,13 +350,11 @@ def _refuse_separators(baskets: Baskets) -> None:
     odd = baskets.names.filter(pc.match_substring_regex(baskets.names, _SEPARATORS))
     if len(odd):
         raise InputError(
-            Problem(
-                f"{len(odd)} of {len(baskets.names)} items hold a blank, a line break or a zero",
-                where=baskets.name,
-                why="a basket file separates items by blanks, so they would fall apart.",
-                do="rename them, or write rows of id and item (.csv, .parquet).",
-                values=tuple(odd.to_pylist()),
-            )
+            f"{len(odd)} of {len(baskets.names)} items hold a blank, a line break or a zero",
+            where=baskets.name,
+            why="a basket file separates items by blanks, so they would fall apart.",
+            do="rename them, or write rows of id and item (.csv, .parquet).",
+            values=tuple(odd.to_pylist()),
         )
 
 

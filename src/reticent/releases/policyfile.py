@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 import tomli_w
 from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError
 
-from reticent.errors import InputError, Problem, did_you_mean, listed, quoted
+from reticent.errors import InputError, Problem, did_you_mean, listed, quoted, refuse
 from reticent.releases.kinds import TO_COME, ReleaseKind, kind_of
 
 
@@ -62,8 +62,7 @@ class PolicyFile(BaseModel):
         except ValidationError as error:
             formal = problems(error, where, cls)
             raise InputError([*formal, *contradicted]) from None
-        if contradicted:
-            raise InputError(contradicted)
+        refuse(contradicted)
         return policy
 
     @classmethod

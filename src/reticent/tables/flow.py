@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reticent.data.memory import Threads
-from reticent.errors import InputError, Problem
+from reticent.errors import InputError, Problem, refuse
 from reticent.progress import Clock, Watch
 from reticent.refine.loading import patience
 from reticent.releases.kinds import TABLES
@@ -424,8 +424,7 @@ def check(
                 from reticent.tables.previous.read import read_previous
 
                 earlier = read_previous(policy, reading)
-                if unknown := list(unknown_columns(policy, earlier)):
-                    raise InputError(unknown)
+                refuse(unknown_columns(policy, earlier))
             return tuple(policy.undeclared())
         from reticent.tables.search.greedy import Search
 

@@ -215,15 +215,10 @@ def known_of(baskets: Baskets, roles: ItemRoles) -> tuple[KnownBaskets, np.ndarr
 
 def refuse_infeasible(baskets: Baskets, roles: ItemRoles, policy: BasketPolicy) -> None:
     """Who knows nothing is an attacker, too: suppressing items cannot help against that one."""
-    rows = baskets.transactions
-    problems = []
+    rows, problems = baskets.transactions, []
     if rows < policy.k:
-        problems.append(
-            Problem(
-                f"k = {policy.k:,} asks for more transactions than there are: {rows:,}",
-                where=baskets.name, do=f"lower k to {rows:,} or less.",
-            )
-        )  # fmt: skip
+        said = f"k = {policy.k:,} asks for more transactions than there are: {rows:,}"
+        problems.append(Problem(said, baskets.name, do=f"lower k to {rows:,} or less."))
     supports = baskets.supports()
     most = int(np.where(roles.private, supports, 0).max(initial=0))
     share = Fraction(most, max(rows, 1))
