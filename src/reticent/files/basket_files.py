@@ -178,7 +178,7 @@ def taken(data: Any, names: Sequence[str | int] | None = None) -> tuple[Baskets,
     >>> baskets.texts().to_pylist(), kind
     (['a b', '', 'a'], 'sets')
     """
-    if _is_sparse(data):
+    if type(data).__module__.startswith("scipy.sparse") and hasattr(data, "tocsr"):
         return _from_sparse(data, names), "sparse"
     if names is not None:
         raise InputError("only the columns of a sparse matrix take names", where="names")
@@ -270,10 +270,6 @@ def _as_sets(baskets: Baskets) -> list[set[Any]]:
     items = [names[item] for item in baskets.items.tolist()]
     starts = baskets.starts.tolist()
     return [set(items[start:end]) for start, end in pairwise(starts)]
-
-
-def _is_sparse(data: Any) -> bool:
-    return type(data).__module__.startswith("scipy.sparse") and hasattr(data, "tocsr")
 
 
 def _from_sparse(data: Any, names: Sequence[str | int] | None) -> Baskets:

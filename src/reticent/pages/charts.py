@@ -297,13 +297,9 @@ def lines(
     parts.append(_text(0, 38, y_label, WIDTH, cls="quiet"))
     parts.append(_text(right, bottom + 36, x_label, right, anchor="end", cls="quiet"))
     legend, height = _legend(series, bottom + 58)
-    said = [_described(one, some) for one, some in kept if some]
+    ends_at = [(one.name, *map(number, (*some[0], *some[-1]))) for one, some in kept if some]
+    said = [f"{name}: from {y0} at {x0} to {y1} at {x1}." for name, x0, y0, x1, y1 in ends_at]
     return _image(title, " ".join(said), height, [*parts, *legend])
-
-
-def _described(series: Series, points: Sequence[tuple[float, float]]) -> str:
-    (x0, y0), (x1, y1) = points[0], points[-1]
-    return f"{series.name}: from {number(y0)} at {number(x0)} to {number(y1)} at {number(x1)}."
 
 
 def _drawable(

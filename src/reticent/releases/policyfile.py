@@ -194,7 +194,8 @@ def problems(error: ValidationError, where: str, whole: type[PolicyFile]) -> lis
         loc = [part for part in finding["loc"] if not _is_branch(part)]
         place = whole.place(loc)
         if finding["type"] == "extra_forbidden":
-            known = known_keys(whole.parts[str(loc[0])] if loc[:-1] else whole)
+            part = whole.parts[str(loc[0])] if loc[:-1] else whole
+            known = [field.alias or name for name, field in part.model_fields.items()]
             problem = Problem(
                 f'there is no key "{loc[-1]}" here',
                 where=f"{where}, {whole.place(loc[:-1])}".rstrip(", "),
@@ -265,8 +266,3 @@ def lacking(names: Sequence[str], where: str) -> Iterator[Problem]:
             why="the policy publishes these columns.",
             do="give the whole released file, and the policy it was made with.",
         )  # fmt: skip
-
-
-def known_keys(model: type[BaseModel]) -> list[str]:
-    """The keys of a section, as files write them."""
-    return [field.alias or name for name, field in model.model_fields.items()]

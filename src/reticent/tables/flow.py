@@ -273,16 +273,14 @@ def _as_published(rows: Table, policy: Policy, place: Path | None) -> Table:
 
     A published file is whole; a frame may be somebody's selection of columns.
     """
-    from reticent.data.columns import trimmed
+    from reticent.tables.prepare import without_blanks
 
     if not rows.rows:
         raise InputError("the table has no rows", where=rows.name)
-    policy.refuse_roleless(rows.known)
+    refuse(policy.roleless(rows.known))
     if place:
         policy.refuse_lacking(rows.known, str(place))
-    if not policy.trim:
-        return rows
-    return replace(rows, columns={name: trimmed(column) for name, column in rows.columns.items()})
+    return without_blanks(rows, policy)
 
 
 def _met(

@@ -170,19 +170,15 @@ def alternatives(release: Release) -> list[dict[str, Any]]:
     found = []
     for other in release.found.alternatives:
         pairs = list(zip(names, ours, _values_shown(other), strict=True))
+        both = zip(names, release.found.shown, other.shown, strict=True)
+        changed = {name for name, mine, theirs in both if mine.tolist() != theirs.tolist()}
         found.append(
             {
                 "alternative": other.number,
                 "error": other.error,
                 "finer": {name: [a, b] for name, a, b in pairs if b > a},
                 "coarser": {name: [a, b] for name, a, b in pairs if b < a},
-                "otherwise": [
-                    name
-                    for (name, a, b), mine, theirs in zip(
-                        pairs, release.found.shown, other.shown, strict=True
-                    )
-                    if a == b and mine.tolist() != theirs.tolist()
-                ],
+                "otherwise": [name for name, a, b in pairs if a == b and name in changed],
             }
         )
     return found

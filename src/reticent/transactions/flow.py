@@ -8,7 +8,7 @@ support it had.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, partial
@@ -124,8 +124,8 @@ def release(
         released = released.arranged() if policy.order == "sorted" else released
     result = partial(
         BasketRelease, policy, baskets, roles, gone, search, released, nuggets=nuggets,
-        warnings=(*_curious(baskets, gone), *_switched(policy, search)), seconds=clock.seconds,
-        reading=reading or Reading(),
+        warnings=tuple(_warnings(policy, search, baskets, released.occurrences)),
+        seconds=clock.seconds, reading=reading or Reading(),
     )  # fmt: skip
     if place is None:
         with clock.stage("verify"):
@@ -237,22 +237,17 @@ def refuse_infeasible(baskets: Baskets, roles: ItemRoles, policy: BasketPolicy) 
         raise Unsatisfiable(problems)
 
 
-def _curious(baskets: Baskets, gone: Mask) -> list[str]:
+def _warnings(
+    policy: BasketPolicy, search: Suppressed, baskets: Baskets, left: int
+) -> Iterator[str]:
     """What looks as if it were not meant."""
-    said = []
-    left = baskets.occurrences - int(baskets.supports()[gone].sum())
     if baskets.occurrences and not left:
-        said.append("nothing is left: every item was suppressed.")
-    return said
-
-
-def _switched(policy: BasketPolicy, search: Suppressed) -> list[str]:
-    if policy.method != "greedy" or search.method == "greedy":
-        return []
-    return [
-        f'method "greedy" was given up: there are more moles than can be counted ({search.moles:,} '
-        f'were found); "{search.method}" was used.'
-    ]
+        yield "nothing is left: every item was suppressed."
+    if policy.method == "greedy" != search.method:
+        yield (
+            'method "greedy" was given up: there are more moles than can be counted '
+            f'({search.moles:,} were found); "{search.method}" was used.'
+        )
 
 
 def roled(baskets: Baskets, roles: ItemRoles) -> coherence.RoledBaskets:

@@ -58,7 +58,7 @@ def private(release: BasketRelease) -> str:
             "worst": report.worst(release),
             "gone": gone[:MOST],
             "more": max(len(gone) - MOST, 0),
-            "levels": [_level(level) for level in release.before],
+            "levels": release.before,
             "drawn": exposed_chart(
                 release.before, release.original.transactions, release.policy.promise
             ),
@@ -104,15 +104,4 @@ def _shared(release: BasketRelease) -> dict[str, Any]:
         "smallest": release.finding.smallest,
         "order": release.policy.order,
         "command": command("reticent transactions release", release.reading),
-    }
-
-
-def _level(level: BasketExposure) -> dict[str, Any]:
-    return {
-        "known": level.known,
-        "counted": level.counted,
-        "unique": level.unique,
-        "small": level.small,
-        "sure": level.sure,
-        "largest": words.measured(level.largest) if level.largest is not None else None,
     }
