@@ -171,12 +171,17 @@ def _counted(groups: int, worst: str, releases: Sequence[str]) -> str:
 
 
 _NOT_COUNTED = "This could not be counted on the released rows alone."
-_CANNOT_JOIN = (
-    "earlier releases are out and cannot be masked any more; the search begins with everything "
-    "masked, and does not look whether revealing something would help.",
-    "release fewer columns, ask for less, or do not publish the columns that join.",
-)
 _NAMED = 3  # sensitive values that a sentence lists
+
+
+def _broken_join(asked: str, releases: Sequence[str], found: str) -> Problem:
+    return Problem(
+        f"The fully masked table breaks {asked} once it is joined with {', '.join(releases)}: "
+        f"{found}.",
+        why="earlier releases are out and cannot be masked any more; the search begins with "
+        "everything masked, and does not look whether revealing something would help.",
+        do="release fewer columns, ask for less, or do not publish the columns that join.",
+    )
 
 
 def _releases(names: Iterable[str]) -> tuple[str, ...]:
@@ -270,11 +275,7 @@ class Anonymity(Record):
         """Why no release can keep it, and what could be kept instead."""
         asked = f"⟨{{{', '.join(self.over)}}}, k = {self.k}⟩"
         if self.releases:
-            why, do = _CANNOT_JOIN
-            return Problem(
-                f"The fully masked table breaks {asked} once it is joined with "
-                f"{', '.join(self.releases)}: there is a joined group of {value}.", why=why, do=do,
-            )  # fmt: skip
+            return _broken_join(asked, self.releases, f"there is a joined group of {value}")
         counted = f"distinct values of {', '.join(self.of)}" if self.of else "rows"
         lower = f"lower k to {value} or less, or add rows."
         return Problem(
@@ -392,12 +393,7 @@ class Confidence(Record):
         about = f"{{{', '.join(self.over)}}} → {', '.join(self.sensitive)}"
         asked = f"⟨{about}, at most {self.at_most}⟩"
         if self.releases:
-            why, do = _CANNOT_JOIN
-            return Problem(
-                f"The fully masked table breaks {asked} once it is joined with "
-                f"{', '.join(self.releases)}: one sensitive value has confidence {value}.",
-                why=why, do=do,
-            )  # fmt: skip
+            return _broken_join(asked, self.releases, f"one sensitive value has confidence {value}")
         return Problem(
             f"No release keeps {asked}: even in the fully masked table one sensitive value has "
             f"confidence {value}.",

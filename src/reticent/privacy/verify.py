@@ -459,36 +459,21 @@ def _still_there(rules: VerifierRules, source: PublishedCells) -> Iterable[Probl
 # --- where the cells come from -------------------------------------------------------------------
 
 
-def _csv_sql(
-    paths: Sequence[Path],
-    count: int,
-    delimiter: str,
-    quote: str,
-    encoding: str,
-    packed: bool,
-    longest: int,
-) -> str:
-    """The SQL that reads CSV files of `count` columns, guessing nothing."""
-    columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(count))
-    compression = "gzip" if packed else "none"
-    files = ", ".join(text_of(str(path)) for path in paths)
-    return (
-        f"read_csv([{files}], columns = {{{columns}}}, auto_detect = false, "
-        f"header = true, delim = {text_of(delimiter)}, quote = {text_of(quote)}, "
-        f"escape = {text_of(quote)}, encoding = {text_of(encoding)}, "
-        f"compression = {text_of(compression)}, max_line_size = {longest}, "
-        "hive_partitioning = false)"
-    )
-
-
 def from_csv(
-    paths: Sequence[Path], names: Sequence[str], *, delimiter: str = ",", quote: str = '"',
-    encoding: str = "utf-8", packed: bool = False, longest: int = 0, hidden: Any = None,
+    paths: Sequence[Path], names: Sequence[str], *, delimiter: str = ",", packed: bool = False,
+    longest: int = 0, hidden: Any = None,
 ) -> PublishedCells:  # fmt: skip
     """Published cells in CSV files; `hidden` columns stand beside their rows, in their order."""
-    # The reader's buffers grow with the longest line it must hold: 0.25 s a run for 100 MB.
-    longest = max(longest + 1000, 2_000_000)
-    sql = _csv_sql(paths, len(names), delimiter, quote, encoding, packed, longest)
+    columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(names)))
+    files = ", ".join(text_of(str(path)) for path in paths)
+    # Nothing is guessed. The reader's buffers grow with the longest line it must hold: 0.25 s a
+    # run for 100 MB.
+    sql = (
+        f"read_csv([{files}], columns = {{{columns}}}, auto_detect = false, "
+        f"header = true, delim = {text_of(delimiter)}, quote = '\"', escape = '\"', "
+        f"encoding = 'utf-8', compression = '{'gzip' if packed else 'none'}', "
+        f"max_line_size = {max(longest + 1000, 2_000_000)}, hive_partitioning = false)"
+    )
     return _with_hidden(PublishedCells(sql, tuple(names), {}), hidden)
 
 
@@ -502,7 +487,8 @@ def from_typed(
     names = rows.schema.names
     patterns = any(map(glob.has_magic, map(str, paths)))  # DuckDB would look for other files
     if parquet and not patterns and len({name.lower() for name in names}) == len(names):
-        cells = ", ".join(f"{_name(column)} AS c{i}" for i, column in enumerate(names))
+        in_quotes = ('"' + column.replace('"', '""') + '"' for column in names)
+        cells = ", ".join(f"{column} AS c{i}" for i, column in enumerate(in_quotes))
         files = ", ".join(text_of(str(path)) for path in paths)
         sql = f"(SELECT {cells} FROM read_parquet([{files}], hive_partitioning = false))"
         return _with_hidden(PublishedCells(sql, tuple(names), {}), hidden)
@@ -620,7 +606,3 @@ def _is_plain_index(told: bytes) -> bool:
         and i.get("start") == 0 and i.get("step") == 1
         for i in indexes
     )  # fmt: skip
-
-
-def _name(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
