@@ -178,9 +178,8 @@ class EntryPolicy(policyfile.PolicyFile):
 
     def files(self) -> list[Path]:
         """The policy file, and those with requests and marks."""
-        own = [self._source] if self._source else []
         named = [name for name in (self.requests, self.publish) if isinstance(name, str)]
-        return [*own, *(self.folder / name for name in named)]
+        return [*super().files(), *(self.folder / name for name in named)]
 
     def beside_lists(self) -> EntryPolicy:
         """The same policy with requests and marks in files beside it: it tells of nobody."""

@@ -104,6 +104,10 @@ class PolicyFile(BaseModel):
         """Where relative paths start."""
         return self._source.parent if self._source else Path()
 
+    def files(self) -> list[Path]:
+        """The policy file, and those that it names."""
+        return [self._source] if self._source else []
+
     @property
     def text(self) -> str:
         """The policy as TOML: the file it came from, or what was set in code."""

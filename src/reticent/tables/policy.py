@@ -420,8 +420,7 @@ class Policy(policyfile.PolicyFile):
     def files(self) -> list[Path]:
         """The policy file and the taxonomy files it names."""
         named = [a.taxonomy for a in self.attributes.values() if isinstance(a.taxonomy, str)]
-        own = [self._source] if self._source else []
-        return [*own, *(self.folder / name for name in named), *self.earlier]
+        return [*super().files(), *(self.folder / name for name in named), *self.earlier]
 
     @property
     def earlier(self) -> list[Path]:

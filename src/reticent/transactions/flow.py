@@ -109,8 +109,9 @@ def release(
     policy = BasketPolicy.of(policy)
     place = None
     if output is not None:
+        files = basket_files.paths_of(data, policy.format) if isinstance(data, str | Path) else []
         place = Place.of(
-            output, basket_files.suffixes(policy.format), inputs=_inputs(data, policy),
+            output, basket_files.suffixes(policy.format), inputs=[*files, *policy.files()],
             force=force, form=f' with format = "{policy.format}"',
         )  # fmt: skip
     with clock.stage("read"):
@@ -124,7 +125,7 @@ def release(
         released = released.arranged() if policy.order == "sorted" else released
     result = partial(
         BasketRelease, policy, baskets, roles, gone, search, released, nuggets=nuggets,
-        warnings=tuple(_warnings(policy, search, baskets, released.occurrences)),
+        warnings=tuple(_warnings(policy, search, baskets.occurrences, released.occurrences)),
         seconds=clock.seconds, reading=reading or Reading(),
     )  # fmt: skip
     if place is None:
@@ -237,13 +238,11 @@ def refuse_infeasible(baskets: Baskets, roles: ItemRoles, policy: BasketPolicy) 
         raise Unsatisfiable(problems)
 
 
-def _warnings(
-    policy: BasketPolicy, search: Suppressed, baskets: Baskets, left: int
-) -> Iterator[str]:
+def _warnings(policy: BasketPolicy, search: Suppressed, before: int, left: int) -> Iterator[str]:
     """What looks as if it were not meant."""
-    if baskets.occurrences and not left:
+    if before and not left:
         yield "nothing is left: every item was suppressed."
-    if policy.method == "greedy" != search.method:
+    if policy.method == "greedy" and search.method != "greedy":
         yield (
             'method "greedy" was given up: there are more moles than can be counted '
             f'({search.moles:,} were found); "{search.method}" was used.'
@@ -291,11 +290,6 @@ def _refuse_tables(baskets: Baskets, data: str | Path, policy: BasketPolicy) -> 
             why='with format = "basket" items are separated by blanks.',
             do='if this is a table of id and item, set  format = "long".',
         )  # fmt: skip
-
-
-def _inputs(data: Any, policy: BasketPolicy) -> list[Path]:
-    files = basket_files.paths_of(data, policy.format) if isinstance(data, str | Path) else []
-    return [*files, *([policy._source] if policy._source else [])]
 
 
 # --- asking without writing ----------------------------------------------------------------------
