@@ -363,13 +363,15 @@ def _sheets(baskets: Baskets) -> Iterator[sheets.Sheet]:
         first = int(np.searchsorted(starts, low, side="right")) - 1
         last = int(np.searchsorted(starts, high, side="left"))
         ends = np.clip(starts[first : last + 1], low, high)
+        ids = pa.array(np.arange(first + 1, last + 1))
+        ids = ids if baskets.ids is None else baskets.ids.slice(first, last - first)
         yield sheets.Sheet(
             baskets.columns,
             (
                 np.repeat(np.arange(last - first, dtype=np.uint32), ends[1:] - ends[:-1]),
                 items[low:high],
             ),
-            (_ids(baskets, first, last), values),
+            (ids, values),
             np.ones(high - low, np.int64),
         )
 
@@ -382,9 +384,3 @@ def _with_gaps(baskets: Baskets) -> tuple[Ints, NDArray[np.uint32]]:
         return baskets.starts, items
     items = np.insert(items, baskets.starts[:-1][empty], len(baskets.names))
     return baskets.starts + np.concatenate([[0], np.cumsum(empty)]), items
-
-
-def _ids(baskets: Baskets, first: int, last: int) -> pa.Array:
-    if baskets.ids is None:
-        return pa.array(np.arange(first + 1, last + 1))
-    return baskets.ids.slice(first, last - first)

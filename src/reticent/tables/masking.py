@@ -142,12 +142,11 @@ def _recoding(
     )  # fmt: skip
 
 
-def as_text(table: Table, names: Sequence[str] | None = None) -> Any:
-    """An Arrow table of some columns with every cell as its text: what the verifier compares."""
+def as_text(table: Table) -> Any:
+    """An Arrow table with every cell as its text: what the verifier compares."""
     import pyarrow as pa
 
-    names = list(table.columns) if names is None else list(names)
-    return pa.table([table.columns[name].cells() for name in names], names=names)
+    return pa.table({name: column.cells() for name, column in table.columns.items()})
 
 
 def arrow(rows: Rows) -> Any:

@@ -232,9 +232,7 @@ class _Publishing:
             ]
             return source, [p for schema, groups in looked for p in baggage(schema, groups)]
         released = self.prepared.roles.released
-        if any(
-            set("\r\n") & set(name) for name in released
-        ):  # not every reader takes such a header
+        if set("\r\n") & set("".join(released)):  # not every reader takes such a header
             tables = [as_text(from_arrow(parse(f, Reading(), suffix).arrow)) for f in paths]
             return from_table(pa.concat_tables(tables), hidden=hidden), []
         source = from_csv(

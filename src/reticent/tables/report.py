@@ -216,17 +216,14 @@ def as_far_as_shown(taxonomy: Taxonomy, recoding: Recoding | None) -> dict[str, 
 
 def trace(release: Release) -> Iterator[dict[str, Any]]:
     """One record a step, promises in the order of the policy."""
-    promises = release.prepared.policy.promises
+    promises, searched = release.prepared.policy.promises, searched_promises(release)
     for step in release.steps:
-        measured = iter(step.values)
-        templates = []
-        for position, promise in enumerate(promises):
-            record: dict[str, Any] = {"kind": promise.kind, "value": None, "asked": promise.asked}
-            if position in release.implied:
-                record["implied_by"] = release.implied[position] + 1
-            else:
-                record["value"] = plain(next(measured))
-            templates.append(record)
+        values = dict(zip(searched, step.values, strict=True))
+        templates = [
+            {"kind": promise.kind, "value": plain(values.get(i)), "asked": promise.asked}
+            | ({"implied_by": release.implied[i] + 1} if i in release.implied else {})
+            for i, promise in enumerate(promises)
+        ]
         yield {
             "step": step.number,
             "attribute": step.attribute,
