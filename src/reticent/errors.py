@@ -58,10 +58,11 @@ class ReticentError(Exception):
         where: str = "",
         why: str = "",
         do: str = "",
+        values: Iterable[str] = (),
     ) -> None:
         """Take ready problems, or the words of a single one."""
         if isinstance(problems, str):
-            problems = Problem(problems, where, why, do)
+            problems = Problem(problems, where, why, do, tuple(values))
         self.problems = (problems,) if isinstance(problems, Problem) else tuple(problems)
         super().__init__(self.text())
 

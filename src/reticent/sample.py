@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import ArrayLike, NDArray
 
-from reticent.errors import InputError, Problem, did_you_mean
+from reticent.errors import Problem, did_you_mean, refuse
 
 Codes = NDArray[np.int64]
 
@@ -90,8 +90,7 @@ def _check(kind: str, rows: int = 1, seed: int = 0) -> None:
         (rows >= 1, Problem(f"{rows} rows were asked for", do="ask for at least one row")),
         (seed >= 0, Problem(f"the seed is {seed}", do="take a seed of 0 or more")),
     ]
-    if problems := [problem for fine, problem in checks if not fine]:
-        raise InputError(problems)
+    refuse(problem for fine, problem in checks if not fine)
 
 
 class _Values(NamedTuple):

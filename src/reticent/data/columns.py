@@ -156,16 +156,10 @@ def encode(name: str, cells: pa.ChunkedArray | pa.Array) -> Column:
 
 def is_supported(kind: pa.DataType) -> bool:
     """Whether cells of a type can be taken into codes."""
-    types = pa.types
-    return not (
-        types.is_nested(kind)
-        or types.is_binary(kind)
-        or types.is_large_binary(kind)
-        or types.is_fixed_size_binary(kind)
-        or types.is_binary_view(kind)
-        or types.is_interval(kind)
-        or isinstance(kind, pa.BaseExtensionType)
-    )
+    t = pa.types
+    odd = (t.is_nested, t.is_binary, t.is_large_binary, t.is_fixed_size_binary, t.is_binary_view)
+    extra = isinstance(kind, pa.BaseExtensionType)
+    return not (extra or any(is_odd(kind) for is_odd in (*odd, t.is_interval)))
 
 
 def decoded(cells: Any) -> Any:

@@ -19,7 +19,7 @@ from reticent.data import memory
 from reticent.data.columns import Codes, Column, smallest
 from reticent.data.scales import Scale, scale_of, shortest
 from reticent.data.taxonomy import Taxonomy
-from reticent.errors import InputError, Problem
+from reticent.errors import InputError
 
 MISSING = ""  # how a disclosed missing value is printed
 
@@ -130,15 +130,13 @@ def generalized(column: Column, taxonomy: Taxonomy, marker: str, where: str) -> 
     uncovered = [code for code, node in enumerate(nodes) if node == -2]
     if uncovered:
         raise InputError(
-            Problem(
-                f"the taxonomy has no leaf for {len(uncovered)} of the "
-                f"{len(texts) - (None in texts)} values found in column "
-                f'"{column.name}"{column.seen(uncovered)}',
-                where=where,
-                why="a value without a place in the taxonomy cannot be generalised.",
-                do='add them under a parent, or set  mask = "suppress"  for this attribute.',
-                values=tuple(str(texts[code]) for code in uncovered),
-            )
+            f"the taxonomy has no leaf for {len(uncovered)} of the "
+            f"{len(texts) - (None in texts)} values found in column "
+            f'"{column.name}"{column.seen(uncovered)}',
+            where=where,
+            why="a value without a place in the taxonomy cannot be generalised.",
+            do='add them under a parent, or set  mask = "suppress"  for this attribute.',
+            values=tuple(str(texts[code]) for code in uncovered),
         )
     held = set(nodes)
     codes = {node: code for code, node in enumerate(n for n in taxonomy.leaves if n in held)}
@@ -272,11 +270,9 @@ def _refuse_outside(column: Column, scale: Scale, low: Any, high: Any, where: st
     if len(codes):
         texts = column.texts()
         raise InputError(
-            Problem(
-                f"{len(codes)} distinct values lie outside {scale.label(low)} to "
-                f"{scale.label(high)}{column.seen(codes)}",
-                where=where,
-                do="widen the range, or correct the data.",
-                values=tuple(str(texts[code]) for code in codes),
-            )
+            f"{len(codes)} distinct values lie outside {scale.label(low)} to "
+            f"{scale.label(high)}{column.seen(codes)}",
+            where=where,
+            do="widen the range, or correct the data.",
+            values=tuple(str(texts[code]) for code in codes),
         )

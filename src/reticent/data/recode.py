@@ -20,7 +20,7 @@ from reticent.data.columns import Column, relabelled
 from reticent.data.encode import MISSING, Domain
 from reticent.data.scales import Scale, interval_ends, scale_of, shortest
 from reticent.data.taxonomy import Taxonomy
-from reticent.errors import InputError, Problem
+from reticent.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +66,10 @@ class Recoding:
         if strange and self.other is None:
             texts = column.texts()
             raise InputError(
-                Problem(
-                    f"{len(strange)} values have no place in the taxonomy{column.seen(strange)}",
-                    where=f'column "{self.column}"',
-                    do="correct them, or release again with a taxonomy that covers them.",
-                    values=tuple(str(texts[code]) for code in strange),
-                )
+                f"{len(strange)} values have no place in the taxonomy{column.seen(strange)}",
+                where=f'column "{self.column}"',
+                do="correct them, or release again with a taxonomy that covers them.",
+                values=tuple(str(texts[code]) for code in strange),
             )
         return shown, strange
 

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from reticent.errors import InputError, Problem
+from reticent.errors import InputError
 
 if TYPE_CHECKING:
     from reticent.data.columns import Column
@@ -263,17 +263,15 @@ def _numbers_from_text(column: Column, decimal: str) -> list[Any]:
     if decimal != ".":  # a point would be a thousands mark: no number we can be sure of
         cells = [c if c is None else c.replace(".", "?").replace(decimal, ".") for c in cells]
     bad = [c is not None and not _NUMBER.fullmatch(c) for c in cells]
-    _refuse(column, bad, "a number, an ISO date or an ISO timestamp", _number_hint(decimal))
+    hint = (
+        f"--decimal {',' if decimal == '.' else '.'} reads the other decimal sign, --date-format "
+        "%d.%m.%Y other dates; missing_values names texts that mean missing; or use  "
+        'mask = "suppress".'
+    )
+    _refuse(column, bad, "a number, an ISO date or an ISO timestamp", hint)
     if all(c is None or c.lstrip("+-").isdigit() for c in cells):
         return [None if c is None else int(c) for c in cells]
     return _finite(column, [None if c is None else float(c) for c in cells])
-
-
-def _number_hint(decimal: str) -> str:
-    told = "--decimal ," if decimal == "." else "--decimal ."
-    return f"{told} reads the other decimal sign, --date-format %d.%m.%Y other dates; " + (
-        'missing_values names texts that mean missing; or use  mask = "suppress".'
-    )
 
 
 def _days(column: Column, date_format: str | None) -> list[Any]:
@@ -353,11 +351,9 @@ def _refuse(column: Column, bad: Sequence[bool], wanted: str, do: str) -> None:
         known = column.texts()
         found = [text for code in codes if (text := known[code]) is not None]
         raise InputError(
-            Problem(
-                f"{len(codes)} of {len(column.values)} distinct values are not {wanted}"
-                f"{column.seen(codes)}",
-                where=f'column "{column.name}"',
-                do=do,
-                values=tuple(found),
-            )
+            f"{len(codes)} of {len(column.values)} distinct values are not {wanted}"
+            f"{column.seen(codes)}",
+            where=f'column "{column.name}"',
+            do=do,
+            values=tuple(found),
         )

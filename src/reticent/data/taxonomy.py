@@ -310,7 +310,7 @@ class Sketch:
 
 def refuse(what: str, where: str = "", do: str = "", values: Iterable[str] = ()) -> NoReturn:
     """Raise one problem."""
-    raise InputError(Problem(what, where, do=do, values=tuple(values))) from None
+    raise InputError(what, where=where, do=do, values=values) from None
 
 
 def in_quotes(label: str) -> str:

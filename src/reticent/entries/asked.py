@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from reticent.data.columns import Column, without_missing
 from reticent.entries.policy import EntryPolicy, EntryRoles
-from reticent.errors import InputError, Problem, did_you_mean, listed, many, quoted
+from reticent.errors import InputError, Problem, did_you_mean, listed, many, quoted, refuse
 from reticent.files import tabular
 
 Cells = Sequence[str | None]
@@ -37,11 +37,17 @@ def find(policy: EntryPolicy, roles: EntryRoles, rows: int, ids: Column | None) 
     """
     problems: list[Problem] = []
     warnings: list[str] = []
-    known = _Numbers(rows) if ids is None else _Ids(ids, problems, warnings)
+    known, how = _by_its_number(rows) if ids is None else _by_id(ids, problems, warnings)
+
+    def look_up(cells: Cells, where: str, what: str) -> list[int]:
+        """The record of each cell, -1 where it names none."""
+        found = [known(cell or "") for cell in cells]
+        problems.extend(_nowhere(found, cells, where, what, how))
+        return found
+
     (asked,), where = _listed(policy, "requests", ("record",), problems)
     (marked, columns), at = _listed(policy, "publish", ("record", "column"), problems)
-    records = known.look_up(asked, where, "requests", problems)
-    places = known.look_up(marked, at, "marks", problems)
+    records, places = look_up(asked, where, "requests"), look_up(marked, at, "marks")
     entries = {name: i for i, name in enumerate(roles.entries)}
     problems += _unmarkable(columns, at, roles)
     fixed = np.zeros((rows, len(entries)), np.bool_)
@@ -59,8 +65,7 @@ def find(policy: EntryPolicy, roles: EntryRoles, rows: int, ids: Column | None) 
                 values=tuple(str(named[record]) for record in both) if ids is not None else (),
             )
         )  # fmt: skip
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
     if len(named) < len(asked):
         more = many(len(asked) - len(named), "request repeats", "requests repeat")
         warnings.append(f"{more} an earlier one, and counts once.")
@@ -81,8 +86,7 @@ def check(policy: EntryPolicy) -> None:
     problems: list[Problem] = []
     _listed(policy, "requests", ("record",), problems)
     _listed(policy, "publish", ("record", "column"), problems)
-    if problems:
-        raise InputError(problems)
+    refuse(problems)
 
 
 def by_number(records: Sequence[int]) -> str:
@@ -126,61 +130,46 @@ def _read(policy: EntryPolicy, key: str, given: str, names: Sequence[str]) -> li
     return [table.columns[called[name]].cells().to_pylist() for name in names]
 
 
-class _Numbers:
-    """Records by their numbers."""
+def _by_its_number(rows: int) -> tuple[Callable[[str], int], str]:
+    """Which record a cell names, -1 for none, and how they are called."""
 
-    def __init__(self, rows: int) -> None:
-        self.rows = rows
-
-    def look_up(self, cells: Cells, where: str, what: str, problems: list[Problem]) -> list[int]:
-        """The record of each cell, -1 where it names none."""
-        found = [self._one((cell or "").strip()) for cell in cells]
-        do = f"records are numbered from 1 to {self.rows:,}, without the header; or set  id."
-        problems += _nowhere(found, cells, where, what, do)
-        return found
-
-    def _one(self, cell: str) -> int:
+    def record(cell: str) -> int:
+        cell = cell.strip()
         is_number = cell.isascii() and cell.isdigit() and len(cell) < 19
-        return int(cell) - 1 if is_number and 1 <= int(cell) <= self.rows else -1
+        return int(cell) - 1 if is_number and 1 <= int(cell) <= rows else -1
+
+    return record, f"records are numbered from 1 to {rows:,}, without the header; or set  id."
 
 
-class _Ids:
-    """Records by what a column says of them."""
-
-    def __init__(self, column: Column, problems: list[Problem], warnings: list[str]) -> None:
-        column = without_missing(column)
-        self.name, gap = column.name, column.missing
-        counts = np.bincount(column.codes, minlength=len(column.values))
-        if gap is not None:
-            warnings.append(
-                f"{many(int(counts[gap]), 'record has', 'records have')} no "
-                f'"{column.name}", so nobody can ask for them.'
+def _by_id(
+    column: Column, problems: list[Problem], warnings: list[str]
+) -> tuple[Callable[[str], int], str]:
+    """The same by what a column says of them."""
+    column = without_missing(column)
+    gap, how = column.missing, f'records are named by the values of column "{column.name}".'
+    counts = np.bincount(column.codes, minlength=len(column.values))
+    if gap is not None:
+        warnings.append(
+            f"{many(int(counts[gap]), 'record has', 'records have')} no "
+            f'"{column.name}", so nobody can ask for them.'
+        )
+        counts[gap] = 0
+    twice = np.flatnonzero(counts > 1).tolist()
+    texts = column.texts()
+    if twice:
+        problems.append(
+            Problem(
+                f"{len(twice):,} of its values name several records{column.seen(twice)}",
+                where=f'column "{column.name}"',
+                why="nobody could say whose entry is asked for.",
+                do="take a column with another value in each row, or no id.",
+                values=tuple(str(texts[code]) for code in twice),
             )
-            counts[gap] = 0
-        twice = np.flatnonzero(counts > 1).tolist()
-        texts = column.texts()
-        if twice:
-            problems.append(
-                Problem(
-                    f"{len(twice):,} of its values name several records{column.seen(twice)}",
-                    where=f'column "{column.name}"',
-                    why="nobody could say whose entry is asked for.",
-                    do="take a column with another value in each row, or no id.",
-                    values=tuple(str(texts[code]) for code in twice),
-                )
-            )
-        first = np.full(len(column.values), -1, np.int64)
-        first[column.codes[::-1]] = np.arange(len(column.codes))[::-1]
-        self.at: Mapping[str, int] = {
-            text: int(first[code]) for code, text in enumerate(texts) if text is not None
-        }
-
-    def look_up(self, cells: Cells, where: str, what: str, problems: list[Problem]) -> list[int]:
-        """The record of each cell, -1 where it names none."""
-        found = [self.at.get(cell or "", -1) for cell in cells]
-        do = f'records are named by the values of column "{self.name}".'
-        problems += _nowhere(found, cells, where, what, do)
-        return found
+        )
+    first = np.full(len(column.values), -1, np.int64)
+    first[column.codes[::-1]] = np.arange(len(column.codes))[::-1]
+    at = {text: int(first[code]) for code, text in enumerate(texts) if text is not None}
+    return (lambda cell: at.get(cell, -1)), how
 
 
 def _nowhere(

@@ -11,9 +11,10 @@ import numpy as np
 
 from reticent.data.columns import Column, Table, without_missing
 from reticent.entries import asked as asking
+from reticent.entries import report
 from reticent.entries.original import Codes, Mask, Original, codes_of, places, read
 from reticent.entries.policy import EntryPolicy
-from reticent.errors import InputError, Problem, many, quoted
+from reticent.errors import InputError, Problem, many, quoted, refuse
 from reticent.files.tabular import Reading, carriers
 from reticent.privacy import entries as verifier
 from reticent.privacy.entries import Altered, EntryFinding, PublishedEntries
@@ -105,8 +106,6 @@ class EntryVerdict:
 
     def summary(self) -> dict[str, Any]:
         """What ``entries verify --json`` prints."""
-        from reticent.entries import report
-
         return report.verify_summary(self)
 
 
@@ -166,8 +165,7 @@ def _alone(
     policy: EntryPolicy, table: Table, problems: list[Problem], warnings: tuple[str, ...]
 ) -> EntryVerdict:
     """A table without its original."""
-    if lacking := list(policyfile.lacking(policy.lacking([*table.columns]), table.name)):
-        raise InputError(lacking)
+    refuse(policyfile.lacking(policy.lacking([*table.columns]), table.name))
     if policy.id and policy.id not in table.columns:
         raise InputError(
             f'nobody can tell who asked: the table has no column "{policy.id}"', where=table.name,
@@ -193,10 +191,8 @@ def _beside_original(
     if lacking:
         problems.append(Problem(f"it lacks {quoted(lacking)}", where=table.name))
     if table.rows != original.table.rows:
-        problems.append(
-            Problem(f"it has {table.rows:,} rows, and the original {original.table.rows:,}",
-                    where=table.name)
-        )  # fmt: skip
+        said = f"it has {table.rows:,} rows, and the original {original.table.rows:,}"
+        problems.append(Problem(said, where=table.name))
     if lacking or table.rows != original.table.rows:
         return EntryVerdict(policy, table.rows, requests, None, tuple(problems), True, 0, warnings)
     judged = judge(original, table)

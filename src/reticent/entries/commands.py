@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from reticent import entries
 from reticent.terminal.command import Data, Output, PolicyPath, Released, Say, command, watching
 
 app = typer.Typer(
@@ -18,7 +19,6 @@ STAGES = {"hide": "looking for what else to hide"}
 @command(app, "release")
 def release(say: Say, reading: Any, data: Data, policy: PolicyPath, output: Output) -> None:
     """Hide what people asked to hide, and what would give it back."""
-    from reticent import entries
     from reticent.entries import report, text
 
     with watching(say, STAGES) as watch:
@@ -42,7 +42,6 @@ def verify(
     ] = None,
 ) -> None:
     """Look for a rule that tells a hidden entry, and for cells that were changed."""
-    from reticent import entries
     from reticent.entries import text
 
     with watching(say, STAGES, stoppable=False) as watch:
@@ -54,7 +53,6 @@ def verify(
 @command(app, "risk")
 def risk(say: Say, reading: Any, data: Data, policy: PolicyPath) -> None:
     """Show whose entry could be told if nothing but the requests were hidden."""
-    from reticent import entries
     from reticent.entries import text
 
     with watching(say, STAGES, stoppable=False) as watch:

@@ -20,11 +20,13 @@ import pyarrow as pa
 
 from reticent.data.columns import Table, blanked
 from reticent.entries import asked as asking
+from reticent.entries import report
 from reticent.entries.checking import carried, judge
 from reticent.entries.original import Original, read
 from reticent.entries.policy import EntryPolicy
 from reticent.errors import InputError, Problem, Stopped, Unsatisfiable, many, quoted
 from reticent.files.tabular import CSV, Reading, from_arrow, to_frame
+from reticent.files.tabular import parse as parse_file
 from reticent.privacy import entries as verifier
 from reticent.privacy.entries import EntryFinding
 from reticent.progress import Clock, Watch
@@ -112,13 +114,9 @@ class EntryRelease:
 
     def summary(self) -> dict[str, Any]:
         """What ``entries release --json`` prints."""
-        from reticent.entries import report
-
         return report.release_summary(report.facts(self))
 
     def _repr_html_(self) -> str:
-        from reticent.entries import report
-
         return report.html(report.facts(self))
 
 
@@ -164,7 +162,6 @@ def _publish(result: EntryRelease, data: Any, place: Place, clock: Clock) -> Ent
     """Write rows beside, recount what was written, and let it appear."""
     from reticent.entries import folder
     from reticent.files.sheets import write, write_table
-    from reticent.files.tabular import parse as parse_file
 
     def written(spot: Spot) -> None:
         _refuse_durations(result.released, spot.suffix)
@@ -286,18 +283,16 @@ def _refuse_exposed(original: Original, exposed: Sequence[int]) -> None:
     named = dict(zip(original.asked.records.tolist(), original.asked.names, strict=True))
     marked = bool(original.asked.fixed.any())
     raise Unsatisfiable(
-        Problem(
-            f"{many(len(exposed), 'request')} "
-            + ("cannot be granted, whatever else is hidden: " if sure else "could not be granted: ")
-            + asking.by_number(exposed),
-            where=original.policy.name,
-            why=("" if sure else "no choice of entries was found that protects everybody; ")
-            + "what may not be hidden gives them away"
-            + (": marks to be published, and entries outside may_hide." if marked else "."),
-            do=("take marks back, " if marked else "")
-            + "allow more in may_hide, raise min_confidence or min_support, or set max_pattern.",
-            values=tuple(named.get(record, "") for record in exposed) if original.policy.id else (),
-        )
+        f"{many(len(exposed), 'request')} "
+        + ("cannot be granted, whatever else is hidden: " if sure else "could not be granted: ")
+        + asking.by_number(exposed),
+        where=original.policy.name,
+        why=("" if sure else "no choice of entries was found that protects everybody; ")
+        + "what may not be hidden gives them away"
+        + (": marks to be published, and entries outside may_hide." if marked else "."),
+        do=("take marks back, " if marked else "")
+        + "allow more in may_hide, raise min_confidence or min_support, or set max_pattern.",
+        values=tuple(named.get(record, "") for record in exposed) if original.policy.id else (),
     )
 
 
@@ -326,8 +321,6 @@ class EntryRisk:
 
     def summary(self) -> dict[str, Any]:
         """What ``entries risk --json`` prints."""
-        from reticent.entries import report
-
         return report.risk_summary(self)
 
 

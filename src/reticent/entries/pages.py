@@ -46,6 +46,8 @@ def public(release: EntryRelease) -> str:
 def private(release: EntryRelease) -> str:
     """The report for the owner: what was hidden where and why, and who was at risk before."""
     riskiest = report.exposures(release.original, release.before)
+    # From which columns rules started that forced something to be hidden, and how much.
+    rules = Counter(", ".join(one["rule"]) for one in report.reasons(release) if one["rule"])
     return page(
         "entries/templates/private.html",
         report.facts(release).all
@@ -65,7 +67,7 @@ def private(release: EntryRelease) -> str:
             "rules": release.search.rules,
             "reasons": list(islice(report.reasons(release), MOST)),
             "more_reasons": max(len(release.search.records) - MOST, 0),
-            "by_rule": (rules := _by_rule(release))[:_MOST_BARS],
+            "by_rule": rules.most_common(_MOST_BARS),
             "more_rules": max(len(rules) - _MOST_BARS, 0),
             "method": _regions(release.search.method.split(" and "), release, "and"),
             "marks": int(release.original.asked.fixed.sum()),
@@ -85,14 +87,11 @@ def _commonest(release: EntryRelease) -> str | None:
 
 
 def _shared(release: EntryRelease) -> dict[str, Any]:
-    from reticent import __version__
-
     promise, roles = release.policy.promise, release.original.roles
     hidden = {roles.sensitive: 0} | release.hidden  # which comes first
     drawn = sorted(hidden, key=lambda n: (n != roles.sensitive, -hidden[n]))[:_MOST_BARS]
     bars = [charts.Bar(n, hidden[n], matters=hidden[n] > 0) for n in hidden if n in drawn]
     return {
-        "version": __version__,
         "columns": len(roles.released),
         "conditions": roles.conditions,
         "sensitive": roles.sensitive,
@@ -122,12 +121,6 @@ def _unsafe(promise: SafeEntries) -> str:
     said = [f"more than {words.measured(sure)} sure"] if sure else []
     said += [f"followed by more than {many(few, 'record')}"] if few else []
     return words.joined(said or ["followed by anybody"])
-
-
-def _by_rule(release: EntryRelease) -> list[tuple[str, int]]:
-    """From which columns rules started that forced something to be hidden, and how much."""
-    found = Counter(", ".join(one["rule"]) for one in report.reasons(release) if one["rule"])
-    return found.most_common()
 
 
 def _risk_chart(release: EntryRelease) -> Any:

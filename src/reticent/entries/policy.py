@@ -19,7 +19,7 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema, field_validator
 
 from reticent.data.recode import as_python
-from reticent.errors import InputError, Problem, quoted
+from reticent.errors import Problem, quoted, refuse
 from reticent.privacy.entries import SafeEntries
 from reticent.privacy.promises import Cell, Share, as_text
 from reticent.releases import policyfile
@@ -178,9 +178,8 @@ class EntryPolicy(policyfile.PolicyFile):
 
     def files(self) -> list[Path]:
         """The policy file, and those with requests and marks."""
-        own = [self._source] if self._source else []
         named = [name for name in (self.requests, self.publish) if isinstance(name, str)]
-        return [*own, *(self.folder / name for name in named)]
+        return [*super().files(), *(self.folder / name for name in named)]
 
     def beside_lists(self) -> EntryPolicy:
         """The same policy with requests and marks in files beside it: it tells of nobody."""
@@ -195,7 +194,7 @@ class EntryPolicy(policyfile.PolicyFile):
     def roles(self, columns: Sequence[str]) -> EntryRoles:
         """What each column of a table is for, or every reason why nobody can say."""
         named = self._named()
-        problems = [
+        problems = (
             *self.contradictions(self.model_dump(include={*_ROLES, "id"}), self.name),
             *(
                 policyfile.unknown_column(name, f"{self.name}, {place}", columns)
@@ -206,9 +205,8 @@ class EntryPolicy(policyfile.PolicyFile):
                 self.roleless(columns), self.name,
                 'add each to conditions, keep or drop; or say keep = "*".',
             ),
-        ]  # fmt: skip
-        if problems:
-            raise InputError(problems)
+        )  # fmt: skip
+        refuse(problems)
         return self.roles_in(columns)
 
     def roleless(self, columns: Sequence[str]) -> list[str]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from reticent.entries import report
+from reticent.entries.asked import by_number
 from reticent.errors import many
 from reticent.terminal.text import table
 
@@ -40,8 +42,6 @@ def release(told: Facts) -> str:
 
 def verdict(found: EntryVerdict) -> str:
     """The verifier's word."""
-    from reticent.entries.asked import by_number
-
     promise, finding = found.policy.promise.text, found.finding
     lines = [f"ALTERED: {problem.text()}" for problem in found.problems]
     lines.append(f"{many(found.rows, 'row')}, {many(found.requests, 'request')}.")
@@ -55,7 +55,8 @@ def verdict(found: EntryVerdict) -> str:
     if finding.holds:
         lines.append(f"The promise holds: {promise}.")
     elif found.beside_original and finding.exposed:
-        lines += [f"BROKEN: {promise}.", *_exposed(found)]
+        told = [report.exposure(one, found.policy.conditions) for one in finding.exposed]
+        lines += [f"BROKEN: {promise}.", _exposures(told)]
     elif finding.exposed:
         lines.append(
             f"Not decided: {promise}. {many(len(finding.exposed), 'record')} did not stand the "
@@ -78,30 +79,19 @@ def verdict(found: EntryVerdict) -> str:
     return "\n".join(lines)
 
 
-def _exposed(found: EntryVerdict) -> Iterator[str]:
+def _exposures(told: Sequence[dict[str, Any]]) -> str:
     """Who is told on, and by what; columns and counts, no values."""
-    from reticent.entries import report
-
-    assert found.finding is not None
-    conditions = found.policy.conditions
-    told = [report.exposure(one, conditions) for one in found.finding.exposed]
-    yield _exposures(told, table)
-
-
-def _exposures(told: Sequence[dict[str, Any]], table: Any) -> str:
     most = 10
     rows = [
         [f"{one['record']:,}", one["rules"], ", ".join(one["columns"]), one["own"], one["support"]]
         for one in told[:most]
     ]
     shown = table(["record", "unsafe rules", "the surest starts from", "right for", "of"], rows)
-    return str(shown) + (f"\n… and {len(told) - most:,} more." if len(told) > most else "")
+    return shown + (f"\n… and {len(told) - most:,} more." if len(told) > most else "")
 
 
 def risk(found: EntryRisk) -> str:
     """What requests alone would leave open."""
-    from reticent.entries import report
-
     finding, original = found.finding, found.original
     surest = finding.largest
     lines = [
@@ -117,5 +107,5 @@ def risk(found: EntryRisk) -> str:
     if not finding.complete:
         lines.append(f"There may be more: {_TOO_MANY}")
     if finding.exposed:
-        lines += ["", _exposures(report.exposures(original, finding), table)]
+        lines += ["", _exposures(report.exposures(original, finding))]
     return "\n".join(lines)

@@ -83,10 +83,7 @@ def _rows(count: int, which: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 def _wrong(train: Table, test: Table, columns: Sequence[str], target: str, reading: Reading) -> int:
-    data = classify.coded(
-        train, test, columns, target, seed=1,
-        decimal=reading.decimal, date_format=reading.date_format,
-    )  # fmt: skip
+    data = classify.coded(train, test, columns, target, seed=1, **reading.form)
     if not data.labels:
         return test.rows
     return int((classify.predictions("tree", data) != data.test_classes).sum())

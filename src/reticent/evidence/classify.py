@@ -12,6 +12,7 @@ tuning; `tree` is our own, the others are scikit-learn's.
 
 from __future__ import annotations
 
+import importlib.util
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -213,8 +214,6 @@ CLASSIFIERS: Mapping[str, Callable[[Coded], NDArray[np.int64]]] = {
 
 def chosen(names: Sequence[str] | None) -> tuple[str, ...]:
     """The classifiers to use: those named, or all that are installed here."""
-    import importlib.util
-
     names = [names] if isinstance(names, str) else names
     here = tuple(CLASSIFIERS) if importlib.util.find_spec("sklearn") else ("tree",)
     unknown = [name for name in names or () if name not in CLASSIFIERS]

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from reticent.data.baskets import Baskets, Ints, Part, made
 from reticent.data.columns import Column, smallest, without_missing
 from reticent.data.memory import runs
-from reticent.errors import InputError, Problem, quoted
+from reticent.errors import InputError, quoted
 from reticent.files import sheets, tabular
 from reticent.files.delimited import Reading, read_lines
 
@@ -178,7 +178,7 @@ def taken(data: Any, names: Sequence[str | int] | None = None) -> tuple[Baskets,
     >>> baskets.texts().to_pylist(), kind
     (['a b', '', 'a'], 'sets')
     """
-    if _is_sparse(data):
+    if type(data).__module__.startswith("scipy.sparse") and hasattr(data, "tocsr"):
         return _from_sparse(data, names), "sparse"
     if names is not None:
         raise InputError("only the columns of a sparse matrix take names", where="names")
@@ -272,10 +272,6 @@ def _as_sets(baskets: Baskets) -> list[set[Any]]:
     return [set(items[start:end]) for start, end in pairwise(starts)]
 
 
-def _is_sparse(data: Any) -> bool:
-    return type(data).__module__.startswith("scipy.sparse") and hasattr(data, "tocsr")
-
-
 def _from_sparse(data: Any, names: Sequence[str | int] | None) -> Baskets:
     if data.ndim != 2:
         raise InputError(f"the matrix has {data.ndim} dimensions", where="data", do="give two.")
@@ -350,13 +346,11 @@ def _refuse_separators(baskets: Baskets) -> None:
     odd = baskets.names.filter(pc.match_substring_regex(baskets.names, _SEPARATORS))
     if len(odd):
         raise InputError(
-            Problem(
-                f"{len(odd)} of {len(baskets.names)} items hold a blank, a line break or a zero",
-                where=baskets.name,
-                why="a basket file separates items by blanks, so they would fall apart.",
-                do="rename them, or write rows of id and item (.csv, .parquet).",
-                values=tuple(odd.to_pylist()),
-            )
+            f"{len(odd)} of {len(baskets.names)} items hold a blank, a line break or a zero",
+            where=baskets.name,
+            why="a basket file separates items by blanks, so they would fall apart.",
+            do="rename them, or write rows of id and item (.csv, .parquet).",
+            values=tuple(odd.to_pylist()),
         )
 
 
@@ -369,13 +363,15 @@ def _sheets(baskets: Baskets) -> Iterator[sheets.Sheet]:
         first = int(np.searchsorted(starts, low, side="right")) - 1
         last = int(np.searchsorted(starts, high, side="left"))
         ends = np.clip(starts[first : last + 1], low, high)
+        ids = pa.array(np.arange(first + 1, last + 1))
+        ids = ids if baskets.ids is None else baskets.ids.slice(first, last - first)
         yield sheets.Sheet(
             baskets.columns,
             (
                 np.repeat(np.arange(last - first, dtype=np.uint32), ends[1:] - ends[:-1]),
                 items[low:high],
             ),
-            (_ids(baskets, first, last), values),
+            (ids, values),
             np.ones(high - low, np.int64),
         )
 
@@ -388,9 +384,3 @@ def _with_gaps(baskets: Baskets) -> tuple[Ints, NDArray[np.uint32]]:
         return baskets.starts, items
     items = np.insert(items, baskets.starts[:-1][empty], len(baskets.names))
     return baskets.starts + np.concatenate([[0], np.cumsum(empty)]), items
-
-
-def _ids(baskets: Baskets, first: int, last: int) -> pa.Array:
-    if baskets.ids is None:
-        return pa.array(np.arange(first + 1, last + 1))
-    return baskets.ids.slice(first, last - first)

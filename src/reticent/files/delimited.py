@@ -24,7 +24,7 @@ from typing import Any, NoReturn, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from reticent.errors import SHOWN, InputError, Problem, listed
+from reticent.errors import SHOWN, InputError, Problem, listed, refuse
 from reticent.files.output import name_of
 
 _DELIMITERS = ",;\t|"
@@ -196,35 +196,23 @@ def _with_header(path: Path, dialect: Dialect) -> Dialect:
             has_rows = any(True for row in rows if row)
         except csv.Error:
             has_rows = True  # what is wrong with it is found below, with its line
-    _check_header(path, header, lines)
+    refuse(_wrong_names(header, f"{path}, line {lines}"))
     return replace(dialect, header=tuple(header), lines=lines, has_rows=has_rows)
 
 
-def _check_header(path: Path, header: Sequence[str], line: int) -> None:
-    problems = []
+def _wrong_names(header: Sequence[str], where: str) -> Iterator[Problem]:
     twice = sorted({name for name in header if header.count(name) > 1} - {""})
     if twice:
         at = {name: [i for i, n in enumerate(header, 1) if n == name] for name in twice}
         places = "; ".join(f'"{name}" at {listed(at[name])}' for name in twice[:SHOWN])
-        problems.append(
-            Problem(
-                f"{len(twice)} column names repeat: {places}",
-                where=f"{path}, line {line}",
-                why="a policy could not say which one it means.",
-                do="rename them.",
-            )
-        )
+        yield Problem(
+            f"{len(twice)} column names repeat: {places}", where,
+            why="a policy could not say which one it means.", do="rename them.",
+        )  # fmt: skip
     unnamed = [i for i, name in enumerate(header, 1) if not name.strip()]
     if unnamed:
-        problems.append(
-            Problem(
-                f"columns without a name: number {listed(unnamed)}",
-                where=f"{path}, line {line}",
-                do="name them in the header.",
-            )
-        )
-    if problems:
-        raise InputError(problems)
+        said = f"columns without a name: number {listed(unnamed)}"
+        yield Problem(said, where, do="name them in the header.")
 
 
 # --- its cells -----------------------------------------------------------------------------------

@@ -412,14 +412,11 @@ def _lines_of(sheet: Sheet, cells: Sequence[pa.Array]) -> Callable[[slice], pa.B
         counts = sheet.counts[block]
         if counts.max() > 1:
             printed = printed.take(pa.array(np.repeat(np.arange(len(counts)), counts)))
-        return _characters(printed)
+        begins = np.frombuffer(printed.buffers()[1], dtype=np.int64)[printed.offset :]
+        first, last = int(begins[0]), int(begins[len(printed)])
+        return printed.buffers()[2].slice(first, last - first)
 
     return lines
-
-
-def _characters(text: pa.Array) -> pa.Buffer:
-    offsets = np.frombuffer(text.buffers()[1], dtype=np.int64)[text.offset :][: len(text) + 1]
-    return text.buffers()[2].slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
 
 
 def _printed(values: pa.Array, delimiter: str, end: str, *, lone: bool) -> pa.Array:

@@ -11,6 +11,7 @@ import typer
 
 from reticent.errors import InputError
 from reticent.releases.kinds import KINDS, ReleaseKind
+from reticent.sources.addresses import shown_name
 from reticent.terminal.command import (
     Commands,
     Earlier,
@@ -90,7 +91,6 @@ def verify(
     """Recount every promise on a release of any kind, without the original."""
     from reticent.releases.folder import own_policy, told_kind
     from reticent.releases.policyfile import kind_in
-    from reticent.sources.addresses import shown_name
 
     policy = policy or own_policy(data)
     kind = told_kind(data) or kind_in(policy)
@@ -124,7 +124,6 @@ def policy_check(
 ) -> None:
     """Report every problem of a policy, and of its fit to data: a table, baskets or entries."""
     from reticent.releases.policyfile import kind_in
-    from reticent.sources.addresses import shown_name
 
     kind = kind_in(policy)
     earlier = named_paths(previous) if previous else None

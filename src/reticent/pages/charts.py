@@ -95,9 +95,7 @@ def number(value: float) -> str:
     return f"{value:,.{digits}f}".rstrip("0").rstrip(".")
 
 
-def cut_tree(
-    title: str, tree: Mapping[str, Any], records: Mapping[str, int], *, most: int = MOST_ROWS
-) -> Markup:
+def cut_tree(title: str, tree: Mapping[str, Any], records: Mapping[str, int]) -> Markup:
     """A taxonomy down to the labels that a column shows, with how many records show each.
 
     `tree` is nested tables and ends at the cut; what lies below it is nobody's business here.
@@ -107,7 +105,7 @@ def cut_tree(
     shown = sum(row.kind == "shown" for row in rows)
     opened = len(rows) - shown
     desc = f"{shown} values are shown" + (f", below {opened} that were opened." if opened else ".")
-    return outline(title, desc, rows, most=most)
+    return outline(title, desc, rows)
 
 
 def _flattened(tree: Mapping[str, Any], records: Mapping[str, int]) -> Iterator[Row]:
@@ -122,17 +120,17 @@ def _flattened(tree: Mapping[str, Any], records: Mapping[str, int]) -> Iterator[
         waiting += [(name, inner, depth + 1) for name, inner in reversed([*below.items()])]
 
 
-def shown_values(title: str, values: Sequence[Row], *, most: int = MOST_ROWS) -> Markup:
+def shown_values(title: str, values: Sequence[Row]) -> Markup:
     """The values that a column shows one by one, and how many records hide theirs."""
     shown = sum(row.kind == "shown" for row in values)
     hidden = sum(row.records or 0 for row in values if row.kind == "hidden")
     desc = f"{shown} values are shown; {number(hidden)} records hide theirs."
-    return outline(title, desc, values, most=most)
+    return outline(title, desc, values)
 
 
-def outline(title: str, desc: str, rows: Sequence[Row], *, most: int = MOST_ROWS) -> Markup:
+def outline(title: str, desc: str, rows: Sequence[Row]) -> Markup:
     """Labels one below the other, indented by depth, each with a bar of its records."""
-    drawn, step = rows[:most], 24
+    drawn, step = rows[:MOST_ROWS], 24
     deepest = max((row.depth for row in drawn), default=0)
     indent = min(18.0, 120 / max(deepest, 1))
     largest = max((row.records or 0 for row in rows), default=0) or 1
@@ -175,9 +173,9 @@ def _sign(kind: str, x: float, y: float) -> Markup:
     return _tag("circle", cls=f"sign {kind}", cx=_n(x), cy=_n(y), r="4.5")
 
 
-def interval_bar(title: str, spans: Sequence[Span], *, most: int = MOST_ROWS) -> Markup:
+def interval_bar(title: str, spans: Sequence[Span]) -> Markup:
     """The intervals that a column shows, end to end; to scale unless some would vanish."""
-    drawn = spans[:most]
+    drawn = spans[:MOST_ROWS]
     ends, to_scale = _ends(drawn)
     left, room, top, thick = 6.0, WIDTH - 12.0, 4, 34
     xs = [left + room * end for end in ends]
@@ -192,7 +190,7 @@ def interval_bar(title: str, spans: Sequence[Span], *, most: int = MOST_ROWS) ->
             parts.append(_text(middle, top + 21.5, count, wide, cls="on", anchor="middle"))
     parts += _edges(drawn, xs, top + thick)
     notes = [] if to_scale else ["not to scale"]
-    notes += [f"{number(len(spans) - len(drawn))} more not drawn"] if len(spans) > most else []
+    notes += [f"{number(len(spans) - len(drawn))} more not drawn"] if len(spans) > MOST_ROWS else []
     height = top + thick + 26
     if notes:
         parts.append(_text(left, height + 12, "; ".join(notes), room, cls="quiet"))
@@ -297,13 +295,9 @@ def lines(
     parts.append(_text(0, 38, y_label, WIDTH, cls="quiet"))
     parts.append(_text(right, bottom + 36, x_label, right, anchor="end", cls="quiet"))
     legend, height = _legend(series, bottom + 58)
-    said = [_described(one, some) for one, some in kept if some]
+    ends_at = [(one.name, *map(number, (*some[0], *some[-1]))) for one, some in kept if some]
+    said = [f"{name}: from {y0} at {x0} to {y1} at {x1}." for name, x0, y0, x1, y1 in ends_at]
     return _image(title, " ".join(said), height, [*parts, *legend])
-
-
-def _described(series: Series, points: Sequence[tuple[float, float]]) -> str:
-    (x0, y0), (x1, y1) = points[0], points[-1]
-    return f"{series.name}: from {number(y0)} at {number(x0)} to {number(y1)} at {number(x1)}."
 
 
 def _drawable(

@@ -14,6 +14,7 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from reticent import __version__
 from reticent.files.tabular import Reading
 from reticent.pages import charts
 from reticent.privacy import words
@@ -45,7 +46,7 @@ def _finalized(value: Any) -> Any:
 
 def page(template: str, facts: Mapping[str, Any]) -> str:
     """A template filled with facts; it may ask for nothing that is not there."""
-    return _environment().get_template(template).render(facts)
+    return _environment().get_template(template).render({"version": __version__, **facts})
 
 
 def command(words: str, reading: Reading, options: Mapping[str, str | None] | None = None) -> str:

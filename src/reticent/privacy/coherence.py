@@ -34,7 +34,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +63,7 @@ class Coherence(Record):
     and no private item in more than 1/2 of those'
     """
 
+    kind: ClassVar[Literal["coherence"]] = "coherence"
     h: Share = Field(description='The largest confidence allowed, above 0: 0.8 or "4/5".')
     k: int = Field(ge=1, strict=True, description="The smallest cohort allowed.")
     p: int | None = Field(
@@ -78,11 +79,6 @@ class Coherence(Record):
         if h == 0:
             raise ValueError("a confidence of 0 would forbid the private items altogether")
         return h
-
-    @property
-    def kind(self) -> Literal["coherence"]:
-        """The word for it in reports."""
-        return "coherence"
 
     @property
     def text(self) -> str:
@@ -350,13 +346,13 @@ class _BreakingSearch:
         from reticent.privacy.sets.walk import is_dense
 
         rows, (*asked, most) = self.rows, ask
+        whole = rows.table, rows.lists, bags, floors
         width, entries = len(rows.names), len(rows.table[1])
         shape = width, len(rows.weights), entries, max(1, private), most
         dense = is_dense(shape, closing, (_ROOM_FOR_BITS, _TOO_FEW_FOR_BITS))
         if dense or entries <= _BEYOND_CACHE or most == 1:
-            return self._run(rows.table, rows.lists, bags, floors, private, ask, closing)
-        single = (*asked, 1)
-        found = self._run(rows.table, rows.lists, bags, floors, private, single, closing=False)
+            return self._run(whole, private, ask, closing=closing)
+        found = self._run(whole, private, (*asked, 1), closing=False)
         row_of, begins, places = rows.lists
         number = np.full(width, -1)
         for item in range(width):
@@ -364,30 +360,22 @@ class _BreakingSearch:
                 break
             here = places[begins[item] : begins[item + 1]]
             names, table, held, rest = loops.behind(rows.table, row_of, here, bags, floors, number)
-            lists, fewer = _lists(table, len(names)), (*asked, most - 1)
-            found = self._run(table, lists, held, rest, private, fewer, closing)
+            part = table, _lists(table, len(names)), held, rest
+            found = self._run(part, private, (*asked, most - 1), closing=closing)
             if found is not None:
                 found = np.concatenate([[item], names[found]])
         return found
 
     def _run(
-        self,
-        table: Any,
-        lists: Any,
-        bags: Any,
-        floors: Numbers,
-        private: int,
-        ask: tuple[int, ...],
-        closing: bool,
+        self, rows: tuple[Any, ...], private: int, ask: tuple[int, ...], *, closing: bool
     ) -> Numbers | None:
+        """The same, of `rows`: a table, where its items stand, bags and floors."""
         from reticent.privacy.sets import walk as loops
         from reticent.privacy.sets.bits import FOUND, TIRED
 
-        out = np.empty(len(lists[1]) + 1, np.int64)
+        out = np.empty(len(rows[1][1]) + 1, np.int64)
         room = _ROOM_FOR_BITS, _TOO_FEW_FOR_BITS
-        end, length, work = loops.walk(
-            table, lists, bags, floors, private, ask, closing, room, self.left, out
-        )
+        end, length, work = loops.walk(*rows, private, ask, closing, room, self.left, out)
         self.work += work
         self.tired = end == TIRED
         return out[:length] if end == FOUND else None

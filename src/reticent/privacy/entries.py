@@ -47,7 +47,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import comb
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,6 +77,7 @@ class SafeEntries(Record):
     its hidden value in at most 60 of them, or in at most 60% of them'
     """
 
+    kind: ClassVar[Literal["entries"]] = "entries"
     min_support: int = Field(
         ge=0, strict=True, description="A rule that at most so many records follow is no evidence."
     )
@@ -87,11 +88,6 @@ class SafeEntries(Record):
         strict=True,
         description="How many values a rule may start from; None: any number.",
     )
-
-    @property
-    def kind(self) -> Literal["entries"]:
-        """The word for it in reports."""
-        return "entries"
 
     @property
     def text(self) -> str:

@@ -17,16 +17,16 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
     PlainSerializer,
     WithJsonSchema,
-    field_validator,
 )
 
 from reticent.errors import Problem
@@ -84,7 +84,13 @@ def as_text(value: Any) -> Any:
 
 _THRESHOLD = r"^\s*\+?(\d+\s*/\s*\d+|(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?)\s*$"
 Cell = Annotated[str, BeforeValidator(as_text)]
-Names = Annotated[tuple[str, ...], Field(min_length=1)]
+
+
+def _once(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))
+
+
+Names = Annotated[tuple[str, ...], Field(min_length=1), AfterValidator(_once)]
 
 
 def _values(listed: Any) -> Any:
@@ -165,12 +171,17 @@ def _counted(groups: int, worst: str, releases: Sequence[str]) -> str:
 
 
 _NOT_COUNTED = "This could not be counted on the released rows alone."
-_CANNOT_JOIN = (
-    "earlier releases are out and cannot be masked any more; the search begins with everything "
-    "masked, and does not look whether revealing something would help.",
-    "release fewer columns, ask for less, or do not publish the columns that join.",
-)
 _NAMED = 3  # sensitive values that a sentence lists
+
+
+def _broken_join(asked: str, releases: Sequence[str], found: str) -> Problem:
+    return Problem(
+        f"The fully masked table breaks {asked} once it is joined with {', '.join(releases)}: "
+        f"{found}.",
+        why="earlier releases are out and cannot be masked any more; the search begins with "
+        "everything masked, and does not look whether revealing something would help.",
+        do="release fewer columns, ask for less, or do not publish the columns that join.",
+    )
 
 
 def _releases(names: Iterable[str]) -> tuple[str, ...]:
@@ -190,21 +201,12 @@ class Anonymity(Record):
     'every combination of Job, Sex is shared by at least 4 records'
     """
 
+    kind: ClassVar[Literal["anonymity"]] = "anonymity"  # the word for it in reports
     over: Names = Field(description="The columns a person may be known by.")
     k: int = Field(ge=1, strict=True, description="The smallest group allowed.")
-    of: tuple[str, ...] = Field(
+    of: Annotated[tuple[str, ...], AfterValidator(_once)] = Field(
         default=(), description="Count distinct non-missing values of these columns, not records."
     )
-
-    @field_validator("over", "of")
-    @classmethod
-    def _read_as_sets(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(names))
-
-    @property
-    def kind(self) -> Literal["anonymity"]:
-        """The word for it in reports."""
-        return "anonymity"
 
     @property
     def asked(self) -> int:
@@ -273,11 +275,7 @@ class Anonymity(Record):
         """Why no release can keep it, and what could be kept instead."""
         asked = f"⟨{{{', '.join(self.over)}}}, k = {self.k}⟩"
         if self.releases:
-            why, do = _CANNOT_JOIN
-            return Problem(
-                f"The fully masked table breaks {asked} once it is joined with "
-                f"{', '.join(self.releases)}: there is a joined group of {value}.", why=why, do=do,
-            )  # fmt: skip
+            return _broken_join(asked, self.releases, f"there is a joined group of {value}")
         counted = f"distinct values of {', '.join(self.of)}" if self.of else "rows"
         lower = f"lower k to {value} or less, or add rows."
         return Problem(
@@ -330,6 +328,7 @@ class Confidence(Record):
     'nobody who knows Job is more than 1/5 sure of a sensitive value of Test'
     """
 
+    kind: ClassVar[Literal["confidence"]] = "confidence"
     over: Names = Field(description="The columns a person may be known by.")
     sensitive: Annotated[dict[str, Values], Field(min_length=1)] = Field(
         description='Column → list of sensitive values, or "*" for every value.'
@@ -338,16 +337,6 @@ class Confidence(Record):
     allow_absent: bool = Field(
         default=False, strict=True, description="A listed value may be absent from the data."
     )
-
-    @field_validator("over")
-    @classmethod
-    def _read_as_set(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(names))
-
-    @property
-    def kind(self) -> Literal["confidence"]:
-        """The word for it in reports."""
-        return "confidence"
 
     @property
     def asked(self) -> str:
@@ -404,12 +393,7 @@ class Confidence(Record):
         about = f"{{{', '.join(self.over)}}} → {', '.join(self.sensitive)}"
         asked = f"⟨{about}, at most {self.at_most}⟩"
         if self.releases:
-            why, do = _CANNOT_JOIN
-            return Problem(
-                f"The fully masked table breaks {asked} once it is joined with "
-                f"{', '.join(self.releases)}: one sensitive value has confidence {value}.",
-                why=why, do=do,
-            )  # fmt: skip
+            return _broken_join(asked, self.releases, f"one sensitive value has confidence {value}")
         return Problem(
             f"No release keeps {asked}: even in the fully masked table one sensitive value has "
             f"confidence {value}.",
@@ -493,13 +477,7 @@ def implied(promises: Sequence[Promise], values: Mapping[str, Sequence[str]]) ->
 
 def columns_of(promises: Iterable[Promise]) -> tuple[set[str], set[str], set[str]]:
     """The table's own columns that stand in some `over`, some `sensitive` and some `of`."""
-    over: set[str] = set()
-    sensitive: set[str] = set()
-    of: set[str] = set()
-    for promise in promises:
-        over.update(ours(promise.over))
-        if isinstance(promise, Anonymity):
-            of.update(ours(promise.of))
-        else:
-            sensitive.update(ours(promise.sensitive))
-    return over, sensitive, of
+    some = list(promises)
+    over = {name for p in some for name in ours(p.over)}
+    sensitive = {name for p in some if isinstance(p, Confidence) for name in ours(p.sensitive)}
+    return over, sensitive, {n for p in some if isinstance(p, Anonymity) for n in ours(p.of)}

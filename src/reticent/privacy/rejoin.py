@@ -16,6 +16,8 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
+import pyarrow as pa
+
 from reticent.errors import InputError
 from reticent.privacy.promises import Anonymity, Confidence, Promise, ours, theirs
 
@@ -312,8 +314,6 @@ class Rejoined(Queries):
         self, release: str, name: str, mine: tuple[str, str], yours: tuple[str, str], table: str
     ) -> None:
         """Every pair of values of a common column that can be shown for one person."""
-        import pyarrow as pa
-
         parents, read = self._known(name, release), self.meeting.reader(name)
         hidden = self.marker, self.meeting.earlier[release].marker
         if parents is None and read is None:  # thousands of values, perhaps

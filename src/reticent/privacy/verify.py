@@ -21,9 +21,11 @@ from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from reticent.data.memory import spill_folder
 from reticent.data.scales import texts
-from reticent.errors import Broken, InputError, Problem, quoted
+from reticent.errors import Broken, InputError, Problem, quoted, refuse
 from reticent.privacy.promises import Anonymity, Confidence, Promise, ours
 from reticent.privacy.rejoin import Meeting, Queries, Rejoined, columns_of, text_of
 from reticent.privacy.rejoin_fast import FastJoin
@@ -149,7 +151,7 @@ def _verified(source: PublishedCells, rules: VerifierRules, memory_limit: int | 
         for name, table in source.tables.items():
             database.register(name, table)
         counted = _Counted(database, source, rules)
-        _refuse_foreign_labels(counted, rules)
+        refuse(_foreign_labels(counted, rules))
         findings = tuple(_recount(counted, promise, rules) for promise in rules.promises)
         return Proof(counted.rows, findings, tuple(_still_there(rules, source)))
 
@@ -181,8 +183,6 @@ class _Counted(Queries):
 
     def _are_people(self, cells: Any, rules: VerifierRules) -> bool:
         """Whether some cells are one for each row, all there, and all different."""
-        import pyarrow as pa
-
         self.database.register("people", pa.table({"who": cells}))
         there = _is_present("CAST(who AS VARCHAR)", rules)
         [(rows, people)] = self.ask(
@@ -207,8 +207,6 @@ class _Counted(Queries):
 
     def _print_cells(self) -> None:
         """Turn cells of typed files into texts, each distinct one once."""
-        import pyarrow as pa
-
         kinds = {name: kind for name, kind, *_ in self.ask("DESCRIBE counted")}
         typed = [column for column in self.column.values() if kinds[column] != "VARCHAR"]
         if not typed:
@@ -381,27 +379,22 @@ def _refuse_lacking(rules: VerifierRules, source: PublishedCells) -> None:
         )
 
 
-def _refuse_foreign_labels(counted: _Counted, rules: VerifierRules) -> None:
+def _foreign_labels(counted: _Counted, rules: VerifierRules) -> Iterator[Problem]:
     """Every masked cell must be something the policy can show."""
-    problems = []
     for column, labels in rules.labels.items():
         shown = counted.ask(
             f"SELECT {counted.column[column]}, sum(n) FROM counted GROUP BY 1 ORDER BY 1"
         )
         foreign = [(cell, n) for cell, n in shown if not _may_show(cell, column, labels, rules)]
         if foreign:
-            problems.append(
-                Problem(
-                    f"{len(foreign)} labels, on {sum(int(n) for _, n in foreign)} rows, are none "
-                    "that the policy can show: no node, interval, value or marker",
-                    where=f'column "{column}"',
-                    why="groups of such labels say nothing about the promise.",
-                    do="check that this is the policy the table was masked with.",
-                    values=tuple(str(cell) for cell, _ in foreign),
-                )
+            yield Problem(
+                f"{len(foreign)} labels, on {sum(int(n) for _, n in foreign)} rows, are none "
+                "that the policy can show: no node, interval, value or marker",
+                where=f'column "{column}"',
+                why="groups of such labels say nothing about the promise.",
+                do="check that this is the policy the table was masked with.",
+                values=tuple(str(cell) for cell, _ in foreign),
             )
-    if problems:
-        raise InputError(problems)
 
 
 def _may_show(
@@ -466,36 +459,21 @@ def _still_there(rules: VerifierRules, source: PublishedCells) -> Iterable[Probl
 # --- where the cells come from -------------------------------------------------------------------
 
 
-def _csv_sql(
-    paths: Sequence[Path],
-    count: int,
-    delimiter: str,
-    quote: str,
-    encoding: str,
-    packed: bool,
-    longest: int,
-) -> str:
-    """The SQL that reads CSV files of `count` columns, guessing nothing."""
-    columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(count))
-    compression = "gzip" if packed else "none"
-    files = ", ".join(text_of(str(path)) for path in paths)
-    return (
-        f"read_csv([{files}], columns = {{{columns}}}, auto_detect = false, "
-        f"header = true, delim = {text_of(delimiter)}, quote = {text_of(quote)}, "
-        f"escape = {text_of(quote)}, encoding = {text_of(encoding)}, "
-        f"compression = {text_of(compression)}, max_line_size = {longest}, "
-        "hive_partitioning = false)"
-    )
-
-
 def from_csv(
-    paths: Sequence[Path], names: Sequence[str], *, delimiter: str = ",", quote: str = '"',
-    encoding: str = "utf-8", packed: bool = False, longest: int = 0, hidden: Any = None,
+    paths: Sequence[Path], names: Sequence[str], *, delimiter: str = ",", packed: bool = False,
+    longest: int = 0, hidden: Any = None,
 ) -> PublishedCells:  # fmt: skip
     """Published cells in CSV files; `hidden` columns stand beside their rows, in their order."""
-    # The reader's buffers grow with the longest line it must hold: 0.25 s a run for 100 MB.
-    longest = max(longest + 1000, 2_000_000)
-    sql = _csv_sql(paths, len(names), delimiter, quote, encoding, packed, longest)
+    columns = ", ".join(f"'c{i}': 'VARCHAR'" for i in range(len(names)))
+    files = ", ".join(text_of(str(path)) for path in paths)
+    # Nothing is guessed. The reader's buffers grow with the longest line it must hold: 0.25 s a
+    # run for 100 MB.
+    sql = (
+        f"read_csv([{files}], columns = {{{columns}}}, auto_detect = false, "
+        f"header = true, delim = {text_of(delimiter)}, quote = '\"', escape = '\"', "
+        f"encoding = 'utf-8', compression = '{'gzip' if packed else 'none'}', "
+        f"max_line_size = {max(longest + 1000, 2_000_000)}, hive_partitioning = false)"
+    )
     return _with_hidden(PublishedCells(sql, tuple(names), {}), hidden)
 
 
@@ -509,7 +487,8 @@ def from_typed(
     names = rows.schema.names
     patterns = any(map(glob.has_magic, map(str, paths)))  # DuckDB would look for other files
     if parquet and not patterns and len({name.lower() for name in names}) == len(names):
-        cells = ", ".join(f"{_name(column)} AS c{i}" for i, column in enumerate(names))
+        in_quotes = ('"' + column.replace('"', '""') + '"' for column in names)
+        cells = ", ".join(f"{column} AS c{i}" for i, column in enumerate(in_quotes))
         files = ", ".join(text_of(str(path)) for path in paths)
         sql = f"(SELECT {cells} FROM read_parquet([{files}], hive_partitioning = false))"
         return _with_hidden(PublishedCells(sql, tuple(names), {}), hidden)
@@ -565,8 +544,6 @@ def from_table(
 
 def from_counts(batches: Iterator[Any], names: Sequence[str]) -> PublishedCells:
     """Published cells that somebody else read and counted: columns in order, then their counts."""
-    import pyarrow as pa
-
     first = next(batches)
     keys = [*(f"c{i}" for i in range(len(names))), "records"]
     schema = pa.schema(list(zip(keys, first.schema.types, strict=True)))
@@ -580,8 +557,6 @@ def baggage(schema: Any, parts: Iterable[Any]) -> list[Problem]:
 
     `parts`: the tables one after the other; a category counts as shown if any of them shows it.
     """
-    import pyarrow as pa
-
     carried: dict[str, set[Any]] = {}
     shown: dict[str, set[Any]] = {}
     for part in parts:
@@ -631,7 +606,3 @@ def _is_plain_index(told: bytes) -> bool:
         and i.get("start") == 0 and i.get("step") == 1
         for i in indexes
     )  # fmt: skip
-
-
-def _name(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

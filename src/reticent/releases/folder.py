@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from reticent import __version__
 from reticent.errors import InputError, Problem
 from reticent.files.tabular import CSV, SUFFIXES, Reading, delimiter_of, paths_of, suffix_of
 from reticent.releases.kinds import ReleaseKind, kind_in
@@ -36,8 +37,6 @@ class Contents:
 
 def describe(spot: Spot, contents: Contents) -> None:
     """Write everything that stands beside the data; the private side is its owner's alone."""
-    from reticent import __version__
-
     assert spot.folder is not None
     public, private = spot.folder / "public", spot.folder / "private"
     data = sorted(spot.data.iterdir()) if spot.data.is_dir() else [spot.data]

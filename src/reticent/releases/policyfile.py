@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 import tomli_w
 from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError
 
-from reticent.errors import InputError, Problem, did_you_mean, listed, quoted
+from reticent.errors import InputError, Problem, did_you_mean, listed, quoted, refuse
 from reticent.releases.kinds import TO_COME, ReleaseKind, kind_of
 
 
@@ -62,8 +62,7 @@ class PolicyFile(BaseModel):
         except ValidationError as error:
             formal = problems(error, where, cls)
             raise InputError([*formal, *contradicted]) from None
-        if contradicted:
-            raise InputError(contradicted)
+        refuse(contradicted)
         return policy
 
     @classmethod
@@ -104,6 +103,10 @@ class PolicyFile(BaseModel):
     def folder(self) -> Path:
         """Where relative paths start."""
         return self._source.parent if self._source else Path()
+
+    def files(self) -> list[Path]:
+        """The policy file, and those that it names."""
+        return [self._source] if self._source else []
 
     @property
     def text(self) -> str:
@@ -195,7 +198,8 @@ def problems(error: ValidationError, where: str, whole: type[PolicyFile]) -> lis
         loc = [part for part in finding["loc"] if not _is_branch(part)]
         place = whole.place(loc)
         if finding["type"] == "extra_forbidden":
-            known = known_keys(whole.parts[str(loc[0])] if loc[:-1] else whole)
+            part = whole.parts[str(loc[0])] if loc[:-1] else whole
+            known = [field.alias or name for name, field in part.model_fields.items()]
             problem = Problem(
                 f'there is no key "{loc[-1]}" here',
                 where=f"{where}, {whole.place(loc[:-1])}".rstrip(", "),
@@ -266,8 +270,3 @@ def lacking(names: Sequence[str], where: str) -> Iterator[Problem]:
             why="the policy publishes these columns.",
             do="give the whole released file, and the policy it was made with.",
         )  # fmt: skip
-
-
-def known_keys(model: type[BaseModel]) -> list[str]:
-    """The keys of a section, as files write them."""
-    return [field.alias or name for name, field in model.model_fields.items()]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reticent.errors import InputError
+from reticent.sources.addresses import file_of, is_url, without_password
 
 if TYPE_CHECKING:
     from reticent.data.columns import Table
@@ -75,7 +76,6 @@ def read(
 def parse(data: Any, reading: Reading | None = None) -> tuple[Parsed, str]:
     """The same, not yet taken into codes."""
     from reticent.files import tabular
-    from reticent.sources.addresses import is_url, without_password
 
     if is_url(data):
         raise InputError(
@@ -96,7 +96,6 @@ def parse(data: Any, reading: Reading | None = None) -> tuple[Parsed, str]:
 def inputs(data: Any) -> list[Path]:
     """The files of a table."""
     from reticent.files.tabular import paths_of
-    from reticent.sources.addresses import file_of, is_url
 
     if is_url(data):
         return [database] if (database := file_of(data)) else []

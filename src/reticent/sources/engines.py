@@ -33,6 +33,7 @@ from reticent.data.columns import Codes, Column, Table, encode, smallest, trimme
 from reticent.data.scales import is_text
 from reticent.errors import InputError, ReticentError, quoted
 from reticent.files.sheets import Sheet, by_printed_cell
+from reticent.files.tabular import from_arrow
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -161,8 +162,11 @@ class RowRecoding:
         # What prints alike is told apart in the end: a missing text stands behind an empty one,
         # and what is not a number behind a missing one.
         for column in (self.columns[name] for name in self.order):
-            if isinstance(column, Untouched):
-                keys.append(_is_last(column, source))
+            cell = source[column.key]
+            if isinstance(column, Untouched) and pa.types.is_floating(column.kind):
+                keys.append(cell.isnan().fill_null(False))
+            elif isinstance(column, Untouched):
+                keys.append(cell.isnull())
             elif _has_alike(column):
                 keys.append(source[f"{column.key}_alike"])
         return keys
@@ -241,11 +245,6 @@ def _printed(run: Untouched, source: ir.Table) -> Any:
         text = whole.ifelse(cell.try_cast("decimal(38, 0)").cast("string"), cell.cast("string"))
         return cell.isnan().ifelse(ibis.literal(""), text).fill_null("")
     return cell.cast("string").fill_null("")
-
-
-def _is_last(run: Untouched, source: ir.Table) -> Any:
-    cell = source[run.key]
-    return cell.isnan().fill_null(False) if pa.types.is_floating(run.kind) else cell.isnull()
 
 
 def small_table(name: str, schema: pa.Schema) -> ir.Table:
@@ -389,8 +388,6 @@ class RowSource(ABC):
 
     def first(self, rows: int) -> Table:
         """Some rows, about the first so many, as a table of their own, each for itself."""
-        from reticent.files.tabular import from_arrow
-
         every = self.schema.names  # whoever looks at some rows need not understand all of them
         names = [name for name in every if name not in self.mixed]
         with self.reading(names) as source:

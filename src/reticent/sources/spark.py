@@ -233,9 +233,13 @@ class Spark(RowSource):
         return F.broadcast(frame) if table.nbytes < _BROADCAST else frame
 
     def _frame_of(self, expression: ir.Table) -> Any:
-        """An expression over our views, as a data frame."""
-        sql = _sql_of(expression)
-        for name in {"source", *_tables_in(expression)}:
+        """An expression over our views, as a data frame; Ibis itself would ask for a session."""
+        import ibis.backends.pyspark as words
+        from ibis.expr.operations import UnboundTable
+
+        words.Backend.register_options()
+        sql = str(words.Backend().compile(expression))
+        for name in {"source", *(table.name for table in expression.op().find(UnboundTable))}:
             sql = sql.replace(f"`{name}` AS", f"`{self.prefix}{name}` AS")
         with self._in_our_words():
             return self.session.sql(sql)
@@ -269,20 +273,6 @@ class Spark(RowSource):
                 do="install PyArrow there, and set PYSPARK_PYTHON to that Python.",
             )  # fmt: skip
         return super().in_our_words(error)
-
-
-def _sql_of(expression: ir.Table) -> str:
-    """An expression in Spark's words; Ibis would ask for a session that it does not need."""
-    import ibis.backends.pyspark as words
-
-    words.Backend.register_options()
-    return str(words.Backend().compile(expression))
-
-
-def _tables_in(expression: ir.Table) -> set[str]:
-    from ibis.expr.operations import UnboundTable
-
-    return {table.name for table in expression.op().find(UnboundTable)}
 
 
 def _order(column: Untouched, kind: Any) -> Any:

@@ -113,7 +113,8 @@ def _started(options: Mapping[str, str], memory: int) -> Iterator[Any]:
 
     Its Java process says nothing to anybody: in the middle of a failure it would quote cells.
     """
-    if not _has_java():
+    home = os.environ.get("JAVA_HOME")
+    if not shutil.which("java", path=os.path.join(home, "bin") if home else None):
         raise InputError("Spark needs Java, and there is none", where="--engine spark", do=_INSTALL)
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
@@ -161,11 +162,6 @@ def _end(gateway: Any) -> None:
         with suppress(subprocess.TimeoutExpired):
             gateway.proc.wait(10)
     SparkContext._gateway = SparkContext._jvm = None
-
-
-def _has_java() -> bool:
-    home = os.environ.get("JAVA_HOME")
-    return bool(shutil.which("java", path=os.path.join(home, "bin") if home else None))
 
 
 @contextmanager

@@ -33,18 +33,4 @@ _HOMES = {
     "sweeps": ["Sweep", "sweep"],
 }
 __getattr__, __dir__ = opened_on_use(__name__, _HOMES)
-__all__ = [
-    "Evaluation",
-    "Policy",
-    "Release",
-    "Risk",
-    "Sweep",
-    "apply",
-    "check",
-    "draft",
-    "evaluate",
-    "release",
-    "risk",
-    "sweep",
-    "verify",
-]
+__all__ = sorted(name for names in _HOMES.values() for name in names)

@@ -18,10 +18,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reticent.data.memory import Threads
-from reticent.errors import InputError, Problem
+from reticent.errors import InputError, Problem, refuse
 from reticent.progress import Clock, Watch
 from reticent.refine.loading import patience
 from reticent.releases.kinds import TABLES
+from reticent.sources.addresses import is_url
 from reticent.sources.arrival import at_hand, inputs, means_of, parse, read
 from reticent.tables.arrival import counted, counted_columns, fitted
 
@@ -272,16 +273,14 @@ def _as_published(rows: Table, policy: Policy, place: Path | None) -> Table:
 
     A published file is whole; a frame may be somebody's selection of columns.
     """
-    from reticent.data.columns import trimmed
+    from reticent.tables.prepare import without_blanks
 
     if not rows.rows:
         raise InputError("the table has no rows", where=rows.name)
-    policy.refuse_roleless(rows.known)
+    refuse(policy.roleless(rows.known))
     if place:
         policy.refuse_lacking(rows.known, str(place))
-    if not policy.trim:
-        return rows
-    return replace(rows, columns={name: trimmed(column) for name, column in rows.columns.items()})
+    return without_blanks(rows, policy)
 
 
 def _met(
@@ -308,7 +307,6 @@ def _carried(data: Any, kind: str) -> list[Problem]:
     """What typed files and data frames tell besides their cells."""
     from reticent.files.tabular import carriers
     from reticent.privacy.verify import baggage
-    from reticent.sources.addresses import is_url
 
     looked = [] if is_url(data) or kind == "far away" else carriers(data, kind)
     return [problem for schema, parts in looked for problem in baggage(schema, parts)]
@@ -424,8 +422,7 @@ def check(
                 from reticent.tables.previous.read import read_previous
 
                 earlier = read_previous(policy, reading)
-                if unknown := list(unknown_columns(policy, earlier)):
-                    raise InputError(unknown)
+                refuse(unknown_columns(policy, earlier))
             return tuple(policy.undeclared())
         from reticent.tables.search.greedy import Search
 

@@ -73,12 +73,11 @@ def _taxonomies(policy: Policy) -> dict[str, bytes]:
 def _manifest(release: Release) -> dict[str, Any]:
     prepared = release.prepared
     masks = {domain.name: domain.mask for domain in prepared.domains}
-    columns = []
-    for name in prepared.roles.released:
-        column = {"name": name, "role": report.role(release, name)}
-        if name in masks:
-            column["mask"] = masks[name]
-        columns.append(column)
+    columns = [
+        {"name": name, "role": report.role(release, name)}
+        | ({"mask": masks[name]} if name in masks else {})
+        for name in prepared.roles.released
+    ]
     return {
         "rows": release.sheet.rows,
         "marker": prepared.policy.marker,
@@ -111,13 +110,9 @@ def _recoding(release: Release) -> dict[str, Any]:
 
 
 def _input(release: Release, data: Any, table: str | None) -> dict[str, Any]:
-    if not isinstance(data, str | Path):
-        return {"rows": release.prepared.rows_in, "files": {}}
-    if is_url(data):
-        address = without_password(str(data))
-        told = {"database": address, "table": table}
-        return {"rows": release.prepared.rows_in, "files": {}, **told}
-    return {"rows": release.prepared.rows_in, "files": fingerprints(paths_of(data))}
+    told = {"database": without_password(data), "table": table} if is_url(data) else {}
+    paths = paths_of(data) if isinstance(data, str | Path) and not told else []
+    return {"rows": release.prepared.rows_in, "files": fingerprints(paths), **told}
 
 
 def columns_in(place: Path) -> list[str]:

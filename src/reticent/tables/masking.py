@@ -6,6 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pyarrow as pa
+
+from reticent.privacy.promises import columns_of
+
 if TYPE_CHECKING:
     from reticent.data.columns import Column, Table
     from reticent.data.recode import Recoding
@@ -53,7 +58,6 @@ def mask(
     `parts`: they will be written as several files, which a cluster can do itself.
     """
     from reticent.files.sheets import sheet
-    from reticent.privacy.promises import columns_of
 
     _, _, of = columns_of(prepared.policy.promises)
     unpublished = sorted(of - set(prepared.roles.released))
@@ -98,8 +102,6 @@ def _people(prepared: Prepared, columns: Sequence[str]) -> dict[str, Any]:
     Then each row is a person, and nobody needs to stand beside his own: ordering a million rows and
     their names, and reading them side by side, took two seconds.
     """
-    import pyarrow as pa
-
     table, found = prepared.table, {}
     for name in columns if table.rows > MANY else ():
         column = table.columns[name]
@@ -113,8 +115,6 @@ def _recoding(
     prepared: Prepared, columns: Mapping[str, Column], beyond: Beyond
 ) -> engines.RowRecoding:
     """How an engine is to show every row: column by column, but for those that are left out."""
-    import numpy as np
-
     from reticent.sources import engines
 
     source, counted = beyond.source, beyond.counted
@@ -142,18 +142,13 @@ def _recoding(
     )  # fmt: skip
 
 
-def as_text(table: Table, names: Sequence[str] | None = None) -> Any:
-    """An Arrow table of some columns with every cell as its text: what the verifier compares."""
-    import pyarrow as pa
-
-    names = list(table.columns) if names is None else list(names)
-    return pa.table([table.columns[name].cells() for name in names], names=names)
+def as_text(table: Table) -> Any:
+    """An Arrow table with every cell as its text: what the verifier compares."""
+    return pa.table({name: column.cells() for name, column in table.columns.items()})
 
 
 def arrow(rows: Rows) -> Any:
     """Rows as one Arrow table."""
-    import pyarrow as pa
-
     from reticent.files.sheets import ROW_GROUP, Sheet
 
     found = rows(ROW_GROUP)
@@ -164,6 +159,4 @@ def arrow(rows: Rows) -> Any:
 
 def give_back_memory() -> None:
     """Have Arrow return what it keeps for later: 80 MB after reading a million rows."""
-    import pyarrow as pa
-
     pa.default_memory_pool().release_unused()

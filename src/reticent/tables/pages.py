@@ -56,10 +56,7 @@ def private(release: Release) -> str:
 
 
 def _shared(release: Release) -> dict[str, Any]:
-    from reticent import __version__
-
     return {
-        "version": __version__,
         "command": _command(release),
         "check": _check(release),
         "all_columns": not _uncheckable(release),
@@ -102,13 +99,15 @@ def _public(release: Release) -> dict[str, Any]:
     cuts = release.cuts
     masked = [_masked(release, d.name, cuts[d.name]) for d in release.prepared.domains]
     said = {column["name"]: column["says"] for column in masked}
+    target = release.prepared.policy.class_
+    reason = "the policy names no class to predict" if target is None else "nobody asked for it"
     return {
         "columns": [
             {"name": name, "says": said.get(name) or _ROLES[report.role(release, name)]}
             for name in release.prepared.roles.released
         ],
         "masked": masked,
-        "utility": _utility(release),
+        "utility": usefulness(release.utility, target, reason),
         "policy": _policy(release),
         "own_utility": callable(release.prepared.policy.goal.utility),
         "counted": sorted(
@@ -184,13 +183,6 @@ def _shown_in_words(mask: str, labels: Mapping[str, int], marker: str, rows: int
     said = f"Shown as {'one' if shown == 1 else f'{shown:,}'} {what}{'s' if shown != 1 else ''}"
     said += f"; {hidden:,} of {rows:,} records show “{marker}” instead" if hidden else ""
     return said + (f"; {missing:,} of {rows:,} records have none." if missing else ".")
-
-
-def _utility(release: Release) -> dict[str, Any]:
-    """How well a classifier learns from the release, or why that was not measured."""
-    target = release.prepared.policy.class_
-    reason = "the policy names no class to predict" if target is None else "nobody asked for it"
-    return usefulness(release.utility, target, reason)
 
 
 # --- what stays with the owner -------------------------------------------------------------------

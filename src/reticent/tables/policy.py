@@ -420,8 +420,7 @@ class Policy(policyfile.PolicyFile):
     def files(self) -> list[Path]:
         """The policy file and the taxonomy files it names."""
         named = [a.taxonomy for a in self.attributes.values() if isinstance(a.taxonomy, str)]
-        own = [self._source] if self._source else []
-        return [*own, *(self.folder / name for name in named), *self.earlier]
+        return [*super().files(), *(self.folder / name for name in named), *self.earlier]
 
     @property
     def earlier(self) -> list[Path]:
@@ -461,12 +460,8 @@ class Policy(policyfile.PolicyFile):
 
     def roles(self, columns: Sequence[str]) -> Roles:
         """Settle what each column of a table is for, or report every reason why not."""
-        refuse((*self._contradictions(), *self.unknown(columns), *self._roleless(columns)))
+        refuse((*self._contradictions(), *self.unknown(columns), *self.roleless(columns)))
         return self.roles_in(columns)
-
-    def refuse_roleless(self, columns: Sequence[str]) -> None:
-        """Refuse a published table with columns that nobody decided about."""
-        refuse(self._roleless(columns))
 
     def roles_in(self, columns: Sequence[str]) -> Roles:
         """The roles of those columns that are there, as in a published table."""
@@ -497,7 +492,8 @@ class Policy(policyfile.PolicyFile):
         named = {*over, *sensitive, *self.drop, *self.keep, *filter(None, [self.class_])}
         return [column for column in columns if column not in named]
 
-    def _roleless(self, columns: Sequence[str]) -> Iterator[Problem]:
+    def roleless(self, columns: Sequence[str]) -> Iterator[Problem]:
+        """Columns that nobody decided about."""
         rest = [] if "*" in self.keep else self._unnamed(columns)
         return policyfile.without_role(
             rest, self.name,

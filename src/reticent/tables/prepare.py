@@ -304,12 +304,9 @@ def _warnings(prepared: Prepared) -> Iterator[str]:
             f'column "{goal}", the class, has one value only: nothing helps to predict it, so '
             "nothing is revealed for its sake. Name no class, or another."
         )
-    open_ended = []
-    for domain in prepared.domains:
-        attribute = prepared.policy.attributes.get(domain.name)
-        bounded = attribute and (attribute.range or attribute.intervals)
-        if domain.scale is not None and not bounded:
-            open_ended.append(domain.name)
+    bounded = {n for n, a in prepared.policy.attributes.items() if a.range or a.intervals}
+    scales = [domain.name for domain in prepared.domains if domain.scale is not None]
+    open_ended = [name for name in scales if name not in bounded]
     if open_ended:
         yield (
             f"no range in the policy for {quoted(open_ended)}: a release publishes the real "

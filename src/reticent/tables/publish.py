@@ -8,8 +8,24 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
+from reticent.data.memory import spill_folder
 from reticent.errors import InputError, Problem
 from reticent.files.output import whole_file, write_text
+from reticent.files.sheets import LINES, ROW_GROUP, Sheet, write, write_parts
+from reticent.files.tabular import (
+    CSV,
+    Reading,
+    carriers,
+    delimiter_of,
+    from_arrow,
+    parse,
+    schema_of,
+    to_frame,
+)
+from reticent.privacy import verify as verifier
+from reticent.privacy.verify import Proof, baggage
 from reticent.progress import Clock
 from reticent.releases.folder import Contents, as_json_lines, format_of
 from reticent.releases.places import Place, Spot
@@ -17,12 +33,10 @@ from reticent.releases.publish import proven
 from reticent.releases.publish import publish as publish_at
 from reticent.tables.masking import Beyond, Masked, arrow, as_text, give_back_memory, mask
 from reticent.tables.result import Release
+from reticent.tables.rules import rules
 
 if TYPE_CHECKING:
-    from reticent.files.sheets import Sheet
-    from reticent.privacy import verify as verifier
     from reticent.privacy.risk import Exposure
-    from reticent.privacy.verify import Proof
     from reticent.sources.engines import RowSource
     from reticent.sources.means import Means
     from reticent.tables.prepare import Prepared
@@ -108,14 +122,11 @@ class _Publishing:
 
     def framed(self) -> Release:
         """The release as the kind of table that came in."""
-        from reticent.files.tabular import from_arrow, to_frame
-        from reticent.privacy.verify import baggage, from_table
-
         outlet, masked = self.outlet, self.masked
         with self.clock.stage("verify"):
             table = arrow(masked.rows)
             hidden = masked.hidden and as_text(from_arrow(arrow(masked.hidden)))
-            cells = from_table(as_text(from_arrow(table)), hidden=hidden)
+            cells = verifier.from_table(as_text(from_arrow(table)), hidden=hidden)
             cells = replace(cells, people=masked.people)
             proof = self._proven(cells, baggage(table.schema, [table]))
         frame = table if outlet.kind == "file" else to_frame(table, outlet.data, outlet.kind)
@@ -153,9 +164,6 @@ class _Publishing:
 
     def write(self, spot: Spot) -> Written:
         """Write the rows as one file, as several, or have a cluster do it."""
-        from reticent.files.sheets import LINES, ROW_GROUP, Sheet, write, write_parts
-        from reticent.files.tabular import CSV
-
         if self.masked.recoding is not None:
             assert self.source is not None
             assert self.source.write_parts is not None
@@ -179,9 +187,6 @@ class _Publishing:
 
     def recount(self, spot: Spot, written: Written) -> Proof:
         """Recount the promises on the bytes just written."""
-        from reticent.data.memory import spill_folder
-        from reticent.files.sheets import ROW_GROUP, write
-
         if self.masked.recoding is not None:
             return self._recount_far_away(spot, written)
         with spill_folder() as spill:
@@ -194,9 +199,6 @@ class _Publishing:
 
     def _recount_far_away(self, spot: Spot, written: Written) -> Proof:
         """Have a cluster count what it wrote."""
-        from reticent.files.tabular import CSV, schema_of
-        from reticent.privacy.verify import baggage, from_counts
-
         assert self.source is not None
         assert self.source.counted_parts is not None
         names = self.prepared.roles.released
@@ -204,20 +206,15 @@ class _Publishing:
         carried = [p for schema in typed for p in baggage(schema, [])]
         wanted = [name for name in names if name in self.masked.sheet.names]
         counts = self.source.counted_parts(spot.data, spot.suffix, wanted)
-        return self._proven(from_counts(counts, wanted), carried)
+        return self._proven(verifier.from_counts(counts, wanted), carried)
 
     def _read(
         self, written: Written, suffix: str, hidden: Path | None
     ) -> tuple[verifier.PublishedCells, list[Problem]]:
         """The cells of a file, and what it carries besides."""
-        import pyarrow as pa
-
-        from reticent.files.tabular import CSV, Reading, carriers, delimiter_of, from_arrow, parse
-        from reticent.privacy.verify import baggage, from_csv, from_table, from_typed
-
         paths = written.paths
         if suffix not in CSV:
-            source = from_typed(paths, parquet=suffix == ".parquet", hidden=hidden)
+            source = verifier.from_typed(paths, parquet=suffix == ".parquet", hidden=hidden)
             # Categories are looked for where a file is not too long to be read once more.
             looked = [
                 (schema, groups if self.source is None else iter(()))
@@ -226,12 +223,10 @@ class _Publishing:
             ]
             return source, [p for schema, groups in looked for p in baggage(schema, groups)]
         released = self.prepared.roles.released
-        if any(
-            set("\r\n") & set(name) for name in released
-        ):  # not every reader takes such a header
+        if set("\r\n") & set("".join(released)):  # not every reader takes such a header
             tables = [as_text(from_arrow(parse(f, Reading(), suffix).arrow)) for f in paths]
-            return from_table(pa.concat_tables(tables), hidden=hidden), []
-        source = from_csv(
+            return verifier.from_table(pa.concat_tables(tables), hidden=hidden), []
+        source = verifier.from_csv(
             paths, released, delimiter=delimiter_of(suffix), packed=suffix.endswith(".gz"),
             longest=written.longest, hidden=hidden,
         )  # fmt: skip
@@ -239,13 +234,10 @@ class _Publishing:
 
     def _proven(self, cells: verifier.PublishedCells, carried: Sequence[Problem]) -> Proof:
         """What the verifier counts; nothing less than all that the search found will do."""
-        from reticent.privacy.verify import verify
-        from reticent.tables.rules import rules
-
         prepared = self.prepared
         told = rules(prepared.policy, prepared.taxonomies, prepared.meeting)
         means = self.outlet.means
-        proof = verify(cells, told, memory_limit=means.for_engine if means else None)
+        proof = verifier.verify(cells, told, memory_limit=means.for_engine if means else None)
         proof = replace(proof, leftovers=(*proof.leftovers, *carried))
         agreed = all(proof.findings[i].value == value for i, value in self.found.values.items())
         complete = not proof.unchecked and proof.rows == self._rows_due()

@@ -170,19 +170,15 @@ def alternatives(release: Release) -> list[dict[str, Any]]:
     found = []
     for other in release.found.alternatives:
         pairs = list(zip(names, ours, _values_shown(other), strict=True))
+        both = zip(names, release.found.shown, other.shown, strict=True)
+        changed = {name for name, mine, theirs in both if mine.tolist() != theirs.tolist()}
         found.append(
             {
                 "alternative": other.number,
                 "error": other.error,
                 "finer": {name: [a, b] for name, a, b in pairs if b > a},
                 "coarser": {name: [a, b] for name, a, b in pairs if b < a},
-                "otherwise": [
-                    name
-                    for (name, a, b), mine, theirs in zip(
-                        pairs, release.found.shown, other.shown, strict=True
-                    )
-                    if a == b and mine.tolist() != theirs.tolist()
-                ],
+                "otherwise": [name for name, a, b in pairs if a == b and name in changed],
             }
         )
     return found
@@ -220,17 +216,14 @@ def as_far_as_shown(taxonomy: Taxonomy, recoding: Recoding | None) -> dict[str, 
 
 def trace(release: Release) -> Iterator[dict[str, Any]]:
     """One record a step, promises in the order of the policy."""
-    promises = release.prepared.policy.promises
+    promises, searched = release.prepared.policy.promises, searched_promises(release)
     for step in release.steps:
-        measured = iter(step.values)
-        templates = []
-        for position, promise in enumerate(promises):
-            record: dict[str, Any] = {"kind": promise.kind, "value": None, "asked": promise.asked}
-            if position in release.implied:
-                record["implied_by"] = release.implied[position] + 1
-            else:
-                record["value"] = plain(next(measured))
-            templates.append(record)
+        values = dict(zip(searched, step.values, strict=True))
+        templates = [
+            {"kind": promise.kind, "value": plain(values.get(i)), "asked": promise.asked}
+            | ({"implied_by": release.implied[i] + 1} if i in release.implied else {})
+            for i, promise in enumerate(promises)
+        ]
         yield {
             "step": step.number,
             "attribute": step.attribute,

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from reticent.tables import report
+
 if TYPE_CHECKING:
     from reticent.data.recode import Recoding
     from reticent.files.sheets import Sheet
@@ -73,29 +75,19 @@ class Release:
     @property
     def cuts(self) -> dict[str, list[str]]:
         """Every label that each masked column shows."""
-        from reticent.tables import report
-
         return report.shown_labels(self.sheet, self.recodings)
 
     def facts(self) -> Facts:
         """All there is to say of it, as plain data."""
-        from reticent.tables import report
-
         return report.facts(self)
 
     def summary(self) -> dict[str, Any]:
         """What ``release --json`` prints."""
-        from reticent.tables import report
-
         return report.release_summary(self.facts())
 
     def trace(self) -> Iterator[dict[str, Any]]:
         """One record a step, as ``--trace`` writes them."""
-        from reticent.tables import report
-
         return report.trace(self)
 
     def _repr_html_(self) -> str:
-        from reticent.tables import report
-
         return report.html(self.facts())

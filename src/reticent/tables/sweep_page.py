@@ -25,16 +25,15 @@ _NAMES = {
 
 def page_of(swept: Sweep) -> str:
     """The report of a sweep; it shows counts and errors, and no value of anybody."""
-    from reticent import __version__
-
     by_k = swept.threshold == "k"
     kept = [point for point in swept.points if "infeasible" not in point]
     shares = [(x, 100 * share) for x, share in _along(swept, "reidentified")]
     found = charts.Series("found", shares)
+    tested = swept.floor.get("tested")
+    errors = [_error(e) for _, some in _along(swept, "errors") for e in some.values()]
     return page(
         "tables/templates/sweep.html",
         {
-            "version": __version__,
             "by_k": by_k,
             "threshold": "k" if by_k else "at most",
             "points": [_row(swept, point) for point in swept.points],
@@ -45,8 +44,8 @@ def page_of(swept: Sweep) -> str:
             "rows": swept.rows,
             "seed": swept.seed,
             "reason": swept.floor.get("reason"),
-            "tested": swept.floor.get("tested"),
-            "unsure": _unsure(swept),
+            "tested": tested,
+            "unsure": charts.uncertainty(max(errors), tested) if errors else "",
             "target": swept.floor.get("class"),
             "classifiers": [_NAMES[name] for name in swept.floor.get("errors", {})],
             "floor": _floor(swept.floor),
@@ -121,12 +120,6 @@ def _row(swept: Sweep, point: Mapping[str, Any]) -> dict[str, Any]:
         **{key: point.get(key) for key in ("steps", "groups", "reidentified", "distortion")},
         "errors": [_error(found) for found in point.get("errors", {}).values()],
     }
-
-
-def _unsure(swept: Sweep) -> str:
-    """By how much the largest error of the sweep may be off."""
-    errors = [_error(e) for _, found in _along(swept, "errors") for e in found.values()]
-    return charts.uncertainty(max(errors), swept.floor.get("tested")) if errors else ""
 
 
 def _found(value: int | str | None) -> str:

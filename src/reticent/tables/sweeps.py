@@ -187,9 +187,7 @@ def _points(policy: Policy, k: Any, at_most: Any) -> list[Point]:
     """The thresholds, the loosest first."""
     if (k is None) == (at_most is None):
         raise InputError("give either k or at_most", where="sweep")
-    swept, asked, kind = (
-        ("k", k, "anonymity") if at_most is None else ("at_most", at_most, "confidence")
-    )
+    swept, kind = ("k", "anonymity") if at_most is None else ("at_most", "confidence")
     if not getattr(policy, kind):
         raise InputError(f"the policy has no {kind} template to sweep", where=policy.name)
     asked = k if at_most is None else at_most

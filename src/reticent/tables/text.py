@@ -104,7 +104,14 @@ def risk(told: Facts) -> str:
 def evaluation(found: Evaluation) -> str:
     """What a release costs and what it stops, on one screen."""
     lines = [f"{found.rows:,} records, compared with their release.", ""]
-    lines += [*_errors(found.classification), *_losses(found.loss), *_attacks(found.attack)]
+    lines += _errors(found.classification)
+    lost, apart = found.loss, found.loss["discernibility"]
+    lines += [
+        f"Distortion per record: {lost['distortion']:.3f}; {lost['hidden']:,} of "
+        f"{lost['entries']:,} masked entries show nothing at all.",
+        f"Discernibility: {apart['before']:,} before, {apart['after']:,} after.\n",
+        *_attacks(found.attack),
+    ]
     return "\n".join(lines).rstrip()
 
 
@@ -138,15 +145,6 @@ def _errors(found: Mapping[str, Any] | None) -> Iterator[str]:
     rows.append(["always the largest class", *[_percent(found["majority"])] * len(errors)])
     yield f"How often {found['class']} is told wrong, {how}:"
     yield table(["", *errors], rows) + "\n"
-
-
-def _losses(found: Mapping[str, Any]) -> Iterator[str]:
-    apart = found["discernibility"]
-    yield (
-        f"Distortion per record: {found['distortion']:.3f}; {found['hidden']:,} of "
-        f"{found['entries']:,} masked entries show nothing at all."
-    )
-    yield f"Discernibility: {apart['before']:,} before, {apart['after']:,} after.\n"
 
 
 def _attacks(found: Mapping[str, Any]) -> Iterator[str]:

@@ -12,9 +12,7 @@ from reticent.suppress.sets import Mask, beside
 def every_item_of_every_mole(search: ItemSearch) -> Mask:
     """Which items occur in a mole, minimal or not: the simplest way is to suppress them all."""
     known, p = search.known, search.p
-    if (
-        not search.list_all()
-    ):  # one item after the other, then; and what stands beside moles so found
+    if not search.mine_all():  # one item after the other, then, and what stands beside moles
         search.levels()
     moles = search.pool.sets
     found = mask(moles.items, known.count)

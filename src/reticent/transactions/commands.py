@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from reticent import transactions
 from reticent.errors import InputError
 from reticent.terminal.command import Data, Output, PolicyPath, Released, Say, command, watching
 
@@ -26,7 +27,6 @@ Known = Annotated[int, typer.Option(min=1, help="Items that somebody may know, a
 @command(app, "release")
 def release(say: Say, reading: Any, data: Data, policy: PolicyPath, output: Output) -> None:
     """Suppress items so that baskets keep the promise of a policy."""
-    from reticent import transactions
     from reticent.transactions import report, text
 
     with watching(say, STAGES) as watch:
@@ -42,7 +42,6 @@ def release(say: Say, reading: Any, data: Data, policy: PolicyPath, output: Outp
 @command(app, "verify")
 def verify(say: Say, reading: Any, data: Released, policy: PolicyPath) -> None:
     """Look for a set of items that breaks the promise, without the original."""
-    from reticent import transactions
     from reticent.transactions import report, text
 
     with watching(say, STAGES, stoppable=False) as watch:
@@ -65,7 +64,6 @@ def risk(
     ] = None,
 ) -> None:
     """Show how many people a few known items single out, as the baskets are."""
-    from reticent import transactions
     from reticent.files.output import check_free, whole_file
     from reticent.transactions import text
 
@@ -92,7 +90,6 @@ def evaluate(
     known: Known = 3,
 ) -> None:
     """Measure what a release of baskets costs and what it stops."""
-    from reticent import transactions
     from reticent.transactions import text
 
     with watching(say, STAGES, stoppable=False) as watch:

@@ -17,7 +17,7 @@ from reticent.files.tabular import Reading
 from reticent.privacy import coherence
 from reticent.privacy.coherence import BasketExposure
 from reticent.progress import Clock, Watch
-from reticent.transactions import folder
+from reticent.transactions import folder, report
 from reticent.transactions.flow import MOST_KNOWN, known_of, nuggets_of, read, roled
 from reticent.transactions.policy import BasketPolicy, ItemRoles, Mask, Nuggets
 
@@ -41,8 +41,6 @@ class BasketEvaluation:
 
     def summary(self) -> dict[str, Any]:
         """What ``transactions evaluate --json`` prints."""
-        from reticent.transactions import report
-
         return report.evaluation_summary(self)
 
 
@@ -68,7 +66,10 @@ def evaluate(
     with clock.stage("count"):
         wanted = policy.nuggets or Nuggets(support=_USUAL)
         counted = nuggets_of(whole, wanted)
-        left = counted.without(np.flatnonzero(gone).tolist()).total
+
+        def left(mask: Mask) -> int:
+            return counted.without(np.flatnonzero(mask).tolist()).total
+
         promise = policy.promise
         before = coherence.exposure(roled(whole, roles), promise, most=most)
         after = coherence.exposure(roled(part, policy.roles(part.names)), promise, most=most)
@@ -76,16 +77,13 @@ def evaluate(
         others = {
             name: {
                 "occurrences": _share(whole.supports()[mask].sum(), whole.occurrences),
-                "nuggets": _share(
-                    counted.total - counted.without(np.flatnonzero(mask).tolist()).total,
-                    counted.total,
-                ),
+                "nuggets": _share(counted.total - left(mask), counted.total),
             }
             for name, mask in _others(whole, roles, policy).items()
         }
     return BasketEvaluation(
         policy, whole.transactions, (len(whole.names), len(part.names)),
-        (whole.occurrences, part.occurrences), (counted.total, left),
+        (whole.occurrences, part.occurrences), (counted.total, left(gone)),
         wanted.least(whole.transactions), before, after, others, roles,
     )  # fmt: skip
 
@@ -101,19 +99,15 @@ def _gone(whole: Baskets, part: Baskets) -> Mask:
     same = part.transactions == whole.transactions and -1 not in kept
     gone = np.ones(len(whole.names), np.bool_)
     gone[kept] = False
-    if not same or not _alike(whole.without(gone), part):
+    there, here = whole.without(gone).arranged(), part.arranged()  # in whatever order they are
+    same = same and np.array_equal(there.starts, here.starts)
+    if not same or not np.array_equal(there.items, here.items):
         raise InputError(
             "this is no release of these baskets: items stand in other baskets than they did",
             where=part.name,
             do="give the baskets first that the release was made from, and the same format.",
         )
     return gone
-
-
-def _alike(one: Baskets, other: Baskets) -> bool:
-    """Whether the same baskets are there, in whatever order."""
-    first, second = one.arranged(), other.arranged()
-    return np.array_equal(first.starts, second.starts) and np.array_equal(first.items, second.items)
 
 
 def _others(whole: Baskets, roles: ItemRoles, policy: BasketPolicy) -> dict[str, Mask]:

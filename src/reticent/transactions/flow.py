@@ -8,7 +8,7 @@ support it had.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, partial
@@ -26,7 +26,7 @@ from reticent.privacy.coherence import BasketExposure, BasketFinding
 from reticent.progress import Clock, Watch
 from reticent.releases.places import Place, Spot
 from reticent.releases.publish import proven, publish
-from reticent.transactions import folder
+from reticent.transactions import folder, report
 from reticent.transactions.policy import BasketPolicy, ItemRoles, Mask, Nuggets
 
 if TYPE_CHECKING:
@@ -82,13 +82,9 @@ class BasketRelease:
 
     def summary(self) -> dict[str, Any]:
         """What ``transactions release --json`` prints."""
-        from reticent.transactions import report
-
         return report.release_summary(report.facts(self))
 
     def _repr_html_(self) -> str:
-        from reticent.transactions import report
-
         return report.html(report.facts(self))
 
 
@@ -113,8 +109,9 @@ def release(
     policy = BasketPolicy.of(policy)
     place = None
     if output is not None:
+        files = basket_files.paths_of(data, policy.format) if isinstance(data, str | Path) else []
         place = Place.of(
-            output, basket_files.suffixes(policy.format), inputs=_inputs(data, policy),
+            output, basket_files.suffixes(policy.format), inputs=[*files, *policy.files()],
             force=force, form=f' with format = "{policy.format}"',
         )  # fmt: skip
     with clock.stage("read"):
@@ -128,8 +125,8 @@ def release(
         released = released.arranged() if policy.order == "sorted" else released
     result = partial(
         BasketRelease, policy, baskets, roles, gone, search, released, nuggets=nuggets,
-        warnings=(*_curious(baskets, gone), *_switched(policy, search)), seconds=clock.seconds,
-        reading=reading or Reading(),
+        warnings=tuple(_warnings(policy, search, baskets.occurrences, released.occurrences)),
+        seconds=clock.seconds, reading=reading or Reading(),
     )  # fmt: skip
     if place is None:
         with clock.stage("verify"):
@@ -219,15 +216,10 @@ def known_of(baskets: Baskets, roles: ItemRoles) -> tuple[KnownBaskets, np.ndarr
 
 def refuse_infeasible(baskets: Baskets, roles: ItemRoles, policy: BasketPolicy) -> None:
     """Who knows nothing is an attacker, too: suppressing items cannot help against that one."""
-    rows = baskets.transactions
-    problems = []
+    rows, problems = baskets.transactions, []
     if rows < policy.k:
-        problems.append(
-            Problem(
-                f"k = {policy.k:,} asks for more transactions than there are: {rows:,}",
-                where=baskets.name, do=f"lower k to {rows:,} or less.",
-            )
-        )  # fmt: skip
+        said = f"k = {policy.k:,} asks for more transactions than there are: {rows:,}"
+        problems.append(Problem(said, baskets.name, do=f"lower k to {rows:,} or less."))
     supports = baskets.supports()
     most = int(np.where(roles.private, supports, 0).max(initial=0))
     share = Fraction(most, max(rows, 1))
@@ -246,22 +238,15 @@ def refuse_infeasible(baskets: Baskets, roles: ItemRoles, policy: BasketPolicy) 
         raise Unsatisfiable(problems)
 
 
-def _curious(baskets: Baskets, gone: Mask) -> list[str]:
+def _warnings(policy: BasketPolicy, search: Suppressed, before: int, left: int) -> Iterator[str]:
     """What looks as if it were not meant."""
-    said = []
-    left = baskets.occurrences - int(baskets.supports()[gone].sum())
-    if baskets.occurrences and not left:
-        said.append("nothing is left: every item was suppressed.")
-    return said
-
-
-def _switched(policy: BasketPolicy, search: Suppressed) -> list[str]:
-    if policy.method != "greedy" or search.method == "greedy":
-        return []
-    return [
-        f'method "greedy" was given up: there are more moles than can be counted ({search.moles:,} '
-        f'were found); "{search.method}" was used.'
-    ]
+    if before and not left:
+        yield "nothing is left: every item was suppressed."
+    if policy.method == "greedy" and search.method != "greedy":
+        yield (
+            'method "greedy" was given up: there are more moles than can be counted '
+            f'({search.moles:,} were found); "{search.method}" was used.'
+        )
 
 
 def roled(baskets: Baskets, roles: ItemRoles) -> coherence.RoledBaskets:
@@ -307,11 +292,6 @@ def _refuse_tables(baskets: Baskets, data: str | Path, policy: BasketPolicy) -> 
         )  # fmt: skip
 
 
-def _inputs(data: Any, policy: BasketPolicy) -> list[Path]:
-    files = basket_files.paths_of(data, policy.format) if isinstance(data, str | Path) else []
-    return [*files, *([policy._source] if policy._source else [])]
-
-
 # --- asking without writing ----------------------------------------------------------------------
 
 
@@ -334,8 +314,6 @@ class BasketVerdict:
 
     def summary(self) -> dict[str, Any]:
         """What ``transactions verify --json`` prints."""
-        from reticent.transactions import report
-
         return report.verify_summary(self)
 
 
@@ -374,8 +352,6 @@ class BasketRisk:
 
     def summary(self) -> dict[str, Any]:
         """What ``transactions risk --json`` prints."""
-        from reticent.transactions import report
-
         return report.risk_summary(self)
 
     def chart(self) -> str:

@@ -35,11 +35,8 @@ def suffix_for(data: Any, form: basket_files.Form) -> str:
     if not isinstance(data, str | Path):
         return usual
     suffix = basket_files.suffix_of(basket_files.paths_of(data, form)[0], form)
-    return (
-        {"": usual, ".txt": ".csv", ".data": ".csv"}.get(suffix, suffix)
-        if form == "long"
-        else (suffix or usual)
-    )
+    others = {".txt": ".csv", ".data": ".csv"} if form == "long" else {}
+    return others.get(suffix, suffix) or usual
 
 
 def written(form: basket_files.Form, suffix: str) -> Reading:

@@ -58,7 +58,7 @@ def private(release: BasketRelease) -> str:
             "worst": report.worst(release),
             "gone": gone[:MOST],
             "more": max(len(gone) - MOST, 0),
-            "levels": [_level(level) for level in release.before],
+            "levels": release.before,
             "drawn": exposed_chart(
                 release.before, release.original.transactions, release.policy.promise
             ),
@@ -93,11 +93,8 @@ def exposed_chart(
 
 
 def _shared(release: BasketRelease) -> dict[str, Any]:
-    from reticent import __version__
-
     promise, secret = release.policy.promise, bool(release.roles.private.any())
     return {
-        "version": __version__,
         "says": (promise if secret else promise.model_copy(update={"h": Fraction(1)})).plain_words,
         "k": promise.k,
         "h": words.measured(promise.h),
@@ -107,15 +104,4 @@ def _shared(release: BasketRelease) -> dict[str, Any]:
         "smallest": release.finding.smallest,
         "order": release.policy.order,
         "command": command("reticent transactions release", release.reading),
-    }
-
-
-def _level(level: BasketExposure) -> dict[str, Any]:
-    return {
-        "known": level.known,
-        "counted": level.counted,
-        "unique": level.unique,
-        "small": level.small,
-        "sure": level.sure,
-        "largest": words.measured(level.largest) if level.largest is not None else None,
     }

@@ -122,10 +122,10 @@ class ItemSearch:
 
     def greedy(self, budget: Budget) -> Removed | None:
         """The papers' way, if it can be gone."""
-        self._mine_all(min(budget, _AT_ONCE, key=lambda b: b.work))  # others are glad of it, too
+        self.mine_all(min(budget, _AT_ONCE, key=lambda b: b.work))  # others are glad of it, too
         asked = self.known, self.k, self.h, self.p
         order = self.worth.greedy(
-            asked, lambda: self.pool if self._mine_all(budget) else None, self.halt
+            asked, lambda: self.pool if self.mine_all(budget) else None, self.halt
         )
         return None if order is None else self._give_back("greedy", order)
 
@@ -191,10 +191,6 @@ class ItemSearch:
 
     # --- moles -----------------------------------------------------------------------------------
 
-    def list_all(self) -> bool:
-        """Fill the pool with all minimal moles, if that is soon done."""
-        return self._mine_all(_AT_ONCE)
-
     def in_mole(self, item: int) -> bool:
         """Whether an item is part of any mole."""
         return bool(self.alone[item]) or self._barred(item, mask((), self.known.count), [])
@@ -214,8 +210,8 @@ class ItemSearch:
             both = np.intersect1d(both, rows, assume_unique=True)
         return both
 
-    def _mine_all(self, budget: Budget) -> bool:
-        """Fill the pool, if that can be done."""
+    def mine_all(self, budget: Budget = _AT_ONCE) -> bool:
+        """Fill the pool with all minimal moles, if that can be done."""
         if not self.complete:
             self.halt.or_give_up()
             moles = minimal_moles(self.known, self.k, self.h, self.p, budget=budget, halt=self.halt)
@@ -223,9 +219,9 @@ class ItemSearch:
                 self.pool, self.complete = Threats(moles, self.known.count), True
         return self.complete
 
-    def _among(self, gone: tuple[int, ...], p: int | None, budget: Budget = _AT_ONCE) -> Sets:
+    def _among(self, gone: tuple[int, ...], p: int | None) -> Sets:
         """Sets among the items that are left: all, or some; they join the pool."""
-        moles = self._mined(gone, p, budget)
+        moles = self._mined(gone, p, _AT_ONCE)
         if not len(moles) and not moles.complete:
             moles = self._mined(gone, p, replace(_PATIENT, work=max(self.allowed, 0)))
         self.pool = self.pool.and_also([moles])

@@ -25,9 +25,7 @@ class HidingStep:
 
     worth: float  # how much of rules an entry makes safe: all of one is 1
     column: int
-    take: Callable[
-        [], Sequence[Ints]
-    ]  # tells its source, and whose entries go: alike ones together
+    take: Callable[[], Sequence[Ints]]  # tells its source, and whose entries go: alike together
 
 
 class StepSource(Protocol):

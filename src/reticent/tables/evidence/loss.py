@@ -46,16 +46,12 @@ def distortion(domain: Domain, masked: Column, recoding: Recoding) -> float:
     labels = [text or "" for text in masked.texts()]
     pairs = domain.codes.astype(np.int64) * len(labels) + masked.codes
     found, counts = np.unique(pairs, return_counts=True)
-    costs = (
-        _climbed(domain, labels)
-        if domain.mask == "generalize"
-        else _shares(domain, labels, recoding)
-    )
+    climbs = domain.mask == "generalize"
+    costs: Any = _climbed(domain, labels) if climbs else _shares(domain, labels, recoding)
     total = 0.0
     for pair, count in zip(found.tolist(), counts.tolist(), strict=True):
         leaf, label = divmod(pair, len(labels))
-        key: Any = (leaf, labels[label]) if domain.mask == "generalize" else labels[label]
-        total += costs[key] * count
+        total += costs[(leaf, labels[label]) if climbs else labels[label]] * count
     return total
 
 
@@ -96,6 +92,4 @@ def hidden(domain: Domain, masked: Column) -> int:
 def discernibility(columns: Sequence[Column]) -> int:
     """The sum over records of how many records look the same in these columns."""
     counts = distinct([c.codes for c in columns], [len(c.values) for c in columns]).counts
-    return (
-        int((counts.astype(object) ** 2).sum()) if counts.max() >= 2**31 else int(counts @ counts)
-    )
+    return int(counts @ counts) if counts.max() < 2**31 else int((counts.astype(object) ** 2).sum())

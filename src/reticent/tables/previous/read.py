@@ -68,8 +68,7 @@ def read_previous(
 def _read_one(
     name: str, path: Path, dropped: tuple[str, ...], policy: Policy, reading: Reading, whole: bool
 ) -> Earlier:
-    if changed := list(release_folder.altered(path)):  # of whatever kind, it is a table
-        raise InputError(changed)
+    refuse(release_folder.altered(path))  # of whatever kind, it is a table
     told = folder.told(release_folder.manifest_of(path))
     # It has a delimiter and an encoding of its own.
     own = Reading(None, None, None, reading.decimal, reading.date_format)
