@@ -135,7 +135,10 @@ class InDatabase(Embedded):
 
         try:
             self.file = _sqlite_file(table)
-            self.table = table = _with_texts(table)
+            odd = [n for n, kind in table.schema().items() if kind.is_uuid() or kind.is_inet()]
+            if odd:  # identifiers and addresses as their texts
+                table = table.mutate(**{name: table[name].cast("string") for name in odd})
+            self.table = table
             schema = plain_schema(table.schema().to_pyarrow())
             if self.file:
                 schema, self.mixed = _stored(self.file, table)
@@ -211,12 +214,6 @@ class InDatabase(Embedded):
                 yield from backend.to_pyarrow_batches(expression, chunk_size=_BATCH)
         except Exception as error:
             raise _in_our_words(error, self.name) from None
-
-
-def _with_texts(table: ir.Table) -> ir.Table:
-    """The same table with identifiers and addresses as their texts."""
-    odd = [n for n, kind in table.schema().items() if kind.is_uuid() or kind.is_inet()]
-    return table.mutate(**{name: table[name].cast("string") for name in odd}) if odd else table
 
 
 def _stored(path: str, table: ir.Table) -> tuple[pa.Schema, dict[str, str]]:

@@ -39,8 +39,7 @@ if TYPE_CHECKING:
     from reticent.tables.prepare import Prepared
     from reticent.tables.previous.read import Earlier
     from reticent.tables.result import Release
-    from reticent.tables.search.effort import Effort
-    from reticent.tables.search.greedy import Found
+    from reticent.tables.search.greedy import Effort, Found
 
 _MOST_FILES = 10_000  # 2,000 parts take 15 s or more, each being synced to the disk
 
@@ -115,7 +114,7 @@ def release(
             from reticent.tables.exposure import exposures
             from reticent.tables.masking import Beyond, give_back_memory
             from reticent.tables.publish import Outlet, publish
-            from reticent.tables.search.effort import Effort
+            from reticent.tables.search.greedy import Effort
             from reticent.tables.search.rare import find_leaving_out
 
             prepared = fitted(rows, policy, reading)
