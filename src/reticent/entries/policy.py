@@ -44,10 +44,8 @@ def _marks(given: Any) -> Any:
 
 
 def _pair(row: Any) -> tuple[Any, ...]:
-    if (
-        isinstance(row, str | Mapping)
-        or len(pair := tuple(as_text(as_python(part)) for part in row)) != 2
-    ):
+    pair = () if isinstance(row, str | Mapping) else tuple(as_text(as_python(p)) for p in row)
+    if len(pair) != 2:
         raise TypeError("no pair")
     return pair
 

@@ -11,6 +11,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -284,27 +285,18 @@ class Policy(policyfile.PolicyFile):
             policy = cls.model_validate(data)
         except ValidationError as error:
             formal = policyfile.problems(error, where, cls)
-            rest = cls._well_formed_part(data, error, source)
+            for finding in error.errors():
+                _prune(data, finding["loc"])
+            rest = None
+            with suppress(ValidationError):  # without what is wrong, it may still not stand
+                rest = cls.model_validate(data)
+                rest._source = source
             meant = rest._contradictions() if rest else ()
             found = [*formal, *(p for p in meant if p.what != _PROMISES_NOTHING)]
             raise PolicyError(found, rest) from None
         policy._source, policy._text = source, text
         refuse(policy._contradictions())
         return policy
-
-    @classmethod
-    def _well_formed_part(
-        cls, data: dict[str, Any], error: ValidationError, source: Path | None
-    ) -> Self | None:
-        """The policy without the parts that mistakes were found in, if it can stand."""
-        for finding in error.errors():
-            _prune(data, finding["loc"])
-        try:
-            rest = cls.model_validate(data)
-        except ValidationError:
-            return None
-        rest._source = source
-        return rest
 
     @property
     def promises(self) -> tuple[Promise, ...]:
