@@ -20,7 +20,7 @@ from reticent.sources.arrival import read
 from reticent.tables.exposure import exposures
 from reticent.tables.masking import arrow, mask
 from reticent.tables.prepare import Prepared, prepare
-from reticent.tables.search.effort import Effort
+from reticent.tables.search.greedy import Effort
 from reticent.tables.search.judge import Judge
 from reticent.tables.search.rare import find_leaving_out
 

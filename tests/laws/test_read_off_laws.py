@@ -32,7 +32,7 @@ from reticent.sources import arrival
 from reticent.tables.evidence.aligned import AlignedRows, aligned
 from reticent.tables.evidence.loss import losses
 from reticent.tables.prepare import Prepared, prepare
-from reticent.tables.search.effort import Effort
+from reticent.tables.search.greedy import Effort
 from reticent.tables.search.thorough import find
 
 # --- the same case in other clothes --------------------------------------------------------------

@@ -44,7 +44,7 @@ from reticent.tables.evidence.study import (
     utility,
 )
 from reticent.tables.prepare import Prepared, prepare
-from reticent.tables.search.effort import Effort
+from reticent.tables.search.greedy import Effort
 from reticent.tables.search.thorough import find
 
 NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")

@@ -18,8 +18,7 @@ from reticent import Policy
 from reticent.progress import Watch
 from reticent.sources.arrival import read
 from reticent.tables.prepare import Prepared, prepare
-from reticent.tables.search.effort import Effort
-from reticent.tables.search.greedy import Search
+from reticent.tables.search.greedy import Effort, Search
 from reticent.tables.search.judge import Judge, clearly_fewer
 
 CLASS = "the class"

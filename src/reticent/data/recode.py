@@ -138,7 +138,10 @@ def read_off(
     """
     missing = MISSING if MISSING in shown else domain.marker
     if taxonomy is not None:
-        above = {label for row in taxonomy.rows() for label in _opened(row, shown)}
+        above: set[str] = set()  # labels that were opened: those above the lowest one shown
+        for row in taxonomy.rows():
+            lowest = next((i for i, label in enumerate(row) if label in shown), len(row))
+            above.update(row[lowest + 1 :])
         labels: dict[str, str] = {}
         for row in taxonomy.rows():  # the first label from the root that was not opened
             label = next(label for label in (*reversed(row), row[0]) if label not in above)
@@ -157,12 +160,6 @@ def read_off(
         domain.name, domain.mask, {}, tuple(found), domain.scale.kind, missing, domain.marker,
         decimal, date_format,
     )  # fmt: skip
-
-
-def _opened(row: Sequence[str], shown: Collection[str]) -> Sequence[str]:
-    """The labels above the lowest one of a path, leaf to root, that is shown."""
-    at = next((i for i, label in enumerate(row) if label in shown), len(row))
-    return row[at + 1 :]
 
 
 def _interval(label: str, scale: Scale) -> Interval | None:

@@ -179,8 +179,16 @@ def _publish(result: EntryRelease, data: Any, place: Place, clock: Clock) -> Ent
     def released(spot: Spot, finding: EntryFinding) -> EntryRelease:
         if spot.folder is None:
             return replace(result, finding=finding, output=place.name)
+        from reticent.entries.utility import utility
+
+        original, roles = result.original, result.original.roles
         with clock.stage("judge"):
-            return replace(result, finding=finding, output=place.name, utility=_useful(result))
+            useful = utility(
+                original.table, result.released, roles.conditions, roles.sensitive,
+                original.asked.records, missing=original.policy.missing_values,
+                reading=result.reading,
+            )  # fmt: skip
+        return replace(result, finding=finding, output=place.name, utility=useful)
 
     return publish(
         place,
@@ -201,16 +209,6 @@ def _refuse_durations(table: Table, suffix: str) -> None:
             f"Parquet has no durations: {quoted(names)}", where=table.name,
             do="write .arrow or .csv, or drop them.",
         )  # fmt: skip
-
-
-def _useful(result: EntryRelease) -> dict[str, Any]:
-    from reticent.entries.utility import utility
-
-    original, roles = result.original, result.original.roles
-    return utility(
-        original.table, result.released, roles.conditions, roles.sensitive, original.asked.records,
-        missing=original.policy.missing_values, reading=result.reading,
-    )  # fmt: skip
 
 
 def without(original: Original, search: Hidden) -> Table:

@@ -24,16 +24,13 @@ from reticent.privacy.entries import SafeEntries
 from reticent.privacy.promises import Cell, Share, as_text
 from reticent.releases import policyfile
 from reticent.releases.kinds import ENTRIES, ReleaseKind
+from reticent.releases.policyfile import Names
 
 Region = Literal["sensitive-of-others", "conditions-of-others", "conditions-of-sensitive"]
 Strategy = Literal["max-descendant", "random", "random-max"]
 REGIONS: tuple[Region, ...] = get_args(Region)
 REQUESTS, MARKS = "requests.csv", "must-publish.csv"  # as they are called beside a kept policy
 _ROLES = ("conditions", "sensitive", "keep", "drop")
-
-
-def _as_list(given: Any) -> Any:
-    return (given,) if isinstance(given, str) else given
 
 
 def _records(given: Any) -> Any:
@@ -47,10 +44,8 @@ def _marks(given: Any) -> Any:
 
 
 def _pair(row: Any) -> tuple[Any, ...]:
-    if (
-        isinstance(row, str | Mapping)
-        or len(pair := tuple(as_text(as_python(part)) for part in row)) != 2
-    ):
+    pair = () if isinstance(row, str | Mapping) else tuple(as_text(as_python(p)) for p in row)
+    if len(pair) != 2:
         raise TypeError("no pair")
     return pair
 
@@ -80,7 +75,6 @@ def _listed(given: Any, names: Sequence[str], plain: Any) -> Any:
 
 
 _LIST = {"type": "array", "items": {"type": ["integer", "string"]}}
-Names = Annotated[tuple[str, ...], BeforeValidator(_as_list)]
 Records = Annotated[
     str | tuple[str, ...],
     BeforeValidator(_records),
@@ -113,7 +107,7 @@ class EntryPolicy(policyfile.PolicyFile):
     min_confidence: Share = Field(
         description='The largest confidence of an inference: 0.6 or "3/5".'
     )
-    may_hide: Annotated[tuple[Region, ...], BeforeValidator(_as_list)] = Field(
+    may_hide: Annotated[tuple[Region, ...], policyfile.may_be_one] = Field(
         default=REGIONS, description="What may be hidden besides, to protect who asked."
     )
     requests: Records = Field(
@@ -240,10 +234,8 @@ class EntryPolicy(policyfile.PolicyFile):
 
 def _names(given: Any) -> set[str]:
     """The names in a part of a policy, whatever else may be wrong with it."""
-    parts = [given] if isinstance(given, str) else given
-    return (
-        {name for name in parts if isinstance(name, str)} if isinstance(parts, Sequence) else set()
-    )
+    parts = [given] if isinstance(given, str) else given if isinstance(given, Sequence) else []
+    return {name for name in parts if isinstance(name, str)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from reticent.pages.notebook import small_table
 from reticent.privacy.words import percent
-from reticent.releases.facts import Facts, seconds
+from reticent.releases.facts import Facts, seconds, small_table
 
 if TYPE_CHECKING:
     from reticent.entries.checking import EntryVerdict

@@ -363,12 +363,12 @@ def _sheets(baskets: Baskets) -> Iterator[sheets.Sheet]:
         first = int(np.searchsorted(starts, low, side="right")) - 1
         last = int(np.searchsorted(starts, high, side="left"))
         ends = np.clip(starts[first : last + 1], low, high)
-        ids = pa.array(np.arange(first + 1, last + 1))
-        ids = ids if baskets.ids is None else baskets.ids.slice(first, last - first)
+        ids, count = baskets.ids, last - first
+        ids = pa.array(np.arange(count) + first + 1) if ids is None else ids.slice(first, count)
         yield sheets.Sheet(
             baskets.columns,
             (
-                np.repeat(np.arange(last - first, dtype=np.uint32), ends[1:] - ends[:-1]),
+                np.repeat(np.arange(count, dtype=np.uint32), ends[1:] - ends[:-1]),
                 items[low:high],
             ),
             (ids, values),

@@ -82,12 +82,10 @@ def usefulness(found: Mapping[str, Any] | None, target: str | None, reason: str)
         "measured": True,
         "classifier": found.get("classifier", "classifier"),
         "how": found.get("how", ""),
-        "train": found.get("train"),
-        "test": found.get("test"),
         "class": target,
         "errors": {key: found[key] for key in names},
         "bars": drawn,
-        "rows": found.get("rows"),
+        **{key: found.get(key) for key in ("train", "test", "rows")},
         "unsure": charts.uncertainty(found["AE"], found.get("test")),
         "chart": charts.bars(title, "wrong, of 100 %", drawn, reference=reference, share=True),
     }

@@ -168,18 +168,14 @@ def altered(place: Path) -> Iterator[Problem]:
     listed = manifest_of(place).get("files", {})
     for name, told in listed.items():
         path = beside / name
+        said = why = ""
         if path.exists() and digest(path) != told["sha256"]:
-            yield Problem(
-                f"{path} is not the file that manifest.json describes",
-                why="it was changed after it was released.",
-                do="get the release again from its owner.",
-            )
+            said, why = "is not the file that", "it was changed after it was released."
         elif not path.exists() and place.is_dir():
-            yield Problem(
-                f"{path} is missing, which manifest.json describes",
-                why="this is not all that was released.",
-                do="get the release again from its owner.",
-            )
+            said, why = "is missing, which", "this is not all that was released."
+        if said:
+            what = f"{path} {said} manifest.json describes"
+            yield Problem(what, why=why, do="get the release again from its owner.")
     for folder in {(beside / name).parent for name in listed} - {beside}:
         for path in sorted(folder.iterdir()) if folder.is_dir() else ():
             if str(path.relative_to(beside)) not in listed:

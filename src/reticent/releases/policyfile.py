@@ -7,13 +7,16 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import tomli_w
-from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, PrivateAttr, ValidationError
 
 from reticent.errors import InputError, Problem, did_you_mean, listed, quoted, refuse
 from reticent.releases.kinds import TO_COME, ReleaseKind, kind_of
+
+may_be_one = BeforeValidator(lambda given: (given,) if isinstance(given, str) else given)
+Names = Annotated[tuple[str, ...], may_be_one]
 
 
 class PolicyFile(BaseModel):

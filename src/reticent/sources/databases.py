@@ -135,7 +135,10 @@ class InDatabase(Embedded):
 
         try:
             self.file = _sqlite_file(table)
-            self.table = table = _with_texts(table)
+            odd = [n for n, kind in table.schema().items() if kind.is_uuid() or kind.is_inet()]
+            if odd:  # identifiers and addresses as their texts
+                table = table.mutate(**{name: table[name].cast("string") for name in odd})
+            self.table = table
             schema = plain_schema(table.schema().to_pyarrow())
             if self.file:
                 schema, self.mixed = _stored(self.file, table)
@@ -180,11 +183,6 @@ class InDatabase(Embedded):
     def _named(self, names: Sequence[str]) -> ir.Table:
         return self.table.select(**{self.key(name): self.table[name] for name in names})
 
-    def _kinds(self, expression: ir.Table) -> pa.Schema:
-        """What comes back for an expression: columns under their keys, or numbers."""
-        known = {self.key(name): self.schema.field(name).type for name in self.schema.names}
-        return pa.schema([(name, known.get(name, pa.int64())) for name in expression.columns])
-
     def _rows(self, names: Sequence[str]) -> pa.RecordBatchReader:
         schema = pa.schema([self.schema.field(name) for name in names])
         batches = self.answered(self._named(names))
@@ -206,17 +204,13 @@ class InDatabase(Embedded):
                     reader.close()
             elif backend.name == "sqlite":  # and for SQLite's by way of pandas, whole
                 sql = str(ibis.to_sql(expression, dialect="sqlite"))
-                yield from _fetched(self.file, sql, self._kinds(expression))
+                known = {self.key(name): self.schema.field(name).type for name in self.schema.names}
+                kinds = [(name, known.get(name, pa.int64())) for name in expression.columns]
+                yield from _fetched(self.file, sql, pa.schema(kinds))  # what is no key is a number
             else:
                 yield from backend.to_pyarrow_batches(expression, chunk_size=_BATCH)
         except Exception as error:
             raise _in_our_words(error, self.name) from None
-
-
-def _with_texts(table: ir.Table) -> ir.Table:
-    """The same table with identifiers and addresses as their texts."""
-    odd = [n for n, kind in table.schema().items() if kind.is_uuid() or kind.is_inet()]
-    return table.mutate(**{name: table[name].cast("string") for name in odd}) if odd else table
 
 
 def _stored(path: str, table: ir.Table) -> tuple[pa.Schema, dict[str, str]]:

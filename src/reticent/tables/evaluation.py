@@ -49,7 +49,7 @@ class Evaluation:
         """What ``evaluate --json`` prints."""
         return {
             "rows": self.rows,
-            "verified": None if self.proof.holds and self.proof.unchecked else self.proof.holds,
+            "verified": self.proof.verdict,
             "classification": self.classification,
             "loss": self.loss,
             "attack": self.attack,

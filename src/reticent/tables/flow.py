@@ -28,19 +28,15 @@ from reticent.tables.arrival import counted, counted_columns, fitted
 
 if TYPE_CHECKING:
     from reticent.data.columns import Table
-    from reticent.data.taxonomy import Taxonomy
     from reticent.files.tabular import Reading
     from reticent.privacy.risk import Exposure
     from reticent.privacy.verify import Proof
-    from reticent.releases.folder import Opened
     from reticent.releases.places import Place
     from reticent.sources.engines import RowSource
     from reticent.tables.policy import Policy
     from reticent.tables.prepare import Prepared
-    from reticent.tables.previous.read import Earlier
     from reticent.tables.result import Release
-    from reticent.tables.search.effort import Effort
-    from reticent.tables.search.greedy import Found
+    from reticent.tables.search.greedy import Effort, Found
 
 _MOST_FILES = 10_000  # 2,000 parts take 15 s or more, each being synced to the disk
 
@@ -115,7 +111,7 @@ def release(
             from reticent.tables.exposure import exposures
             from reticent.tables.masking import Beyond, give_back_memory
             from reticent.tables.publish import Outlet, publish
-            from reticent.tables.search.effort import Effort
+            from reticent.tables.search.greedy import Effort
             from reticent.tables.search.rare import find_leaving_out
 
             prepared = fitted(rows, policy, reading)
@@ -257,7 +253,14 @@ def verify(
         clock = Clock(watch or Watch())
         rows, kind, _ = at_hand(opened.data, reading, means, clock, ends, counting)
         rows = _as_published(rows, policy, opened.place)
-        met = _met(rows, policy, earlier, taxonomies, reading, opened)
+        met: tuple[str, ...] = ()
+        if earlier:  # what cannot be compared with them is refused
+            from reticent.tables.previous.check import NewTable, check
+
+            try:
+                met = check(NewTable.out(policy, rows, taxonomies, reading), earlier)[1]
+            except InputError as error:
+                raise InputError([*opened.altered, *error.problems]) from None
         elsewhere = [name for name in rows.known if name not in rows.columns]
         with clock.stage("verify"):
             cells = verifier.from_table(as_text(rows), counts=rows.counts, unread=elsewhere)
@@ -281,26 +284,6 @@ def _as_published(rows: Table, policy: Policy, place: Path | None) -> Table:
     if place:
         policy.refuse_lacking(rows.known, str(place))
     return without_blanks(rows, policy)
-
-
-def _met(
-    rows: Table,
-    policy: Policy,
-    earlier: Mapping[str, Earlier],
-    taxonomies: dict[str, Taxonomy],
-    reading: Reading | None,
-    opened: Opened,
-) -> tuple[str, ...]:
-    """Warnings about earlier releases; what cannot be compared with them is refused."""
-    if not earlier:
-        return ()
-    from reticent.files.tabular import Reading
-    from reticent.tables.previous.check import NewTable, check
-
-    try:
-        return check(NewTable.out(policy, rows, taxonomies, reading or Reading()), earlier)[1]
-    except InputError as error:
-        raise InputError([*opened.altered, *error.problems]) from None
 
 
 def _carried(data: Any, kind: str) -> list[Problem]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from reticent.data.columns import Column, Table, trimmed, without_missing
 from reticent.data.recode import Recoding
@@ -62,17 +61,13 @@ def read_learnt(folder: Path) -> Learnt:
     if not isinstance(plain, dict) or plain.get("format") != FORMAT:
         raise InputError("the folder was made by another version", where=str(path))
     try:
-        return _learnt(plain)
+        return Learnt(
+            {name: Recoding.from_plain(name, record) for name, record in plain["columns"].items()},
+            tuple(plain["released"]),
+            frozenset(plain["drop"]),
+            plain["trim"],
+            tuple(plain["missing_values"]),
+            plain["order"],
+        )
     except (KeyError, TypeError, AttributeError):
         raise InputError("the recoding cannot be read", where=str(path)) from None
-
-
-def _learnt(plain: dict[str, Any]) -> Learnt:
-    return Learnt(
-        {name: Recoding.from_plain(name, record) for name, record in plain["columns"].items()},
-        tuple(plain["released"]),
-        frozenset(plain["drop"]),
-        plain["trim"],
-        tuple(plain["missing_values"]),
-        plain["order"],
-    )

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import accumulate, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
@@ -56,29 +56,18 @@ def private(release: Release) -> str:
 
 
 def _shared(release: Release) -> dict[str, Any]:
+    previous = "".join(f" --previous {one.release}=PATH" for one in release.meets)
+    # Steps that ran out of time are asked for by their number.
+    steps = str(len(release.steps)) if release.stopped_early else None
+    options = {"--max-steps": steps, **release.asked}
+    some = _uncheckable(release)
+    check = f"reticent verify public/ --policy policy.toml{previous}"
     return {
-        "command": _command(release),
-        "check": _check(release),
-        "all_columns": not _uncheckable(release),
+        "command": command("reticent release", release.prepared.reading, options) + previous,
+        "check": check + (" --skip-uncheckable" if some else ""),
+        "all_columns": not some,
         "meets": release.meets,
     }
-
-
-def _command(release: Release) -> str:
-    """What makes this release again; steps that ran out of time are asked for by their number."""
-    options = {
-        "--max-steps": str(len(release.steps)) if release.stopped_early else None,
-        **release.asked,
-    }
-    given = [f" --previous {one.release}=PATH" for one in release.meets]
-    return command("reticent release", release.prepared.reading, options) + "".join(given)
-
-
-def _check(release: Release) -> str:
-    """What counts the promises again."""
-    given = [f" --previous {one.release}=PATH" for one in release.meets]
-    given += [" --skip-uncheckable"] if _uncheckable(release) else []
-    return "reticent verify public/ --policy policy.toml" + "".join(given)
 
 
 def _uncheckable(release: Release) -> bool:
@@ -223,15 +212,9 @@ def _private(release: Release) -> dict[str, Any]:
     }
 
 
-class _First(NamedTuple):
+def _first(labels: Sequence[str], most: int) -> dict[str, Any]:
     """The first labels of a list, and how many more there are."""
-
-    labels: Sequence[str]
-    more: int
-
-
-def _first(labels: Sequence[str], most: int) -> _First:
-    return _First(labels[:most], max(len(labels) - most, 0))
+    return {"labels": labels[:most], "more": max(len(labels) - most, 0)}
 
 
 def _ways(release: Release, searched: Sequence[int]) -> list[Markup]:
@@ -296,10 +279,10 @@ def _ends(release: Release, searched: Sequence[int]) -> list[dict[str, Any]]:
                 "counts": {fate: len(slots) for fate, slots in fates.items()},
                 "stops": stops,
                 "more": len(fates["stopped"]) - len(stops),
-                "idle": _First(
-                    [limits.label(slot) for slot in fates["idle"][:_MOST_PARTS].tolist()],
-                    max(len(fates["idle"]) - _MOST_PARTS, 0),
-                ),
+                "idle": {
+                    "labels": [limits.label(slot) for slot in fates["idle"][:_MOST_PARTS].tolist()],
+                    "more": max(len(fates["idle"]) - _MOST_PARTS, 0),
+                },
             }
         )
     return found

@@ -11,6 +11,7 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -284,27 +285,18 @@ class Policy(policyfile.PolicyFile):
             policy = cls.model_validate(data)
         except ValidationError as error:
             formal = policyfile.problems(error, where, cls)
-            rest = cls._well_formed_part(data, error, source)
+            for finding in error.errors():
+                _prune(data, finding["loc"])
+            rest = None
+            with suppress(ValidationError):  # without what is wrong, it may still not stand
+                rest = cls.model_validate(data)
+                rest._source = source
             meant = rest._contradictions() if rest else ()
             found = [*formal, *(p for p in meant if p.what != _PROMISES_NOTHING)]
             raise PolicyError(found, rest) from None
         policy._source, policy._text = source, text
         refuse(policy._contradictions())
         return policy
-
-    @classmethod
-    def _well_formed_part(
-        cls, data: dict[str, Any], error: ValidationError, source: Path | None
-    ) -> Self | None:
-        """The policy without the parts that mistakes were found in, if it can stand."""
-        for finding in error.errors():
-            _prune(data, finding["loc"])
-        try:
-            rest = cls.model_validate(data)
-        except ValidationError:
-            return None
-        rest._source = source
-        return rest
 
     @property
     def promises(self) -> tuple[Promise, ...]:
@@ -363,10 +355,12 @@ class Policy(policyfile.PolicyFile):
 
     def as_in(self, place: Path) -> str:
         """The policy as a file in another folder would say it: with paths from there."""
+
+        def seen(path: str) -> str:  # from there, wherever links lead
+            return os.path.relpath((self.folder / path).resolve(), place.resolve())
+
         outside = {
-            name: attribute.model_copy(
-                update={"taxonomy": _path_from(place, self.folder / attribute.taxonomy)}
-            )
+            name: attribute.model_copy(update={"taxonomy": seen(attribute.taxonomy)})
             for name, attribute in self.attributes.items()
             if isinstance(attribute.taxonomy, str) and ".." in Path(attribute.taxonomy).parts
         }
@@ -374,17 +368,12 @@ class Policy(policyfile.PolicyFile):
         if not outside and all(Path(path).is_absolute() for path in earlier):
             return self.text
         paths = {
-            name: one.model_copy(
-                update={"path": one.path and _path_from(place, self.folder / one.path)}
-            )
+            name: one.model_copy(update={"path": one.path and seen(one.path)})
             for name, one in self.previous.items()
         }
-        return (
-            "# The policy of this release without its comments; paths lead from here.\n"
-            + self.model_copy(
-                update={"previous": paths, "attributes": {**self.attributes, **outside}}
-            ).canonical()
-        )
+        update = {"previous": paths, "attributes": {**self.attributes, **outside}}
+        told = self.model_copy(update=update).canonical()
+        return f"# The policy of this release without its comments; paths lead from here.\n{told}"
 
     @property
     def promised(self) -> list[str]:
@@ -637,11 +626,6 @@ class Policy(policyfile.PolicyFile):
                     where=f"{self.name}, {place}",
                     do="remove one of them; most likely one was meant to differ.",
                 )
-
-
-def _path_from(place: Path, path: Path) -> str:
-    """A path as seen from a folder, wherever links lead."""
-    return os.path.relpath(path.resolve(), place.resolve())
 
 
 def _identity(promise: Promise) -> object:

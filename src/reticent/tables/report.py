@@ -241,19 +241,13 @@ def stopped(release: Release) -> Iterator[dict[str, Any]]:
     asked = [promise.asked for promise in release.prepared.policy.promises]
     searched = searched_promises(release)
     for stop in release.limits.stops():
+        broken = [(searched[measure], plain(value)) for measure, value in stop.broken]
         yield {
             "attribute": stop.attribute,
             "value": stop.value,
             "into": list(stop.into),
             "after_step": stop.after,
-            "stopped_by": [
-                {
-                    "template": searched[measure] + 1,
-                    "value": plain(value),
-                    "asked": asked[searched[measure]],
-                }
-                for measure, value in stop.broken
-            ],
+            "stopped_by": [{"template": i + 1, "value": v, "asked": asked[i]} for i, v in broken],
         }
 
 
@@ -300,8 +294,12 @@ def riskiest(release: Release) -> list[dict[str, Any]]:
     found = []
     everybody = release.left_out.before if release.left_out else release.prepared
     for exposure in release.before:
-        columns = [everybody.cleaned.columns[name] for name in ours(exposure.promise.over)]
-        texts = [column.texts() for column in columns]
+        names = ours(exposure.promise.over)
+        texts = [everybody.cleaned.columns[name].texts() for name in names]
+        worst = [
+            ([text[code] for text, code in zip(texts, group, strict=True)], plain(value))
+            for group, value in exposure.worst
+        ]
         found.append(
             exposure.promise.facts()
             | {
@@ -309,14 +307,8 @@ def riskiest(release: Release) -> list[dict[str, Any]]:
                 "breaking": exposure.breaking,
                 "groups": exposure.groups,
                 "worst_groups": [
-                    {
-                        "group": {
-                            column.name: text[code]
-                            for column, text, code in zip(columns, texts, group, strict=True)
-                        },
-                        "value": plain(value),
-                    }
-                    for group, value in exposure.worst
+                    {"group": dict(zip(names, cells, strict=True)), "value": value}
+                    for cells, value in worst
                 ],
             }
         )

@@ -55,14 +55,8 @@ def _alternatives(private: Mapping[str, Any]) -> str:
     rows = [["released", _percent(private["error"]), "-", "-"]]
     for other in private["alternatives"]:
         changed = [*other["finer"], *(f"{name} (otherwise)" for name in other["otherwise"])]
-        rows.append(
-            [
-                f"--alternative {other['alternative']}",
-                _percent(other["error"]),
-                ", ".join(changed) or "-",
-                ", ".join(other["coarser"]) or "-",
-            ]
-        )
+        told = [", ".join(names) or "-" for names in (changed, other["coarser"])]
+        rows.append([f"--alternative {other['alternative']}", _percent(other["error"]), *told])
     heads = ["other cuts that keep the same promises", "error", "finer", "coarser"]
     if not errors:
         heads, rows = [heads[0], *heads[2:]], [[row[0], *row[2:]] for row in rows]

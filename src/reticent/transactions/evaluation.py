@@ -122,8 +122,5 @@ def _others(whole: Baskets, roles: ItemRoles, policy: BasketPolicy) -> dict[str,
     found = {"k-anonymity of whole baskets": others.whole_baskets_alike(search)}
     with suppress(GaveUp):
         found = {"every item of every mole": others.every_item_of_every_mole(search)} | found
-    masks = {}
-    for name, gone in found.items():
-        masks[name] = np.zeros(len(whole.names), np.bool_)
-        masks[name][public[gone]] = True
-    return masks
+    every = np.arange(len(whole.names))
+    return {name: np.isin(every, public[gone]) for name, gone in found.items()}

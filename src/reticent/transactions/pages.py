@@ -74,17 +74,11 @@ def exposed_chart(
     kinds = [("unique", "unique"), (f"fewer than {promise.k}", "small")]
     if promise.h < 1:
         kinds.append((f"above {words.percent(promise.h)} sure", "sure"))
-    series = [
-        charts.Series(
-            name,
-            [
-                (level.known, 100 * getattr(level, key) / total)
-                for level in levels
-                if getattr(level, key) is not None
-            ],
-        )
-        for name, key in kinds
-    ]
+    series = []
+    for name, key in kinds:
+        counts = [(level.known, getattr(level, key)) for level in levels]
+        points = [(known, 100 * count / total) for known, count in counts if count is not None]
+        series.append(charts.Series(name, points))
     ticks = [level.known for level in levels if level.counted]
     return charts.lines(
         "People at risk by what is known", "items that somebody knows of a person",

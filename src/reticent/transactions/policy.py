@@ -38,15 +38,12 @@ from reticent.privacy.coherence import Coherence
 from reticent.privacy.promises import Record, Share
 from reticent.releases import policyfile
 from reticent.releases.kinds import BASKETS, ReleaseKind
+from reticent.releases.policyfile import Names
 
 Mask = NDArray[np.bool_]
 Method = Literal["best", "greedy", "levels", "grow"]
 _UNLIMITED = "unlimited"
 _SIGNS = "*?["  # what makes a name a pattern
-
-
-def _as_list(given: Any) -> Any:
-    return (given,) if isinstance(given, str) else given
 
 
 def _size(given: Any) -> Any:
@@ -73,7 +70,6 @@ def _shown(size: int | None) -> int | str:
     return _UNLIMITED if size is None else size
 
 
-Patterns = Annotated[tuple[str, ...], BeforeValidator(_as_list)]
 Size = Annotated[
     int | None,
     BeforeValidator(_size),
@@ -122,8 +118,8 @@ class BasketPolicy(policyfile.PolicyFile):
         default="basket",
         description="One transaction a line, items separated by blanks; or a table of id and item.",
     )
-    private: Patterns = Field(description="Names or patterns of items to protect; [] for none.")
-    public: Patterns = Field(
+    private: Names = Field(description="Names or patterns of items to protect; [] for none.")
+    public: Names = Field(
         default=("*",), description="Names or patterns of items that somebody may know."
     )
     h: Share | None = Field(

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from reticent.pages.notebook import small_table
-from reticent.releases.facts import Facts, seconds
+from reticent.releases.facts import Facts, seconds, small_table
 
 if TYPE_CHECKING:
     from reticent.privacy.coherence import BasketExposure, BasketFinding

@@ -102,7 +102,10 @@ def minimal_moles(
         search = _Miner(known, rank, maxima[rank], k, p, over, under, budget, halt)
         found += [replace(m, items=rank[m.items].astype(np.int32)) for m in search.all()]
     whole = together(found)
-    whole = _only_minimal(whole, known.count) if under > over and p > 2 else whole
+    if under > over and p > 2:  # a confidence can be broken inside a set that keeps it
+        whole = whole.some(np.argsort(np.diff(whole.begins), kind="stable"))
+        minimal = kernels.hold_no_other(whole.begins, whole.items, known.count)
+        whole = whole.some(np.flatnonzero(minimal))
     return replace(whole, work=sum(part.work for part in found))
 
 
@@ -258,12 +261,6 @@ def _unpacked(cells: NDArray[np.int32], count: int) -> Sets:
     items = np.zeros(max(len(cells) - count, 0), np.int32)
     kernels.unpack(cells, begins, items)
     return Sets(begins, items)
-
-
-def _only_minimal(moles: Sets, count: int) -> Sets:
-    """Those that hold no other: a confidence can be broken inside a set that keeps it."""
-    ordered = moles.some(np.argsort(np.diff(moles.begins), kind="stable"))
-    return ordered.some(np.flatnonzero(kernels.hold_no_other(ordered.begins, ordered.items, count)))
 
 
 def thin_set(known: KnownBaskets, k: int) -> tuple[int, ...] | None:

@@ -39,8 +39,9 @@ class NewTable:
 
     @classmethod
     def out(
-        cls, policy: Policy, table: Table, taxonomies: Mapping[str, Taxonomy], reading: Reading
-    ) -> NewTable:
+        cls, policy: Policy, table: Table, taxonomies: Mapping[str, Taxonomy],
+        reading: Reading | None,
+    ) -> NewTable:  # fmt: skip
         """One that is out."""
         cleaned = cleared(table, policy, policy.marker)
         learnt = frozenset(
@@ -50,7 +51,8 @@ class NewTable:
             and any(interval_ends(text or "") for text in cleaned.columns[name].texts())
         )
         published = tuple(name for name in table.known if name not in policy.drop)
-        return cls(policy, cleaned, published, taxonomies, reading, learnt, whole=False)
+        told = reading or Reading()
+        return cls(policy, cleaned, published, taxonomies, told, learnt, whole=False)
 
 
 def _may_be_learnt(policy: Policy, name: str) -> bool:

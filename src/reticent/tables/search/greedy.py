@@ -1,17 +1,16 @@
-"""The engine set up for one prepared table: its measures, its goal, and when to stop."""
+"""The engine set up for one prepared table: its measures, its goal, and how long to search."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
 from copy import copy, deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from reticent.errors import Problem, Unsatisfiable
 from reticent.privacy.promises import Anonymity
-from reticent.tables.search.effort import UNBOUNDED, Effort
 
 if TYPE_CHECKING:
     from reticent.data.recode import Recoding
@@ -22,6 +21,23 @@ if TYPE_CHECKING:
     from reticent.refine.measures import Measure
     from reticent.refine.scores import Score
     from reticent.tables.prepare import Prepared
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """When a search ends, if not because nothing is left to reveal."""
+
+    max_steps: int | None = None  # of one search, which then looks for no second way
+    deadline: float | None = None  # by `time.monotonic`, for everything
+    seconds: float | None = None  # that a thorough search goes on looking for better cuts,
+    rounds: int | None = None  # or so many times
+
+    def shared_by(self, searches: int) -> Effort:
+        """The same for each of several searches, which share its seconds."""
+        return self if self.seconds is None else replace(self, seconds=self.seconds / searches)
+
+
+UNBOUNDED = Effort()
 
 
 @dataclass(frozen=True, slots=True)

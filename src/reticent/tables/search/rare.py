@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from reticent.data.linking import number_rows
 from reticent.errors import InputError, Unsatisfiable
 from reticent.tables.prepare import Prepared, part_of
-from reticent.tables.search.effort import UNBOUNDED, Effort
+from reticent.tables.search.greedy import UNBOUNDED, Effort
 from reticent.tables.search.thorough import FEWEST_TO_JUDGE, chosen, find
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from reticent.tables.search.greedy import Found
 
 Rows = NDArray[np.bool_]
+Cut = Sequence[NDArray[np.int64]]  # by masked column: what each leaf is shown as
 _ATTEMPTS = 3  # each with a quarter of the records of the one before
 
 
@@ -159,12 +160,7 @@ def _error(prepared: Prepared, found: Found, out: Rows) -> float | None:
     return None if shown is None else float(Judge(prepared).wrong(shown, out).mean())
 
 
-def _tells_all_of(
-    prepared: Prepared,
-    cut: Sequence[NDArray[np.int64]] | None,
-    other: Sequence[NDArray[np.int64]] | None,
-    rows: Rows,
-) -> bool:
+def _tells_all_of(prepared: Prepared, cut: Cut | None, other: Cut | None, rows: Rows) -> bool:
     """Whether whatever one cut tells apart of some rows, another tells apart as well."""
     if cut is None or other is None:
         return False
@@ -263,9 +259,7 @@ def _fewest_errors(
     return replace(cuts[at], rounds=others.rounds, number=0, alternatives=beside)
 
 
-def _shown(
-    prepared: Prepared, found: Found, *, read: bool = False
-) -> list[NDArray[np.int64]] | None:
+def _shown(prepared: Prepared, found: Found, *, read: bool = False) -> Cut | None:
     """What each leaf of a table is shown as by the cut of a part of it, in the order of leaves.
 
     None if it cannot be: without the only text of a column, what is left of it may be numbers.
@@ -290,7 +284,7 @@ def _shown(
     return shown
 
 
-def _told(prepared: Prepared, cut: Sequence[NDArray[np.int64]], rows: Rows) -> Fraction:
+def _told(prepared: Prepared, cut: Cut, rows: Rows) -> Fraction:
     """How much of their columns some records do not cover: 1 for each value shown as it is."""
     told, counts = Fraction(0), prepared.table.counts
     for shown, domain in zip(cut, prepared.domains, strict=True):

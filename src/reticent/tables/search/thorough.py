@@ -23,6 +23,7 @@ seconds need not. Two rounds run side by side, and count in their order.
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -35,8 +36,7 @@ import numpy as np
 from reticent.data.memory import Threads
 from reticent.errors import InputError
 from reticent.progress import Watch
-from reticent.tables.search.effort import UNBOUNDED, Effort
-from reticent.tables.search.greedy import Found, Search
+from reticent.tables.search.greedy import UNBOUNDED, Effort, Found, Search
 
 if TYPE_CHECKING:
     from reticent.refine.engine import Step
@@ -163,8 +163,8 @@ class _Exploring:
     def best(self, first: _Trip) -> Found:
         """Explore, then let the best of what was found be judged."""
         self.watch.stage("compare cuts")
-        if self.rounds is None and not self.timed:
-            self.rounds = _rounds(self.origin, len(first.columns))
+        if self.rounds is None:
+            self.rounds = sys.maxsize if self.timed else _rounds(self.origin, len(first.columns))
         times, least = _LONGEST  # 9,000 steps of one number after the other told nothing, in 90 s
         self.longest = max(times * len(first.columns), least)
         trips = [first]
@@ -173,7 +173,7 @@ class _Exploring:
         alone = _cells(self.origin) > _ONE_BY_ONE or callable(self.origin.goal.utility)
         with Threads(1 if alone else 2) as pool:
             plans = self._plans(trips)
-            while pair := list(islice(plans, self._left(2))):
+            while pair := list(islice(plans, min(2, self.rounds - self.made))):
                 for trip in pool.map(self._travel, pair):
                     if trip is None and self._over():  # as if it had not begun
                         break
@@ -183,9 +183,6 @@ class _Exploring:
                 if self._over():
                     break
         return self._chosen(first, trips[1:])
-
-    def _left(self, most: int) -> int:
-        return most if self.rounds is None else min(most, self.rounds - self.made)
 
     def _over(self) -> bool:
         late = self.end is not None and time.monotonic() >= self.end
