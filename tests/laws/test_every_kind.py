@@ -95,8 +95,32 @@ def test_what_was_changed_does_not_pass(example: KindExample) -> None:
     assert "report.json" in said.stdout
     report.unlink()
     run("verify", "out", code=1)
-    Path("out/public/manifest.json").write_text('{"made_by": "us", "kind": "of next year"}')
+    manifest = Path("out/public/manifest.json")
+    told = json.loads(manifest.read_text(encoding="utf-8"))
+    manifest.write_text(json.dumps(told | {"kind": "of next year"}))
     assert "does not know" in run("verify", "out", code=2).stderr
+
+
+def test_data_that_the_manifest_does_not_list_were_added(example: KindExample) -> None:
+    run(*example.release, "out")
+    manifest = Path("out/public/manifest.json")
+    told = json.loads(manifest.read_text(encoding="utf-8"))
+    told["files"] = {name: file for name, file in told["files"].items() if "data" not in name}
+    manifest.write_text(json.dumps(told))
+    assert "was added after the release" in run("verify", "out", code=1).stdout
+
+
+def test_nothing_is_written_into_a_folder_that_is_read(example: KindExample) -> None:
+    Path("folder").mkdir()
+    Path(example.data).rename(f"folder/{example.data}")
+    given = ["folder" if word == example.data else word for word in example.release]
+    for name in ("folder/out", f"folder/out{Path(example.data).suffix}"):
+        assert "input of the same run" in run(*given, name, code=2).stderr
+    assert [path.name for path in Path("folder").iterdir()] == [example.data]
+
+
+def test_a_name_that_no_folder_holds_is_refused(example: KindExample) -> None:
+    assert "too long" in run(*example.release, "x" * 260, code=2).stderr
 
 
 def test_what_nobody_can_compare_is_warned_of(example: KindExample) -> None:
@@ -115,9 +139,10 @@ def test_what_nobody_can_compare_is_warned_of(example: KindExample) -> None:
 @pytest.mark.parametrize(
     "manifest",
     [
-        "[", "[" * 9000, '{"made_by": "", "files": []}', '{"made_by": "", "format": 99}',
+        "[", "[" * 9000, "null", "[]", "{}", "1", "NaN", '{"kind": "entries"}', '{"made_by": ""}',
+        '{"made_by": "", "files": {}}', '{"made_by": "", "files": []}', '{"made_by": "", "format": 99}',
         *(f'{{"made_by": "", "files": {{"{name}": {{"sha256": ""}}}}}}'
-          for name in ("/dev/zero", "../private/policy.toml", ".", "")),
+          for name in ("/dev/zero", "../private/policy.toml", ".", "", "x" * 300, r"\ud800")),
         '{"made_by": "", "files": {"data.csv": {}}}', '{"made_by": "", "files": {"data.csv": 1}}',
     ],
 )  # fmt: skip

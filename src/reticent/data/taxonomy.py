@@ -34,6 +34,8 @@ from typing import NoReturn
 from reticent.data.scales import number_text
 from reticent.errors import SHOWN, InputError, Problem, listed
 
+DEEPEST = 300  # levels of nested tables; Python's readers of JSON and TOML give up below a thousand
+
 
 @dataclass(frozen=True, slots=True)
 class Taxonomy:

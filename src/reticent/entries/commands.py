@@ -7,7 +7,17 @@ from typing import Annotated, Any
 import typer
 
 from reticent import entries
-from reticent.terminal.command import Data, Output, PolicyPath, Released, Say, command, watching
+from reticent.releases.folder import own_policy
+from reticent.terminal.command import (
+    Data,
+    Output,
+    OwnPolicy,
+    PolicyPath,
+    Released,
+    Say,
+    command,
+    watching,
+)
 
 app = typer.Typer(
     help="Single entries: the rest of a table does not give back what somebody asked to hide.",
@@ -35,7 +45,7 @@ def verify(
     say: Say,
     reading: Any,
     data: Released,
-    policy: PolicyPath,
+    policy: OwnPolicy = None,
     original: Annotated[
         str | None,
         typer.Option(metavar="DATA", help="The table as it was; it alone knows what is hidden."),
@@ -44,6 +54,7 @@ def verify(
     """Look for a rule that tells a hidden entry, and for cells that were changed."""
     from reticent.entries import text
 
+    policy = policy or own_policy(data)
     with watching(say, STAGES, stoppable=False) as watch:
         found = entries.verify(data, policy, original=original, reading=reading, watch=watch)
     say.note(*found.notes, *(f"Warning: {text}" for text in found.warnings))

@@ -31,6 +31,7 @@ def write_text(path: Path, text: str) -> None:
 _LEFTOVER = re.compile(
     r"\.(?P<name>.+)\.(?P<pid>\d+)-(?P<run>[0-9a-f]{4})[0-9a-f]{4}\.reticent-(?P<what>tmp|old)"
 )
+_LONGEST_NAME = 200  # bytes; what stands beside it for a while has a longer one, of at most 255
 _RUN = os.urandom(2).hex()  # in containers, a later run may have the number of a killed one
 
 
@@ -41,6 +42,8 @@ def check_free(path: Path, *, force: bool, holds: Collection[str] = ()) -> None:
     """
     if path.name in ("", ".", ".."):
         raise InputError("this is no name for an output", where=str(path), do="give a new name.")
+    if len(os.fsencode(path.name)) > _LONGEST_NAME:
+        raise InputError("this name is too long", where=f"{str(path)[:60]}…", do="shorten it.")
     repair(path)
     if not path.parent.is_dir():
         raise InputError(

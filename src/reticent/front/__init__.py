@@ -19,11 +19,11 @@ def main() -> None:
     files are synced and renamed by now, and no thread has anything left to do.
     """
     gc.disable()  # a command is short, and imports alone would be swept a dozen times: 0.05 s
-    if _is_lean(sys.argv[1:]):
-        sys.meta_path.insert(0, NotNeeded)
     from reticent.terminal import progress, signals
 
     try:
+        if _is_lean(sys.argv[1:]):
+            sys.meta_path.insert(0, NotNeeded)
         with signals.hearing():
             from reticent.front.cli import app
 
@@ -40,15 +40,13 @@ def main() -> None:
 
 
 def _is_lean(words: list[str]) -> bool:
-    """Whether a command is often used, and does without pandas and SciPy.
+    """Whether a command does without pandas and SciPy.
 
-    Spark, and what Ibis reads databases with, need pandas; scikit-learn needs both.
+    Spark, and what Ibis reads databases with, need pandas; scikit-learn, which measures what a
+    release is worth, needs both.
     """
-    from reticent.releases.kinds import KINDS
-
-    named = [word for word in words[:2] if word not in {kind.group for kind in KINDS}]
-    needed = any("spark" in word or "://" in word for word in words)
-    return named[:1] in (["release"], ["verify"], ["risk"], ["apply"]) and not needed
+    measures = {"evaluate", "sweep"}.intersection(words[:2])
+    return not measures and not any("spark" in word or "://" in word for word in words)
 
 
 class NotNeeded:

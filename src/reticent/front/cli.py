@@ -16,6 +16,7 @@ from reticent.terminal.command import (
     Commands,
     Earlier,
     Output,
+    OwnPolicy,
     Released,
     Say,
     Version,
@@ -75,10 +76,7 @@ def verify(
     reading: Any,
     means: dict[str, Any],
     data: Released,
-    policy: Annotated[
-        Path | None,
-        typer.Option("--policy", "-p", metavar="P", help="Default: the one kept in its folder."),
-    ] = None,
+    policy: OwnPolicy = None,
     previous: Earlier = None,
     skip_uncheckable: Annotated[
         bool, typer.Option("--skip-uncheckable", help="Accept what this file alone cannot show.")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -126,7 +127,8 @@ def opened(data: Any, kind: ReleaseKind, formats: Sequence[str] = SUFFIXES) -> O
         )  # fmt: skip
     path = published(place, formats)
     reading = as_written(suffix_of(path, formats)) if path != place or manifest else None
-    return Opened(path, place, reading, manifest, tuple(altered(place)), tuple(warnings(place)))
+    problems = [*altered(place), *_unlisted(path, manifest)]
+    return Opened(path, place, reading, manifest, tuple(problems), tuple(warnings(place)))
 
 
 def is_release(place: Path) -> bool:
@@ -171,7 +173,7 @@ def altered(place: Path) -> Iterator[Problem]:
         said = why = ""
         if path.exists() and digest(path) != told["sha256"]:
             said, why = "is not the file that", "it was changed after it was released."
-        elif not path.exists() and place.is_dir():
+        elif not path.is_file() and place.is_dir():
             said, why = "is missing, which", "this is not all that was released."
         if said:
             what = f"{path} {said} manifest.json describes"
@@ -179,18 +181,28 @@ def altered(place: Path) -> Iterator[Problem]:
     for folder in {(beside / name).parent for name in listed} - {beside}:
         for path in sorted(folder.iterdir()) if folder.is_dir() else ():
             if str(path.relative_to(beside)) not in listed:
-                yield Problem(
-                    f"{path} is none of the files that manifest.json describes",
-                    why="it was added after the release.",
-                    do="remove it, or get the release again from its owner.",
-                )
+                yield _added(path)
+
+
+def _unlisted(data: Path, manifest: Mapping[str, Any]) -> Iterator[Problem]:
+    """Data that their manifest says nothing of."""
+    names = (Path(name).parts for name in manifest.get("files", {}))
+    if manifest and data.name not in (parts[0] for parts in names):
+        yield _added(data)
+
+
+def _added(path: Path) -> Problem:
+    return Problem(
+        f"{path} is none of the files that manifest.json describes",
+        why="it was added after the release.",
+        do="remove it, or get the release again from its owner.",
+    )
 
 
 def warnings(place: Path) -> Iterator[str]:
     """What keeps a release from telling whether it is as it was released."""
     beside = _beside(place)
-    ours = (beside / "report.json").is_file() or (beside / "manifest.json").exists()
-    if ours and not manifest_of(place):
+    if (beside / "report.json").is_file() and not manifest_of(place):
         yield "manifest.json is gone, so nobody can tell whether files were changed since."
     if listed := manifest_of(place).get("files", {}):
         known = {*listed, "manifest.json", *(name.partition("/")[0] for name in listed)}
@@ -213,17 +225,17 @@ def _beside(place: Path) -> Path:
 def manifest_of(place: Path) -> dict[str, Any]:
     """The manifest beside a release's data, or nothing; it is believed of no other file."""
     path = _beside(place) / "manifest.json"
-    if not path.is_file() or (place.is_file() and not place.name.startswith("data.")):
+    if not os.path.lexists(path) or (place.is_file() and not place.name.startswith("data.")):
         return {}
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
-        raise InputError("the manifest cannot be read", where=str(path)) from None
-    if not isinstance(found, dict) or "made_by" not in found:
-        return {}
-    files = found.get("files", {})
-    if not isinstance(files, dict) or not all(map(_is_listed, files, files.values())):
-        raise InputError("the manifest cannot be read", where=str(path))
+        found = None
+    if not isinstance(found, dict) or "made_by" not in found or not _lists_files(found):
+        raise InputError(
+            "the manifest is damaged, or none of a release", where=str(path),
+            do="get the release again from its owner.",
+        )  # fmt: skip
     if found.get("format", FORMAT) != FORMAT:
         raise InputError(
             "the release was made by another version", where=str(path),
@@ -232,11 +244,18 @@ def manifest_of(place: Path) -> dict[str, Any]:
     return found
 
 
+def _lists_files(manifest: Mapping[str, Any]) -> bool:
+    """Whether it tells of files below its own folder, and what to compare each with."""
+    files = manifest.get("files")
+    return isinstance(files, dict) and bool(files) and all(map(_is_listed, files, files.values()))
+
+
 def _is_listed(name: str, told: Any) -> bool:
-    """Whether a manifest tells of a file below its own folder, and what to compare it with."""
-    parts = Path(name).parts
-    inside = bool(parts) and not Path(name).is_absolute() and ".." not in parts
-    return inside and isinstance(told, dict) and isinstance(told.get("sha256"), str)
+    path = Path(name)
+    inside = bool(path.parts) and not path.is_absolute() and ".." not in path.parts
+    short = all(len(part.encode("utf-8", "surrogatepass")) < 256 for part in path.parts)
+    plain = short and name.isprintable()
+    return inside and plain and isinstance(told, dict) and isinstance(told.get("sha256"), str)
 
 
 def published(path: Path, formats: Sequence[str] = SUFFIXES) -> Path:

@@ -159,6 +159,11 @@ def parsed(text: str, where: str) -> dict[str, Any]:
         return tomllib.loads(text, parse_float=Decimal)
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"this is not valid TOML: {error}", where=where) from None
+    except RecursionError:
+        raise InputError(
+            "its tables are nested too deeply", where=where,
+            do="write a deep taxonomy as a CSV file of its own.",
+        ) from None  # fmt: skip
 
 
 def toml_lines(table: Mapping[str, Any]) -> str:

@@ -94,12 +94,14 @@ def parse(data: Any, reading: Reading | None = None) -> tuple[Parsed, str]:
 
 
 def inputs(data: Any) -> list[Path]:
-    """The files of a table."""
+    """The files of a table; or their folder: what appears there would be read the next time."""
     from reticent.files.tabular import paths_of
 
     if is_url(data):
         return [database] if (database := file_of(data)) else []
-    return paths_of(data) if isinstance(data, str | Path) else []
+    if not isinstance(data, str | Path):
+        return []
+    return [Path(data)] if Path(data).is_dir() else paths_of(data)
 
 
 def taken(

@@ -296,10 +296,12 @@ def taxonomy_show(
     say: Say, taxonomy: Annotated[Path, typer.Argument(metavar="TAX", help="A taxonomy file.")]
 ) -> None:
     """Draw a taxonomy as a tree."""
-    from reticent.data.taxonomy import render
+    from reticent.data.taxonomy import DEEPEST, render
     from reticent.files.taxonomies import load
 
     tree = load(taxonomy)
+    if say.json and (deepest := max(map(len, tree.rows()))) > DEEPEST:
+        raise InputError(f"{deepest:,} levels are too many for JSON", where=str(taxonomy))
     say.result(render(tree), tree.nested())
 
 

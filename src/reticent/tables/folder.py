@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reticent.data.taxonomy import Taxonomy, from_nested, from_rows
+from reticent.data.taxonomy import DEEPEST, Taxonomy, from_nested, from_rows
 from reticent.errors import InputError
 from reticent.files.tabular import paths_of
 from reticent.releases.folder import (
@@ -28,9 +28,6 @@ from reticent.tables import report
 if TYPE_CHECKING:
     from reticent.tables.policy import Policy
     from reticent.tables.result import Release
-
-
-_DEEPEST = 300  # levels of a tree; Python's own reader gives up below a thousand
 
 
 def contents(release: Release, data: Any, private: Path, table: str | None = None) -> Contents:
@@ -93,7 +90,7 @@ def _manifest(release: Release) -> dict[str, Any]:
 def _as_json(tree: dict[str, Any]) -> dict[str, Any] | list[tuple[str, ...]]:
     """A tree as JSON nests it, or row by row where it is too deep to be read back."""
     rows = from_nested(tree, "manifest.json").rows()
-    return rows if max(map(len, rows)) > _DEEPEST else tree
+    return rows if max(map(len, rows)) > DEEPEST else tree
 
 
 def _recoding(release: Release) -> dict[str, Any]:
@@ -133,12 +130,14 @@ class Told:
 
 def told(manifest: Mapping[str, Any]) -> Told:
     """What the manifest of a release says; nothing where there is none."""
-    shown = manifest.get("taxonomies", {})
-    trees = {
-        name: (from_rows if isinstance(tree, list) else from_nested)(tree, "manifest.json")
-        for name, tree in shown.items()
-    }
-    return Told(manifest.get("marker", ""), trees)
+    try:
+        trees = {
+            name: (from_rows if isinstance(tree, list) else from_nested)(tree, "manifest.json")
+            for name, tree in manifest.get("taxonomies", {}).items()
+        }
+        return Told(str(manifest.get("marker", "")), trees)
+    except (AttributeError, TypeError, IndexError):
+        raise InputError("the manifest is damaged", where="manifest.json") from None
 
 
 def taxonomies_for(

@@ -30,7 +30,7 @@ from pydantic import (
     model_validator,
 )
 
-from reticent.data.taxonomy import Taxonomy, from_nested
+from reticent.data.taxonomy import DEEPEST, Taxonomy, from_nested
 from reticent.errors import InputError, Problem, did_you_mean, listed, quoted, refuse
 from reticent.files.taxonomies import load
 from reticent.privacy.promises import (
@@ -110,6 +110,8 @@ class Attribute(Record):
     def _fits_its_mask(self) -> Self:
         if self.mask == "generalize" and self.taxonomy is None:
             raise ValueError('mask = "generalize" needs a taxonomy')
+        if isinstance(self.taxonomy, dict) and _levels(self.taxonomy) > DEEPEST:
+            raise ValueError("the taxonomy is nested too deeply: write it as a CSV file")
         if self.mask != "generalize" and self.taxonomy is not None:
             raise ValueError(f'a taxonomy goes with mask = "generalize", not "{self.mask}"')
         if self.mask != "discretize" and (self.range or self.intervals):
@@ -120,6 +122,14 @@ class Attribute(Record):
             if bounds and not _rising(bounds):
                 raise ValueError(f"the bounds of {name} must be of one kind and rise")
         return self
+
+
+def _levels(tree: Any) -> int:
+    """How many tables stand in each other at most."""
+    levels, below = 0, [tree]
+    while below := [part for table in below if isinstance(table, dict) for part in table.values()]:
+        levels += 1
+    return levels
 
 
 def _rising(bounds: Sequence[Any]) -> bool:

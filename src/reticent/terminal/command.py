@@ -78,7 +78,10 @@ class Say:
 def _print(text: str, stream: Any = None) -> None:
     """Print; a reader who has gone, or a full disk behind a pipe, changes no result."""
     with contextlib.suppress(OSError, ValueError):
-        print(text, file=stream)
+        try:
+            print(text, file=stream)
+        except UnicodeEncodeError:  # a name of a file, or a terminal that knows few letters
+            print(text.encode("ascii", "backslashreplace").decode(), file=stream)
 
 
 def _version(wanted: bool) -> None:
@@ -287,6 +290,10 @@ Earlier = Annotated[
 Released = Annotated[str, typer.Argument(metavar="RELEASE", help="A released file or folder.")]
 PolicyPath = Annotated[Path, typer.Option("--policy", "-p", metavar="P", help="A policy file.")]
 Output = Annotated[str, typer.Option("--output", "-o", metavar="OUT", help="Where to write.")]
+OwnPolicy = Annotated[
+    Path | None,
+    typer.Option("--policy", "-p", metavar="P", help="Default: the one kept in its folder."),
+]
 
 
 def named_paths(given: Sequence[str] | None) -> dict[str, str]:

@@ -9,7 +9,17 @@ import typer
 
 from reticent import transactions
 from reticent.errors import InputError
-from reticent.terminal.command import Data, Output, PolicyPath, Released, Say, command, watching
+from reticent.releases.folder import own_policy
+from reticent.terminal.command import (
+    Data,
+    Output,
+    OwnPolicy,
+    PolicyPath,
+    Released,
+    Say,
+    command,
+    watching,
+)
 
 if TYPE_CHECKING:
     from reticent.transactions.policy import ItemRoles
@@ -40,10 +50,11 @@ def release(say: Say, reading: Any, data: Data, policy: PolicyPath, output: Outp
 
 
 @command(app, "verify")
-def verify(say: Say, reading: Any, data: Released, policy: PolicyPath) -> None:
+def verify(say: Say, reading: Any, data: Released, policy: OwnPolicy = None) -> None:
     """Look for a set of items that breaks the promise, without the original."""
     from reticent.transactions import report, text
 
+    policy = policy or own_policy(data)
     with watching(say, STAGES, stoppable=False) as watch:
         found = transactions.verify(data, policy, reading=reading, watch=watch)
     _warn(say, found.roles, only="private")  # public ones may all be suppressed

@@ -26,6 +26,7 @@ from reticent.privacy.coherence import BasketExposure, BasketFinding
 from reticent.progress import Clock, Watch
 from reticent.releases.places import Place, Spot
 from reticent.releases.publish import proven, publish
+from reticent.sources.arrival import inputs
 from reticent.transactions import folder, report
 from reticent.transactions.policy import BasketPolicy, ItemRoles, Mask, Nuggets
 
@@ -109,9 +110,8 @@ def release(
     policy = BasketPolicy.of(policy)
     place = None
     if output is not None:
-        files = basket_files.paths_of(data, policy.format) if isinstance(data, str | Path) else []
         place = Place.of(
-            output, basket_files.suffixes(policy.format), inputs=[*files, *policy.files()],
+            output, basket_files.suffixes(policy.format), inputs=[*inputs(data), *policy.files()],
             force=force, form=f' with format = "{policy.format}"',
         )  # fmt: skip
     with clock.stage("read"):
