@@ -11,6 +11,8 @@ import os
 import sys
 from typing import Any
 
+_OFTEN = {"init", "policy", "taxonomy", "risk", "release", "verify", "apply"}
+
 
 def main() -> None:
     """Be the process of one command, and leave as soon as everything is said.
@@ -40,13 +42,15 @@ def main() -> None:
 
 
 def _is_lean(words: list[str]) -> bool:
-    """Whether a command does without pandas and SciPy.
+    """Whether a command is often used, and does without pandas and SciPy.
 
-    Spark, and what Ibis reads databases with, need pandas; scikit-learn, which measures what a
-    release is worth, needs both.
+    Spark, and what Ibis reads databases with, need pandas; scikit-learn needs both.
     """
-    measures = {"evaluate", "sweep"}.intersection(words[:2])
-    return not measures and not any("spark" in word or "://" in word for word in words)
+    from reticent.releases.kinds import KINDS
+
+    named = [word for word in words[:2] if word not in {kind.group for kind in KINDS}]
+    needed = any("spark" in word or "://" in word for word in words)
+    return {*named[:1]} <= _OFTEN and bool(named) and not needed
 
 
 class NotNeeded:
