@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from reticent import Policy
-from reticent.errors import InputError
+from reticent.errors import InputError, ReticentError
 
 SECRET = "SECRETxyz1"  # in cells that no message may show
 DATA = Path(os.environ.get("RETICENT_DATA") or Path(__file__).parents[2] / "shared" / "data")
@@ -33,11 +33,15 @@ def some_or_many(some: Any, *many: Any) -> list[Any]:
     return [some, *(pytest.param(more, marks=pytest.mark.slow) for more in many)]
 
 
-def refusal(action: Callable[[], object]) -> InputError:
-    """What an action is refused with; it tells no secret."""
-    with pytest.raises(InputError) as caught:
+def refusal(
+    action: Callable[[], object], *said: str, kind: type[ReticentError] = InputError
+) -> ReticentError:
+    """What an action is refused with; it says all of this, and tells no secret."""
+    with pytest.raises(kind) as caught:
         action()
-    assert SECRET not in str(caught.value)
+    text = str(caught.value)
+    assert SECRET not in text
+    assert [part for part in said if part not in text] == []
     return caught.value
 
 

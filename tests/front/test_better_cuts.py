@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import reticent
-from at_hand import save
+from at_hand import refusal, save
 from terminal import run
 
 RARE = "Zeppelinpilot"  # a job so rare that it keeps everybody's from being shown
@@ -166,5 +166,4 @@ def test_what_was_found_in_some_seconds_is_found_again_in_as_many_rounds() -> No
     assert f"--search-rounds {timed['rounds']}" in Path("a/private/report.html").read_text("utf-8")
     again = release("policy", "b", "--search-rounds", str(timed["rounds"]))
     assert again["attributes"] == timed["attributes"]
-    with pytest.raises(reticent.InputError, match="at least 1"):
-        reticent.release("data.csv", "policy.toml", search_rounds=0)
+    refusal(lambda: reticent.release("data.csv", "policy.toml", search_rounds=0), "at least 1")

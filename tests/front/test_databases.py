@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import reticent
+from at_hand import refusal
 from reticent import InputError, Policy
 from reticent.sample import make
 from reticent.sources import engines
@@ -141,9 +142,7 @@ def test_a_released_table_in_a_database_can_be_recounted(census: pa.Table, tmp_p
 )
 def test_no_password_is_shown(url: str) -> None:
     assert "s3cret" not in without_password(url)
-    with pytest.raises(InputError) as caught:
-        reticent.release(url, POLICY, table="x")
-    assert "s3cret" not in str(caught.value)
+    assert "s3cret" not in str(refusal(lambda: reticent.release(url, POLICY, table="x")))
 
 
 def test_sqlite_holds_what_it_holds(tmp_path: Path) -> None:

@@ -430,25 +430,18 @@ def test_bounds_of_times_are_iso(bound: Any, cells: list[str]) -> None:
 def test_errors_name_rows_and_not_values(
     cells: list[Any], how: dict[str, Any], rows: str, count: str
 ) -> None:
-    error = refusal(lambda: scale(cells, **how))
-    text = str(error)
-    assert 'column "Age"' in text
-    assert text.count(rows) == 1
-    assert f"{count} distinct values" in text
-    shown = error.text(show_values=True)
-    assert "Values: " in shown
+    error = refusal(lambda: scale(cells, **how), 'column "Age"', f"{count} distinct values")
+    assert str(error).count(rows) == 1
+    assert "Values: " in error.text(show_values=True)
 
 
 def test_mixed_zones_are_refused() -> None:
-    error = refusal(lambda: scale(["2024-01-01T10:00Z", "2024-01-01T10:00"]))
-    assert "offset" in str(error)
-    assert 'column "Age"' in str(error)
+    cells = ["2024-01-01T10:00Z", "2024-01-01T10:00"]
+    refusal(lambda: scale(cells), "offset", 'column "Age"')
 
 
 @pytest.mark.parametrize(
     ("cells", "kind"), [([True], None), ([1], pa.time32("s")), ([1], pa.duration("s"))]
 )
 def test_types_without_a_scale_are_refused(cells: list[Any], kind: pa.DataType | None) -> None:
-    error = refusal(lambda: scale(cells, kind))
-    assert "neither a number nor a time" in str(error)
-    assert "suppress" in str(error)
+    refusal(lambda: scale(cells, kind), "neither a number nor a time", "suppress")
