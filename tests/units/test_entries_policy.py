@@ -13,8 +13,6 @@ import pyarrow as pa
 import pytest
 
 from at_hand import refusal
-from reticent import Policy as TablePolicy
-from reticent import transactions
 from reticent.data.columns import encode
 from reticent.entries import Policy
 from reticent.entries.asked import find
@@ -112,19 +110,6 @@ def test_all_problems_at_once() -> None:
     assert said.startswith('p.toml: there is no key "min_confidense" here')  # why one is missing
 
 
-@pytest.mark.parametrize(
-    ("kind", "text", "about"),
-    [
-        (Policy, "keep = ['a']\n[[anonymity]]\nover = ['b']\nk = 3\n", "tables"),
-        (Policy, "private = ['s*']\nh = 0.5\nk = 3\n", "baskets"),
-        (TablePolicy, WHOLE, "entries"),
-        (transactions.Policy, WHOLE, "entries"),
-    ],
-)
-def test_policies_about_something_else(kind: Any, text: str, about: str) -> None:
-    refusal(lambda: kind.parse(text), f"this is a policy for {about}")
-
-
 def test_roles() -> None:
     columns = ["id", "s", "b", "x", "a", "y"]
     roles = policy(id="id", keep=["y"], drop=["x"]).roles(columns)
@@ -194,10 +179,6 @@ def test_ids() -> None:
     assert found.names == ("b 7", "007")
     assert "1 record has no" in found.warnings[0]
     assert asked(rows=3, ids=[10, 20, 30], requests=[20]).records.tolist() == [1]
-
-
-def test_nobody() -> None:
-    assert "nobody asked" in asked(requests=[]).warnings[0]
 
 
 @pytest.mark.parametrize("wrong", ["0", "10", "-1", "x", "", "1.5", "9" * 30, "٣"])
