@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import count as counting
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -70,6 +71,7 @@ k = 2
 K = "2,5,20,999"  # 999: more than there are rows
 GIVEN = ["sweep", "data.csv", "-p", "policy.toml", "-o", "out", "--k", K]
 NAMES = ("k-2", "k-5", "k-20")
+STATE = Path("out/private/state.json")
 TOP = {"report.html", "sweep.csv", "sweep.json", "sweep.svg"}
 PUBLIC = {f"public/{n}" for n in ("data.csv", "report.html", "report.json", "manifest.json")}
 PRIVATE = {
@@ -149,8 +151,7 @@ def nothing_half_written() -> None:
 
 
 def finished_points() -> set[str]:
-    state = Path("out/private/state.json")
-    return set(json.loads(state.read_text())["done"]) if state.exists() else set()
+    return set(json.loads(STATE.read_text())["done"]) if STATE.exists() else set()
 
 
 @pytest.fixture(scope="module")
@@ -172,6 +173,15 @@ def done(reference: Path) -> Path:
     """The same sweep, here."""
     shutil.copytree(reference, "out")
     return Path("out")
+
+
+def goes_on(reference: Path, k: str = K) -> int:
+    """The same command leads to the same sweep; how many releases, as they stood, it took over."""
+    before = {n: t for n, t in made().items() if n.split("/")[0] in finished_points()}
+    said = sweep("--k", k)
+    assert made().items() >= before.items()
+    assert whole() == whole(reference)
+    return resumed(said)
 
 
 # --- every release is what `release` makes -------------------------------------------------------
@@ -531,17 +541,35 @@ def test_an_infeasible_sweep_writes_and_replaces_nothing(reference: Path) -> Non
 # --- going on ------------------------------------------------------------------------------------
 
 
-def keeping(monkeypatch: pytest.MonkeyPatch, then: Callable[[int], None]) -> None:
-    """Do something each time that a point is counted as done."""
-    honest = SweepFolder.keep
-    count = [0]
+def at_each(
+    patch: pytest.MonkeyPatch,
+    owner: Any,
+    name: str,
+    do: Callable[[int], object],
+    after: bool = False,
+) -> None:
+    """Do something at the first call of a function, at the second, and so on."""
+    honest, count = getattr(owner, name), counting(1)
 
-    def keep(state: Any, name: str, record: dict[str, Any]) -> None:
-        honest(state, name, record)
-        count[0] += 1
-        then(count[0])
+    def call(*given: Any, **how: Any) -> Any:
+        if not after:
+            do(next(count))
+        found = honest(*given, **how)
+        if after:
+            do(next(count))
+        return found
 
-    monkeypatch.setattr(SweepFolder, "keep", keep)
+    patch.setattr(owner, name, call)
+
+
+def interrupt(at: int, times: int = 1) -> Callable[[int], None]:
+    """Press Ctrl-C at one of the calls."""
+
+    def press(number: int) -> None:
+        for _ in range(times if number == at else 0):
+            signal.raise_signal(signal.SIGINT)
+
+    return press
 
 
 @pytest.mark.parametrize("after", [1, 3])
@@ -549,105 +577,72 @@ def test_ctrl_c_keeps_what_is_done(
     after: int, reference: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        keeping(patch, lambda n: signal.raise_signal(signal.SIGINT) if n == after else None)
+        at_each(patch, SweepFolder, "keep", interrupt(after), after=True)
         said = sweep("--k", K, code=130)
     assert f"{after} of 4 releases" in said.stderr
     assert "same command" in said.stderr
     assert said.stdout == ""
     assert not TOP & set(contents("out"))
     nothing_half_written()
-    before = made()
     assert len(finished_points()) == after
-    assert resumed(sweep("--k", K)) == after
-    assert made().items() >= before.items()
-    assert whole() == whole(reference)
+    assert goes_on(reference) == after
 
 
 def test_ctrl_c_in_the_last_release_is_too_late(
     reference: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    keeping(monkeypatch, lambda n: signal.raise_signal(signal.SIGINT) if n == 4 else None)
-    sweep("--k", K)
-    assert whole() == whole(reference)
+    at_each(monkeypatch, SweepFolder, "keep", interrupt(4), after=True)
+    goes_on(reference)
 
 
 @pytest.mark.parametrize("step", [1, pytest.param(8, marks=pytest.mark.slow)])
 def test_ctrl_c_during_a_search(
     step: int, reference: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    honest, count = Cuts.reveal, [0]
-
-    def reveal(cuts: Cuts, slot: int) -> Any:
-        count[0] += 1
-        if count[0] == step:
-            signal.raise_signal(signal.SIGINT)
-        return honest(cuts, slot)
-
     with monkeypatch.context() as patch:
-        patch.setattr(Cuts, "reveal", reveal)
+        at_each(patch, Cuts, "reveal", interrupt(step))
         said = sweep("--k", K, code=130)
     assert re.search(r"Stopped; \d of 4 releases are done", said.stderr)
     nothing_half_written()
-    sweep("--k", K)
-    assert whole() == whole(reference)
+    goes_on(reference)
 
 
 def test_two_ctrl_c_stop_at_once(reference: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    honest, count = sweeps._Measuring.__call__, [0]
-
-    def measure(*given: Any) -> Any:  # the release stands, but has no line in the state
-        count[0] += 1
-        for _ in range(2 if count[0] == 2 else 0):
-            signal.raise_signal(signal.SIGINT)
-        return honest(*given)
-
     with monkeypatch.context() as patch:
-        patch.setattr(sweeps._Measuring, "__call__", measure)
+        # The release stands, but has no line in the state.
+        at_each(patch, sweeps._Measuring, "__call__", interrupt(2, times=2))
         sweep("--k", K, code=130)
     nothing_half_written()
-    sweep("--k", K)
-    assert whole() == whole(reference)
+    goes_on(reference)
 
 
 def test_two_ctrl_c_tell_what_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    def twice(n: int) -> None:
-        for _ in range(2 if n == 2 else 0):
-            signal.raise_signal(signal.SIGINT)
-
-    keeping(monkeypatch, twice)
+    at_each(monkeypatch, SweepFolder, "keep", interrupt(2, times=2), after=True)
     said = sweep("--k", K, code=130)
     assert len(list(Path("out").glob("k-*"))) >= 1
     assert "nothing" not in said.stderr
 
 
-class FullDisk:
-    """A disk on which nothing more can be written after so many writes."""
+def disk_with_room(patch: pytest.MonkeyPatch, room: int) -> list[int]:
+    """A disk on which nothing more can be written after so many writes; counts them."""
+    writes: list[int] = []
 
-    def __init__(self, patch: pytest.MonkeyPatch, room: int) -> None:
-        self.room, self.writes = room, 0
-        for owner, name in ((Path, "write_text"), (Path, "mkdir"), (os, "fsync")):
-            patch.setattr(owner, name, self.limited(getattr(owner, name)))
+    def write(_: int) -> None:
+        writes.append(1)
+        if len(writes) > room:
+            raise OSError(errno.ENOSPC, "No space left on device")
 
-    def limited(self, honest: Callable[..., Any]) -> Callable[..., Any]:
-        def write(*given: Any, **how: Any) -> Any:
-            self.writes += 1
-            if self.writes > self.room:
-                raise OSError(errno.ENOSPC, "No space left on device")
-            return honest(*given, **how)
-
-        return write
+    for owner, name in ((Path, "write_text"), (Path, "mkdir"), (os, "fsync")):
+        at_each(patch, owner, name, write)
+    return writes
 
 
 def writes_of_a_sweep(patch: pytest.MonkeyPatch, k: str = K) -> int:
     with patch.context() as inner:
-        disk = FullDisk(inner, 10**9)
+        writes = disk_with_room(inner, 10**9)
         sweep("--k", k)
     shutil.rmtree("out")
-    return disk.writes
-
-
-def begun() -> bool:
-    return Path("out/private/state.json").exists()
+    return len(writes)
 
 
 @pytest.mark.parametrize(
@@ -664,20 +659,18 @@ def test_a_sweep_stopped_before_its_state(left: str, reference: Path) -> None:
     (place.parent if place.suffix else place).mkdir(parents=True)
     if place.suffix:
         place.write_text("{")
-    sweep("--k", K)
-    assert whole() == whole(reference)
+    goes_on(reference)
 
 
 def full_at(room: int, reference: Path, monkeypatch: pytest.MonkeyPatch, k: str = K) -> None:
     with monkeypatch.context() as patch:
-        FullDisk(patch, room)
+        disk_with_room(patch, room)
         said = sweep("--k", k, code=2)
     assert "No space left" in said.stderr
     nothing_half_written()
-    if Path("out").exists() and not begun():
+    if Path("out").exists() and not STATE.exists():
         return  # test_a_sweep_stopped_before_its_state
-    sweep("--k", k)
-    assert whole() == whole(reference), room
+    goes_on(reference, k)
 
 
 def test_a_full_disk(reference: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -703,10 +696,7 @@ def test_a_disk_that_is_full_at_any_write(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_wider_range_takes_over_what_is_there(reference: Path) -> None:
     sweep("--k", "5")
-    before = made()
-    assert resumed(sweep("--k", "2,20,999,5")) == 1
-    assert made().items() >= before.items()
-    assert whole() == whole(reference)
+    assert goes_on(reference, "2,20,999,5") == 1
     assert Path("out/sweep.json").read_bytes() == (reference / "sweep.json").read_bytes()
 
 
@@ -722,8 +712,7 @@ def test_a_narrower_range_loses_nothing(done: Path) -> None:
 @pytest.mark.parametrize("name", sorted(TOP))
 def test_a_page_removed_by_hand_is_written_again(name: str, done: Path, reference: Path) -> None:
     Path("out", name).unlink()
-    sweep("--k", K)
-    assert whole() == whole(reference)
+    assert goes_on(reference) == 4
 
 
 @pytest.mark.parametrize("name", ["", "public", "private", "public/data.csv"])
@@ -830,7 +819,7 @@ def test_what_is_no_sweep_is_not_touched(what: str, force: list[str]) -> None:
         Path("out/k-5/mine.txt").write_text("precious")
         Path("out/report.html").write_text("precious")
         if what == "empty state":
-            Path("out/private/state.json").write_text("")
+            STATE.write_text("")
     before = contents(".")
     said = sweep("--k", "5", *force, code=2)
     assert "out" in said.stderr
@@ -865,8 +854,7 @@ def test_a_folder_with_the_name_of_a_release_is_not_lost() -> None:
 )
 @pytest.mark.parametrize("force", [[], ["--force"]])
 def test_a_state_that_cannot_be_read(text: str, force: list[str], done: Path) -> None:
-    path = Path("out/private/state.json")
-    path.write_bytes(text.encode("utf-8", "surrogatepass"))
+    STATE.write_bytes(text.encode("utf-8", "surrogatepass"))
     before = contents("out")
     sweep("--k", K, *force, code=2)
     assert contents("out") == before
@@ -878,10 +866,9 @@ RECORDS: list[Any] = [3, None, {}, [], "infeasible", {"threshold": 2}, {"infeasi
 @pytest.mark.parametrize("record", RECORDS, ids=repr)
 def test_a_state_with_a_damaged_record(record: Any, done: Path, reference: Path) -> None:
     """Made again, or refused."""
-    path = Path("out/private/state.json")
-    state = json.loads(path.read_text())
+    state = json.loads(STATE.read_text())
     state["done"]["k-5"] = record
-    path.write_text(json.dumps(state))
+    STATE.write_text(json.dumps(state))
     said = run(*GIVEN, code=None)
     assert said.exit_code in (0, 2)
     assert said.exit_code == 2 or whole() == whole(reference)
@@ -893,10 +880,9 @@ def test_force_removes_nothing_but_releases(name: str, done: Path, work: Path) -
     for place in (Path("precious"), Path("out/mine")):
         place.mkdir()
         (place / "x.txt").write_text("precious")
-    path = Path("out/private/state.json")
-    state = json.loads(path.read_text())
+    state = json.loads(STATE.read_text())
     state["done"][name.format(here=work)] = {}
-    path.write_text(json.dumps(state))
+    STATE.write_text(json.dumps(state))
     run(*GIVEN[:-1], "20", "--seed", "3", "--force", code=None)
     assert Path("precious/x.txt").exists()
     assert Path("out/mine/x.txt").exists()
@@ -904,10 +890,9 @@ def test_force_removes_nothing_but_releases(name: str, done: Path, work: Path) -
 
 def test_force_leaves_nothing_of_a_killed_sweep(done: Path) -> None:
     """A release whose line was not yet written, and the beginning of another one."""
-    path = Path("out/private/state.json")
-    state = json.loads(path.read_text())
+    state = json.loads(STATE.read_text())
     del state["done"]["k-20"]
-    path.write_text(json.dumps(state))
+    STATE.write_text(json.dumps(state))
     Path("out/k-5").rename("out/.k-7.99999999-0123abcd.reticent-tmp")
     sweep("--k", "5", "--seed", "2", "--force")
     assert {p.name for p in Path("out").iterdir()} == TOP | {"k-5", "private"}
@@ -921,16 +906,12 @@ def test_leftovers_are_removed_by_any_later_run(done: Path) -> None:
 
 
 def test_force_interrupted_while_removing(done: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    honest, count = shutil.rmtree, [0]
-
-    def remove(*given: Any, **how: Any) -> None:
-        count[0] += 1
-        if count[0] == 3:
+    def third(number: int) -> None:
+        if number == 3:
             raise KeyboardInterrupt
-        honest(*given, **how)
 
     with monkeypatch.context() as patch:
-        patch.setattr(shutil, "rmtree", remove)
+        at_each(patch, shutil, "rmtree", third)
         sweep("--k", "5", "--seed", "2", "--force", code=130)
     sweep("--k", "5", "--seed", "2", "--force")
 
@@ -1056,27 +1037,22 @@ def test_thresholds_share_their_search(
     given: dict[str, Any], levels: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As long as thresholds go the same way, a step is taken once; the results are the same."""
-    honest, count = Cuts.reveal, [0]
-
-    def counting(cuts: Cuts, slot: int) -> Any:
-        count[0] += 1
-        return honest(cuts, slot)
-
-    monkeypatch.setattr(Cuts, "reveal", counting)
+    steps: list[int] = []
+    at_each(monkeypatch, Cuts, "reveal", steps.append)
     greedy = Path("both.toml").read_text() + '[goal]\nsearch = "greedy"\n'
     Path("both.toml").write_text(greedy)
     found = reticent.sweep("data.csv", "both.toml", output="out", **given)
-    together = count[0]
+    together = len(steps)
     assert together < sum(point["steps"] for point in found.points)
     apart = 0
     for level, point in zip(levels or given["at_most"], found.points, strict=True):
-        count[0] = 0
+        steps.clear()
         kinds = {"k": level} if levels else {"at_most": Fraction(level)}
         release = reticent.release("data.csv", alone("both.toml", **kinds), output=f"alone-{level}")
         name = f"k-{level}" if levels else f"at-most-{float(level)}"
         same_but_the_policy(Path("out", name), f"alone-{level}")
-        assert point["steps"] == len(release.steps) == count[0]
-        apart += count[0]
+        assert point["steps"] == len(release.steps) == len(steps)
+        apart += len(steps)
     assert together < apart
 
 
@@ -1148,11 +1124,10 @@ def test_process_killed_at_any_write(reference: Path) -> None:
         assert code == 137
         what_a_kill_leaves()
         before = finished_points()
-        if Path("out").exists() and not begun():
+        if Path("out").exists() and not STATE.exists():
             shutil.rmtree("out")  # test_a_sweep_stopped_before_its_state
-        assert resumed(sweep("--k", K)) == len(before)
+        assert goes_on(reference) == len(before)
         nothing_half_written()
-        assert whole() == whole(reference), left
         shutil.rmtree("out")
     else:
         pytest.fail("never came to its end")
@@ -1171,9 +1146,8 @@ def test_process_killed_again_and_again(reference: Path) -> None:
         done = len(finished_points())
         if code == 0:
             break
-    sweep("--k", K)
+    goes_on(reference)
     nothing_half_written()
-    assert whole() == whole(reference)
 
 
 @pytest.mark.net
@@ -1190,13 +1164,10 @@ def test_process_killed_at_random_moments(reference: Path) -> None:
         process.kill()
         process.communicate()
         what_a_kill_leaves()
-        before = {n: t for n, t in made().items() if n.split("/")[0] in finished_points()}
-        if Path("out").exists() and not begun():
+        if Path("out").exists() and not STATE.exists():
             shutil.rmtree("out")  # test_a_sweep_stopped_before_its_state
-        sweep("--k", K)
-        assert made().items() >= before.items()
+        goes_on(reference)
         nothing_half_written()
-        assert whole() == whole(reference)
 
 
 def test_the_page_shows_the_errors_of_the_releases() -> None:
