@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.csv as pcsv
+import pyarrow.parquet as pq
 import pytest
 
 from reticent import Policy
@@ -78,6 +81,18 @@ def written(table: pl.DataFrame, path: Path, suffix: str) -> Path:
     else:
         text = table.write_csv(separator="\t" if "tsv" in suffix else ",").encode()
         path.write_bytes(gzip.compress(text) if suffix.endswith("gz") else text)
+    return path
+
+
+def table_file(table: pa.Table, path: Path) -> Path:
+    """A table as a file, by its suffix; of several parts, where there are such."""
+    if path.suffix == ".parquet":
+        pq.write_table(table, path, row_group_size=50)
+    elif path.suffix in (".arrow", ".feather"):
+        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table, max_chunksize=40)
+    else:
+        pcsv.write_csv(table, path)
     return path
 
 

@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reticent
-from at_hand import SECRET, file_of, policy_of, refusal
+from at_hand import SECRET, file_of, policy_of, refusal, table_file
 from reticent.data.columns import Table
 from reticent.errors import InputError, ReticentError
 from reticent.files import delimited
@@ -54,20 +54,15 @@ def as_csv(rows: list[Any], names: list[str], delimiter: str = ",") -> str:
 
 
 @pytest.mark.parametrize("told", [False, True])
+@pytest.mark.parametrize("quoted", [False, True])
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
-def test_delimiters(tmp_path: Path, delimiter: str, told: bool) -> None:
-    path = file_of(tmp_path, as_csv(CELLS, ["Job", "Note"], delimiter))
+def test_delimiters(tmp_path: Path, delimiter: str, quoted: bool, told: bool) -> None:
+    names = ["Job", "Note"]
+    rows = CELLS if quoted else [("Cook", "1.5"), ("Clerk", "")]
+    plain = "".join(delimiter.join(line) + "\n" for line in (names, *rows))
+    path = file_of(tmp_path, as_csv(rows, names, delimiter) if quoted else plain)
     table = read(path, Reading(delimiter=delimiter if told else None))
-    assert list(table.columns) == ["Job", "Note"]
-    assert rows_of(table) == CELLS
-    assert table.notes == ()
-
-
-@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
-def test_delimiters_without_quotes(tmp_path: Path, delimiter: str) -> None:
-    lines = [["Job", "Age", "Pay"], ["Cook", "30", "1.5"], ["Clerk", "", "2.5"]]
-    path = file_of(tmp_path, "".join(delimiter.join(line) + "\n" for line in lines))
-    assert rows_of(read(path)) == [("Cook", "30", "1.5"), ("Clerk", "", "2.5")]
+    assert (list(table.columns), rows_of(table), table.notes) == (names, rows, ())
 
 
 def test_the_suffix_or_a_told_delimiter_wins(tmp_path: Path) -> None:
@@ -382,9 +377,7 @@ def test_folders_and_globs_are_one_table(tmp_path: Path) -> None:
     assert rows_of(read(str(tmp_path / "part-*.csv"))) == want
     assert rows_of(read(str(tmp_path / "part-[12].csv"))) == want[1:]
     assert [path.name for path in paths_of(tmp_path)] == ["part-0.csv", "part-1.csv", "part-2.csv"]
-
-
-def test_a_name_that_looks_like_a_glob_is_first_of_all_a_name(tmp_path: Path) -> None:
+    # A name that looks like a glob is first of all a name.
     path = file_of(tmp_path, "a\n1\n", "part[1].csv")
     assert rows_of(read(path)) == [("1",)]
 
@@ -403,18 +396,16 @@ def test_files_that_do_not_belong_together(tmp_path: Path) -> None:
     refusal(lambda: read(tmp_path), "2.csv", 'the first file has "a", "b"')
     file_of(tmp_path, "a\tb\n1\t2\n", "3.tsv")
     refusal(lambda: read(tmp_path), "different formats")
+    (tmp_path / "typed").mkdir()
+    for cell in (1, SECRET):
+        table_file(pa.table({"a": [cell]}), tmp_path / "typed" / f"{cell}.parquet")
+    refusal(lambda: read(tmp_path / "typed"), "different types")
 
 
 def test_files_may_order_their_columns_differently(tmp_path: Path) -> None:
     file_of(tmp_path, "a,b\n1,2\n", "1.csv")
     file_of(tmp_path, "b,a\n4,3\n", "2.csv")
     assert rows_of(read(tmp_path)) == [("1", "2"), ("3", "4")]
-
-
-def test_typed_files_that_do_not_belong_together(tmp_path: Path) -> None:
-    pq.write_table(pa.table({"a": [1]}), tmp_path / "1.parquet")
-    pq.write_table(pa.table({"a": [SECRET]}), tmp_path / "2.parquet")
-    refusal(lambda: read(tmp_path), "different types")
 
 
 def test_nothing_to_read(tmp_path: Path) -> None:
@@ -479,22 +470,21 @@ TYPED_ROWS = [
 ]
 
 
-def write_typed(table: pa.Table, path: Path, *, stream: bool = False) -> Path:
-    if path.suffix == ".parquet":
-        pq.write_table(table, path)
-        return path
-    make = pa.ipc.new_stream if stream else pa.ipc.new_file
-    with pa.OSFile(str(path), "wb") as sink, make(sink, table.schema) as writer:
+def streamed(table: pa.Table, path: Path) -> Path:
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
     return path
 
 
 @pytest.mark.parametrize(
-    ("name", "stream"),
-    [("t.parquet", False), ("t.arrow", False), ("t.arrow", True), ("t.feather", False)],
+    ("name", "write"),
+    [
+        ("t.arrow", streamed),
+        *((f"t.{kind}", table_file) for kind in ("parquet", "arrow", "feather")),
+    ],
 )
-def test_typed_files(tmp_path: Path, name: str, stream: bool) -> None:
-    table = read(write_typed(typed_table(), tmp_path / name, stream=stream))
+def test_typed_files(tmp_path: Path, name: str, write: Any) -> None:
+    table = read(write(typed_table(), tmp_path / name))
     assert list(table.columns) == list("nxtcdsb")
     assert rows_of(table) == TYPED_ROWS
 
@@ -509,17 +499,17 @@ def test_folders_of_typed_files_and_files_of_several_parts(
     assert rows_of(from_arrow(whole)) == want
     pq.write_table(whole, tmp_path / "whole.parquet", row_group_size=2)
     assert rows_of(read(tmp_path / "whole.parquet")) == want
-    assert rows_of(read(write_typed(whole, tmp_path / "whole.arrow"))) == want
+    assert rows_of(read(table_file(whole, tmp_path / "whole.arrow"))) == want
     (tmp_path / "parts").mkdir()
     for i in range(2):
-        write_typed(part, tmp_path / "parts" / f"{i}.parquet")
+        table_file(part, tmp_path / "parts" / f"{i}.parquet")
     assert rows_of(read(tmp_path / "parts")) == want
 
 
 @pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "t.feather"])
 @pytest.mark.parametrize("how", ["empty", "text", "cut", "spoilt"])
 def test_typed_files_that_are_none(tmp_path: Path, name: str, how: str) -> None:
-    whole = write_typed(pa.table({"a": [SECRET] * 100}), tmp_path / name).read_bytes()
+    whole = table_file(pa.table({"a": [SECRET] * 100}), tmp_path / name).read_bytes()
     middle = len(whole) // 2
     content = {
         "empty": b"",
@@ -548,7 +538,7 @@ def test_categories_of_users(
     values = pa.array(["x", SECRET, "y", "x", None], text)
     table = pa.table({"a": pa.DictionaryArray.from_arrays(codes, values)})
     path = tmp_path / "t.arrow"
-    found = read(write_typed(table, path)) if way == "file" else from_arrow(table)
+    found = read(table_file(table, path)) if way == "file" else from_arrow(table)
     assert rows_of(found) == [("x",), (None,), ("y",), ("x",), (None,), (None,)]
     assert sorted(map(str, found.columns["a"].values.to_pylist())) == ["None", "x", "y"]
 
@@ -578,45 +568,28 @@ def test_pandas_comes_back_as_pandas() -> None:
     assert not out.attrs
 
 
-@pytest.mark.parametrize("kind", [pl.DataFrame, pl.LazyFrame])
-def test_polars_comes_back_as_polars(kind: Any) -> None:
-    out = reticent.release(kind(PEOPLE), POLICY).table
-    assert isinstance(out, kind)
-    assert out.lazy().collect().to_dict(as_series=False) == MASKED
+TABLE = pa.table(PEOPLE)
+FRAMES: dict[str, tuple[Any, type]] = {
+    "polars": (pl.DataFrame(PEOPLE), pl.DataFrame),
+    "lazy": (pl.LazyFrame(PEOPLE), pl.LazyFrame),
+    "arrow": (TABLE, pa.Table),
+    "batch": (pa.RecordBatch.from_pydict(PEOPLE), pa.Table),
+    "chunks": (pa.concat_tables([TABLE.slice(0, 2), TABLE.slice(2, 0), TABLE.slice(2)]), pa.Table),
+    "duckdb": (duckdb.from_arrow(TABLE), duckdb.DuckDBPyRelation),
+    **{suffix: (suffix, pa.Table) for suffix in (".csv", ".parquet", ".arrow")},
+}
 
 
-@pytest.mark.parametrize("kind", ["table", "batch", "chunks"])
-def test_arrow_comes_back_as_arrow(kind: str) -> None:
-    table = pa.table(PEOPLE)
-    data = {
-        "table": table,
-        "batch": pa.RecordBatch.from_pydict(PEOPLE),
-        "chunks": pa.concat_tables([table.slice(0, 2), table.slice(2, 0), table.slice(2)]),
-    }[kind]
-    out = reticent.release(data, POLICY).table
-    assert isinstance(out, pa.Table)
-    assert out.to_pydict() == MASKED
-    assert out.schema.metadata is None
-
-
-def test_duckdb_comes_back_as_duckdb() -> None:
-    people = pa.table(PEOPLE)
-    with duckdb.connect() as database:
-        relation = database.from_arrow(people)
-        out = reticent.release(relation, POLICY).table
-    assert isinstance(out, duckdb.DuckDBPyRelation)
-    assert out.columns == ["Job", "Sick"]
-    assert out.fetchall() == list(zip(*MASKED.values(), strict=True))
-
-
-def test_files_give_what_frames_give(tmp_path: Path) -> None:
-    table = pa.table(PEOPLE)
-    paths = [file_of(tmp_path, as_csv(list(zip(*PEOPLE.values(), strict=True)), list(PEOPLE)))]
-    paths += [write_typed(table, tmp_path / name) for name in ("t.parquet", "t.arrow")]
-    for path in paths:
-        out = reticent.release(path, POLICY).table
-        assert isinstance(out, pa.Table)
-        assert out.to_pydict() == MASKED
+@pytest.mark.parametrize("kind", FRAMES)
+def test_frames_come_back_as_they_came_and_files_as_arrow(kind: str, tmp_path: Path) -> None:
+    data, comes_back = FRAMES[kind]
+    if isinstance(data, str):
+        data = table_file(TABLE, tmp_path / f"people{data}")
+    out: Any = reticent.release(data, POLICY).table
+    table = pa.table(out.lazy().collect() if kind in ("polars", "lazy") else out)
+    assert isinstance(out, comes_back)
+    assert table.to_pydict() == MASKED
+    assert table.schema.metadata is None
 
 
 @pytest.mark.parametrize("ordered", [False, True])

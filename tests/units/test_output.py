@@ -7,6 +7,7 @@ import errno
 import gzip
 import io
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -475,11 +476,14 @@ def leave(folder: Path, name: str, pid: int, what: str = "tmp", *, is_folder: bo
     return path
 
 
+@pytest.mark.parametrize("name", ["out.csv", "a.b-[1]*.csv"])
 @pytest.mark.parametrize("is_folder", [False, True])
-def test_what_dead_runs_left_is_removed(tmp_path: Path, dead_pid: int, is_folder: bool) -> None:
-    leave(tmp_path, "out.csv", dead_pid, is_folder=is_folder)
-    put(tmp_path / "out.csv")
-    assert hidden(tmp_path) == []
+def test_what_dead_runs_left_is_removed(
+    tmp_path: Path, dead_pid: int, is_folder: bool, name: str
+) -> None:
+    leave(tmp_path, name, dead_pid, is_folder=is_folder)
+    put(tmp_path / name)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
 @pytest.mark.parametrize("is_folder", [False, True])
@@ -510,20 +514,15 @@ def test_a_process_tells_its_own_from_those_of_one_that_had_its_number(tmp_path:
     assert path.read_text() == "new"
 
 
-def test_names_with_dots_and_brackets(tmp_path: Path, dead_pid: int) -> None:
-    name = "a.b-[1]*.csv"
-    leave(tmp_path, name, dead_pid)
-    put(tmp_path / name)
-    assert [path.name for path in tmp_path.iterdir()] == [name]
-
-
-def test_an_interrupted_swap_is_repaired(tmp_path: Path, dead_pid: int) -> None:
+def test_an_interrupted_swap_is_repaired_and_needs_force(tmp_path: Path, dead_pid: int) -> None:
     """Killed between the two renames: the old folder stands aside, the new one is not in."""
     path = tmp_path / "out"
-    leave(tmp_path, "out", dead_pid, "old", is_folder=True)
-    leave(tmp_path, "out", dead_pid, "tmp", is_folder=True)
-    output.repair(path)
-    holds_only(path, "left")
+    for repair in (lambda: output.repair(path), lambda: refusal(lambda: put_folder(path, "new"))):
+        leave(tmp_path, "out", dead_pid, "old", is_folder=True)
+        leave(tmp_path, "out", dead_pid, "tmp", is_folder=True)
+        repair()
+        holds_only(path, "left")
+        shutil.rmtree(path)
 
 
 def test_a_swap_that_only_lacked_the_last_step_is_finished(tmp_path: Path, dead_pid: int) -> None:
@@ -534,12 +533,6 @@ def test_a_swap_that_only_lacked_the_last_step_is_finished(tmp_path: Path, dead_
     leave(tmp_path, "out", dead_pid, "old", is_folder=True)
     output.repair(path)
     holds_only(path, "new")
-
-
-def test_a_repaired_output_exists_and_needs_force(tmp_path: Path, dead_pid: int) -> None:
-    leave(tmp_path, "out", dead_pid, "old", is_folder=True)
-    refusal(lambda: put_folder(tmp_path / "out", "new"))
-    holds_only(tmp_path / "out", "left")
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".tsv", ".parquet", ".arrow"])

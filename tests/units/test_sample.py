@@ -260,9 +260,7 @@ def test_unknown_kinds_get_a_hint() -> None:
     for wrong in (lambda: make("cencus", 10, seed=1), lambda: policy("cencus")):
         refusal(wrong, 'Did you mean "census"?')
     refusal(lambda: make("xyz", 10, seed=1), "census, bank, clinic, baskets")
-
-
-def test_all_bad_arguments_are_told_at_once() -> None:
+    # All bad arguments are told at once.
     assert len(refusal(lambda: make("bnk", rows=0, seed=-1)).problems) == 3
 
 

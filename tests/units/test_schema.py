@@ -287,19 +287,14 @@ def test_floats_are_exact(numbers: list[float]) -> None:
     assert [float(point) for point in scale(numbers).points.tolist()] == want
 
 
-def test_whole_numbers_beyond_64_bits_keep_their_order() -> None:
-    numbers = [2**64, 2**70, -(2**65), 5]
-    assert ranks([str(number) for number in numbers]) == [2, 3, 0, 1]
-    assert labels(scale([str(number) for number in numbers])) == [
-        str(number) for number in sorted(numbers)
-    ]
+def test_whole_numbers_beyond_64_bits_keep_their_order_and_stay_apart() -> None:
+    neighbours = [2**63 - 1, 2**63, 2**63 + 1]
+    for numbers, order in (([2**64, 2**70, -(2**65), 5], [2, 3, 0, 1]), (neighbours, [0, 1, 2])):
+        cells = [str(number) for number in numbers]
+        assert ranks(cells) == order
+        assert labels(scale(cells)) == [str(number) for number in sorted(numbers)]
     assert ranks([2**64 - 1, 1], pa.uint64()) == [1, 0]
-
-
-def test_neighbours_beyond_64_bits_stay_apart() -> None:
-    numbers = [2**63 - 1, 2**63, 2**63 + 1]
-    assert ranks(numbers, pa.uint64()) == [0, 1, 2]
-    assert labels(scale([str(number) for number in numbers])) == [str(n) for n in numbers]
+    assert ranks(neighbours, pa.uint64()) == [0, 1, 2]
 
 
 def test_digits_without_end() -> None:
