@@ -5,6 +5,8 @@ import re
 import pytest
 from hypothesis import settings
 
+pytest_plugins = ["places_at_hand"]
+
 settings.register_profile("patient", deadline=None)  # a busy machine is no fault
 settings.load_profile("patient")
 

@@ -11,10 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.csv as pcsv
+import pyarrow.parquet as pq
 import pytest
 
 from reticent import Policy
-from reticent.errors import InputError
+from reticent.errors import InputError, ReticentError
 
 SECRET = "SECRETxyz1"  # in cells that no message may show
 DATA = Path(os.environ.get("RETICENT_DATA") or Path(__file__).parents[2] / "shared" / "data")
@@ -33,11 +36,15 @@ def some_or_many(some: Any, *many: Any) -> list[Any]:
     return [some, *(pytest.param(more, marks=pytest.mark.slow) for more in many)]
 
 
-def refusal(action: Callable[[], object]) -> InputError:
-    """What an action is refused with; it tells no secret."""
-    with pytest.raises(InputError) as caught:
+def refusal(
+    action: Callable[[], object], *said: str, kind: type[ReticentError] = InputError
+) -> ReticentError:
+    """What an action is refused with; it says all of this, and tells no secret."""
+    with pytest.raises(kind) as caught:
         action()
-    assert SECRET not in str(caught.value)
+    text = str(caught.value)
+    assert SECRET not in text
+    assert [part for part in said if part not in text] == []
     return caught.value
 
 
@@ -74,6 +81,18 @@ def written(table: pl.DataFrame, path: Path, suffix: str) -> Path:
     else:
         text = table.write_csv(separator="\t" if "tsv" in suffix else ",").encode()
         path.write_bytes(gzip.compress(text) if suffix.endswith("gz") else text)
+    return path
+
+
+def table_file(table: pa.Table, path: Path) -> Path:
+    """A table as a file, by its suffix; of several parts, where there are such."""
+    if path.suffix == ".parquet":
+        pq.write_table(table, path, row_group_size=50)
+    elif path.suffix in (".arrow", ".feather"):
+        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table, max_chunksize=40)
+    else:
+        pcsv.write_csv(table, path)
     return path
 
 

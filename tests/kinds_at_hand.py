@@ -38,6 +38,10 @@ class KindExample:
         group = [self.kind.group] if self.kind.group else []
         return [*group, "release", self.data, "-p", "p.toml", "-o"]
 
+    def under(self, policy: str) -> list[str]:
+        """The same by another policy."""
+        return [policy if word == "p.toml" else word for word in self.release]
+
     def command(self, verb: str, *given: str) -> list[str]:
         """Another command of this kind, under the same policy."""
         group = [self.kind.group] if self.kind.group and verb != "policy" else []

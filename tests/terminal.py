@@ -23,7 +23,6 @@ from reticent.front.cli import app
 from reticent.suppress.sets import Halt
 
 ROOT = Path(__file__).parent.parent
-GIVEN = ROOT / "tests/cases/given"  # tables that cases and tests share
 SHELL = ("cut", "grep", "head", "ls", "printf", "sort", "tail", "uniq")
 
 

@@ -15,15 +15,8 @@ from reticent.releases.kinds import KINDS
 
 SRC = Path(reticent.__file__).parent
 USUAL = {
-    "commands.py",
-    "flow.py",
-    "folder.py",
-    "pages.py",
-    "policy.py",
-    "report.py",
-    "templates",
-    "text.py",
-}
+    "commands.py", "flow.py", "folder.py", "pages.py", "policy.py", "report.py", "templates", "text.py",
+}  # fmt: skip
 
 GROUND = {"errors", "compiling", "doors", "progress"}
 DATA = {"data", "files", "sources"}

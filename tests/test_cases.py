@@ -32,6 +32,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from at_hand import contents
 from reticent import __version__
 from reticent.front.cli import app
 
@@ -107,14 +108,9 @@ def marked(sign: str, text: str, here: Path) -> list[str]:
     return [f"{sign} {line}" if line else sign for line in text.splitlines()]
 
 
-def contents(here: Path) -> dict[Path, bytes]:
-    """Every file below a folder."""
-    return {p.relative_to(here): p.read_bytes() for p in here.rglob("*") if p.is_file()}
-
-
-def listed(sign: str, paths: set[Path]) -> Iterator[str]:
+def listed(sign: str, paths: set[str]) -> Iterator[str]:
     """A line for each folder that files are in."""
-    for folder, group in groupby(sorted(paths), key=lambda path: path.parent):
+    for folder, group in groupby(sorted(map(Path, paths)), key=lambda path: path.parent):
         names = " ".join(path.name for path in group)
         yield f"{sign} {names}" if folder == Path() else f"{sign} {folder}: {names}"
 

@@ -25,15 +25,15 @@ def blocks(text: str, kind: str) -> list[str]:
     return re.findall(rf"```{kind}\n(.*?)```", text, re.DOTALL)
 
 
-def test_first_screen_of_the_readme_is_real_output(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "demo").mkdir()
+@pytest.mark.parametrize("commands", [["risk", "release"], ["evaluate"]], ids=" ".join)
+def test_the_readme_shows_real_output(work: Path, commands: list[str]) -> None:
+    (work / "demo").mkdir()
     make_sample("census", 20000, 1, output="demo/people")  # what the demo makes
-    shown = blocks(README, "console")[0]
+    if commands == ["evaluate"]:
+        release("demo/people/census.csv", "demo/people/policy.toml", output="mine")
+    shown = next(b for b in blocks(README, "console") if f"reticent {commands[0]} " in b)
     runs = re.findall(r"^\$ reticent (.*?)\n(.*?)(?=^\$ |\Z)", shown, re.DOTALL | re.MULTILINE)
-    assert [words.split()[0] for words, _ in runs] == ["risk", "release"]
+    assert [words.split()[0] for words, _ in runs] == commands
     for words, expected in runs:
         done = subprocess.run(
             [RETICENT, *shlex.split(words)], capture_output=True, text=True, check=True
@@ -41,36 +41,17 @@ def test_first_screen_of_the_readme_is_real_output(
         assert done.stdout.strip() == expected.strip()
 
 
-def test_the_evaluation_in_the_readme_is_real_output(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "demo").mkdir()
-    make_sample("census", 20000, 1, output="demo/people")
-    release("demo/people/census.csv", "demo/people/policy.toml", output="mine")
-    [shown] = [block for block in blocks(README, "console") if "reticent evaluate" in block]
-    command, _, expected = shown.partition("\n")
-    words = shlex.split(command.removeprefix("$ reticent "))
-    done = subprocess.run([RETICENT, *words], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == expected.strip()
-
-
-def test_three_steps_of_the_readme_work_on_a_table_of_patients(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_three_steps_of_the_readme_work_on_a_table_of_patients(work: Path) -> None:
     make_sample("clinic", 1000, 1, output="patients.csv")
     commands = re.findall(r"^\$ reticent ([^#\n]*)", blocks(README, "console")[2], re.MULTILINE)
     assert len(commands) == 3
     for words in commands:
         subprocess.run([RETICENT, *shlex.split(words)], capture_output=True, check=True)
-    assert (tmp_path / "release/public/data.csv").exists()
+    assert (work / "release/public/data.csv").exists()
 
 
-def test_baskets_in_the_readme_are_real_output(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.usefixtures("work")
+def test_baskets_in_the_readme_are_real_output() -> None:
     section = README.partition("\n## Baskets and click streams\n")[2].partition("\n## ")[0]
     assert replay(shown(section)) == {"sample": 1, "release": 1}
 

@@ -23,9 +23,7 @@ METHOD = (ROOT / "docs/methods/coherence.md").read_text(encoding="utf-8")
 INVENTED, REAL = TUTORIAL.split("\n## The same with real baskets\n")
 
 
-@pytest.fixture(autouse=True)
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+pytestmark = pytest.mark.usefixtures("work")
 
 
 @pytest.fixture(scope="module")

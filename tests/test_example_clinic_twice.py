@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import reticent
-from terminal import ROOT, run
+from terminal import ROOT, answer, run
 
 EXAMPLE = ROOT / "examples/clinic_twice"
 TUTORIAL = ROOT / "docs/tutorials/a-second-release.md"
@@ -24,12 +24,10 @@ METHOD = ROOT / "docs/methods/sequential-releases.md"
 
 
 @pytest.fixture
-def clinic(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def clinic(work: Path) -> Path:
     """A copy of the example as a fresh checkout has it, where everything happens."""
-    folder = tmp_path / "clinic_twice"
-    shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns("release-*", "__pycache__"))
-    monkeypatch.chdir(folder)
-    return folder
+    made = shutil.ignore_patterns("release-*", "__pycache__")
+    return Path(shutil.copytree(EXAMPLE, work, ignore=made, dirs_exist_ok=True))
 
 
 def test_the_tables_are_what_the_script_invents(tmp_path: Path) -> None:
@@ -89,8 +87,8 @@ def test_the_pair_takes_matches_away_and_no_more(clinic: Path) -> None:
         ("policy-2026.toml", "36.3", "143.2"),
         ("without.toml", "38.5", "152.1"),
     ):
-        given = "release", "patients-2026.csv", "-p", policy, "-o", "out", "--force", "--json"
-        [meets] = json.loads(run(*given).stdout)["joined_with"]
+        given = "release", "patients-2026.csv", "-p", policy, "-o", "out", "--force"
+        [meets] = answer(*given)["joined_with"]
         counts = meets["candidates_before"], meets["candidates_after"]
         assert tuple(f"{count:.1f}" for count in counts) == (before, after)
         tables.append((clinic / "out/public/data.csv").read_bytes())
@@ -139,8 +137,8 @@ def write(name: str, head: str, *counted: tuple[int, str]) -> None:
 
 def found(released: str, policy: str, *, code: int = 0) -> str:
     """What the verifier measures for the last promise of a policy."""
-    answer = json.loads(run("verify", released, "-p", policy, "--json", code=code).stdout)
-    return str(answer["templates"][-1]["after"])
+    told = answer("verify", released, "-p", policy, code=code)
+    return str(told["templates"][-1]["after"])
 
 
 def traced(path: str) -> list[tuple[str, str, object]]:
@@ -149,8 +147,8 @@ def traced(path: str) -> list[tuple[str, str, object]]:
     return [(s["attribute"], s["value"], s["templates"][-1]["value"]) for s in steps]
 
 
-def test_a_confidence_that_falls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.usefixtures("work")
+def test_a_confidence_that_falls() -> None:
     write("new.csv", "J,S", (10, "a,yes"), (1, "b,no"))
     write("masked.csv", "J,S", (10, "*,yes"), (1, "*,no"))
     write("old.csv", "J,R", (1, "a,r"), (1000, "b,r"))
@@ -179,8 +177,8 @@ at_most = "BOUND"
     assert "C = 1/101" in page
 
 
-def test_a_crowd_that_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.usefixtures("work")
+def test_a_crowd_that_grows() -> None:
     write("new.csv", "J,Q", (1, "UK,a"), (3, "FR,b"))
     write("old.csv", "J", (3, "UK"), (1, "FR"))
     Path("policy.toml").write_text("""\

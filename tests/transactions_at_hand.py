@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import gzip
+import random
 from functools import cache
 
 import numpy as np
 
 from at_hand import public_data
-from naive import itemsets
+from naive import coherence, itemsets
 from naive import transactions as naive
+from reticent.privacy.coherence import RoledBaskets
 from reticent.suppress.baskets.diagrams import Family
 from reticent.suppress.baskets.moles import KnownBaskets
 from reticent.suppress.baskets.nuggets import find_nuggets
@@ -23,6 +25,12 @@ def known(case: naive.Case, count: int = 8) -> KnownBaskets:
         np.array(starts), np.array(items, np.int32), count,
         np.array(private_starts), np.array(private, np.int32), 4,
     )  # fmt: skip
+
+
+def roled(case: naive.Case, seed: int) -> tuple[RoledBaskets, coherence.Coded]:
+    """A random case as the verifier takes it, and what its items are called there."""
+    coded = coherence.coded(case, random.Random(seed))
+    return RoledBaskets(coded.starts, coded.items, coded.public, coded.private), coded
 
 
 def nuggets(problem: itemsets.Problem) -> Family:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import random
 from collections import Counter
@@ -12,8 +11,8 @@ from typing import Any
 import pytest
 
 import reticent
-from at_hand import save
-from terminal import run
+from at_hand import refusal, rows_of, save
+from terminal import answer, run
 
 RARE = "Zeppelinpilot"  # a job so rare that it keeps everybody's from being shown
 HOME = "Nirgendheim"  # where only they live
@@ -49,8 +48,7 @@ def data(work: Path) -> None:
 
 
 def release(policy: str, out: str, *more: str) -> dict[str, Any]:
-    words = ["release", "data.csv", "-p", f"{policy}.toml", "-o", out, "--json", *more]
-    said: dict[str, Any] = json.loads(run(*words).stdout)
+    said: dict[str, Any] = answer("release", "data.csv", "-p", f"{policy}.toml", "-o", out, *more)
     return said
 
 
@@ -73,8 +71,7 @@ def test_rare_people_are_left_out_if_the_policy_says_so() -> None:
 
 def test_the_others_are_all_there() -> None:
     found = reticent.release("data.csv", "lenient.toml")
-    with Path("data.csv").open(encoding="utf-8", newline="") as file:
-        jobs = Counter(row["Job"] for row in csv.DictReader(file) if row["Job"] != RARE)
+    jobs = Counter(row[0] for row in rows_of("data.csv")[1:] if row[0] != RARE)
     assert Counter(found.table.column("Job").to_pylist()) == jobs
 
 
@@ -98,10 +95,10 @@ def test_who_was_left_out_stays_with_the_owner() -> None:
 
 def test_a_release_without_some_can_be_evaluated_and_swept() -> None:
     release("lenient", "out")
-    said = json.loads(run("evaluate", "data.csv", "out", "-p", "lenient.toml", "--json").stdout)
+    said = answer("evaluate", "data.csv", "out", "-p", "lenient.toml")
     assert said["classification"]["tested"] == 1491 // 3
-    words = ["sweep", "data.csv", "-p", "lenient.toml", "--k", "10,20", "-o", "swept", "--json"]
-    points = json.loads(run(*words).stdout)["points"]
+    words = ["sweep", "data.csv", "-p", "lenient.toml", "--k", "10,20", "-o", "swept"]
+    points = answer(*words)["points"]
     assert all(0 < point["left_out"] <= 30 for point in points)
     assert run("verify", "swept/k-20", "-p", "lenient.toml").exit_code == 0
 
@@ -124,9 +121,8 @@ def test_a_share_that_is_none_is_refused(share: str) -> None:
 def test_another_cut_can_be_taken() -> None:
     first = release("policy", "out")
     assert 1 <= len(first["alternatives"]) <= 3
-    assert [other["alternative"] for other in first["alternatives"]] == [
-        *range(1, len(first["alternatives"]) + 1)
-    ]
+    numbers = [other["alternative"] for other in first["alternatives"]]
+    assert numbers == [*range(1, len(numbers) + 1)]
     second = release("policy", "other", "--alternative", "1")
     assert second["attributes"] != first["attributes"]
     assert second["error"] == first["alternatives"][0]["error"]
@@ -166,5 +162,4 @@ def test_what_was_found_in_some_seconds_is_found_again_in_as_many_rounds() -> No
     assert f"--search-rounds {timed['rounds']}" in Path("a/private/report.html").read_text("utf-8")
     again = release("policy", "b", "--search-rounds", str(timed["rounds"]))
     assert again["attributes"] == timed["attributes"]
-    with pytest.raises(reticent.InputError, match="at least 1"):
-        reticent.release("data.csv", "policy.toml", search_rounds=0)
+    refusal(lambda: reticent.release("data.csv", "policy.toml", search_rounds=0), "at least 1")

@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import reticent
+from at_hand import refusal
 from reticent.data import memory
 from reticent.files import delimited, sheets
 from reticent.sources import duckdb as embedded
@@ -257,14 +258,36 @@ def test_lost_rows_are_noticed_beside_hidden_columns(monkeypatch: pytest.MonkeyP
     assert not Path("out.parquet").exists()
 
 
-def test_a_long_cell_in_a_column_nobody_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engines, "_SAMPLE", 4)
-    monkeypatch.setattr(engines, "_MOST_PLACES", 1)
-    monkeypatch.setattr("reticent.data.columns.LONG", 0)
-    notes = ["x" * 3_000_000, *(str(i) for i in range(19))]
-    pq.write_table(pa.table({"Job": ["a", "b"] * 10, "Note": notes}), "in.parquet")
-    policy = {"keep": ["Note"], "anonymity": [{"over": ["Job"], "k": 2}]}
-    both("in.parquet", policy)
+MOMENTS = [1, 10**18 + 1, None, -5] * 10
+ODD: dict[str, list[pa.Array]] = {
+    "a long cell": [pa.array(["x" * 3_000_000, *(str(i) for i in range(39))])],
+    "two zeros, which are one value to an engine": [pa.array([0.0, -0.0, 1.5, 2.5] * 10)],
+    "times that Python cannot hold": [
+        pa.array(MOMENTS, pa.timestamp("ns")), pa.array(MOMENTS, pa.timestamp("ns", "UTC")),
+        pa.array([2**31 - 1, -(2**31), None, 0] * 10, pa.int32()).cast(pa.date32()),
+    ],
+    "small decimals": [
+        pa.array([Decimal(n).scaleb(-8) for n in (0, 1, 12, 10**8, 5)] * 8).cast(pa.decimal128(18, 8))
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "order", "places"),  # of so many a column is not counted, but comes row by row
+    [*zip(ODD, ["sorted", "input", "sorted", "sorted"], [1, 0, 0, 2], strict=True)],
+)
+def test_kept_columns_of_odd_values(
+    kind: str, order: str, places: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)  # as on the command line
+    if places:
+        monkeypatch.setattr(engines, "_SAMPLE", 4)
+        monkeypatch.setattr(engines, "_MOST_PLACES", places)
+        monkeypatch.setattr("reticent.data.columns.LONG", 0)
+    kept = {f"c{i}": cells for i, cells in enumerate(ODD[kind])}
+    pq.write_table(pa.table({"A": ["x", "y"] * 20, **kept}), "odd.parquet")
+    both("odd.parquet", {**PLAIN, "order": order})
+    assert ("0.00000001" in Path("duckdb.csv").read_text()) == (kind == "small decimals")
 
 
 def test_a_full_disk_below_mapped_counts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -276,13 +299,6 @@ def test_a_full_disk_below_mapped_counts(monkeypatch: pytest.MonkeyPatch) -> Non
     words = ("-o", "a.csv", "--engine", "duckdb", "--engine-option", "counts=files")
     assert "no room left" in release(*words, code=2).stderr
     assert not Path("a.csv").exists()
-
-
-def test_two_zeros_are_one_value_to_an_engine() -> None:
-    table = pa.table({"A": ["x", "y"] * 20, "W": [0.0, -0.0, 1.5, 2.5] * 10})
-    pq.write_table(table, "z.parquet")
-    policy = {"keep": ["W"], "order": "input", "anonymity": [{"over": ["A"], "k": 2}]}
-    both("z.parquet", policy)
 
 
 def test_types_that_no_engine_carries() -> None:
@@ -380,13 +396,6 @@ def test_whatever_is_asked_of_a_table_it_need_not_fit(monkeypatch: pytest.Monkey
     assert 'id you mean "Ort am Fluß"' in said
 
 
-def test_a_folder_whose_manifest_is_gone_says_so() -> None:
-    release("-o", "out", "--rows-per-file", "100")
-    assert "--rows-per-file 100" in Path("out/private/report.html").read_text(encoding="utf-8")
-    Path("out/public/manifest.json").unlink()
-    assert "manifest.json is gone" in run("verify", "out", "-p", "policy.toml").stderr
-
-
 def test_lines_longer_than_what_is_read_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows that were handed over before such a line are not handed over twice."""
     monkeypatch.setattr(delimited, "_STREAM_BLOCK", 600)
@@ -404,29 +413,6 @@ def test_a_folder_where_a_kept_column_is_not_counted(monkeypatch: pytest.MonkeyP
     told = json.loads(Path("out/public/report.json").read_text(encoding="utf-8"))
     assert told["utility"]["test"] > 100
     run("verify", "out", "-p", "policy.toml")
-
-
-def test_times_that_python_cannot_hold(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pandas", None)  # as on the command line
-    cells = {
-        "A": ["x", "y"] * 20,
-        "ns": pa.array([1, 10**18 + 1, None, -5] * 10, pa.timestamp("ns")),
-        "zoned": pa.array([1, 10**18 + 1, None, -5] * 10, pa.timestamp("ns", "UTC")),
-        "far": pa.array([2**31 - 1, -(2**31), None, 0] * 10, pa.int32()).cast(pa.date32()),
-    }
-    pq.write_table(pa.table(cells), "times.parquet")
-    both("times.parquet", PLAIN)
-
-
-def test_small_decimals_are_sorted_as_they_are_printed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engines, "_MOST_PLACES", 2)
-    monkeypatch.setattr(engines, "_SAMPLE", 4)
-    monkeypatch.setattr("reticent.data.columns.LONG", 0)
-    numbers = pa.array([Decimal(n).scaleb(-8) for n in (0, 1, 12, 10**8, 5)] * 8)
-    table = pa.table({"A": ["x", "y"] * 20, "D": numbers.cast(pa.decimal128(18, 8))})
-    pq.write_table(table, "decimals.parquet")
-    both("decimals.parquet", PLAIN)
-    assert "0.00000001" in Path("duckdb.csv").read_text()
 
 
 @pytest.mark.parametrize("engine", ["memory", "duckdb"])
@@ -464,13 +450,13 @@ def test_what_is_dropped_may_hold_anything(engine: str) -> None:
     pq.write_table(table, "lists.parquet")
     found = reticent.release("lists.parquet", {**PLAIN, "drop": ["B"]}, engine=engine)
     assert found.table.column_names == ["A"]
-    with pytest.raises(reticent.InputError, match="B"):
-        reticent.release("lists.parquet", PLAIN, engine=engine)
+    refusal(lambda: reticent.release("lists.parquet", PLAIN, engine=engine), "B")
     assert "cannot be released" in run("init", "lists.parquet", "--engine", engine).stdout
 
 
 def test_the_public_side_alone_tells_what_was_changed() -> None:
     release("-o", "out", "--rows-per-file", 100)
+    assert "--rows-per-file 100" in Path("out/private/report.html").read_text(encoding="utf-8")
     parts = sorted(Path("out/public/data.csv").iterdir())
     for place in ("out", "out/public", "out/public/data.csv"):
         run("verify", place, "-p", "policy.toml")
@@ -481,7 +467,8 @@ def test_the_public_side_alone_tells_what_was_changed() -> None:
     Path("out/public/raw.csv").write_text("A\n")
     assert "raw.csv is none of" in run("verify", "out/public", "-p", "policy.toml").stderr
     Path("out/public/manifest.json").unlink()
-    assert "manifest.json is gone" in run("verify", "out/public", "-p", "policy.toml").stderr
+    for place in ("out", "out/public"):
+        assert "manifest.json is gone" in run("verify", place, "-p", "policy.toml").stderr
 
 
 def test_words_that_would_change_nothing_are_refused() -> None:

@@ -1,6 +1,5 @@
 """What people met when they first used the product: each a family of mistakes that stays mended."""
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import reticent
-from reticent import Policy
+from at_hand import refusal
 from reticent.errors import Broken, InputError
 from reticent.refine.measures import SmallestGroup
 from reticent.sample import make_sample
@@ -54,8 +53,7 @@ def test_a_recipient_verifies_without_the_taxonomy(work: Path) -> None:
     (Path() / "job.csv").unlink()
     for place in ("release", "release/public", "release/public/data.csv"):
         assert reticent.verify(place, "policy.toml").holds
-    with pytest.raises(InputError, match="no taxonomy file"):
-        reticent.verify("data.csv", "policy.toml")
+    refusal(lambda: reticent.verify("data.csv", "policy.toml"), "no taxonomy file")
 
 
 def test_a_taxonomy_of_any_depth_is_released_and_checked(work: Path) -> None:
@@ -73,29 +71,11 @@ def test_a_taxonomy_of_any_depth_is_released_and_checked(work: Path) -> None:
     assert reticent.verify("deep", "deep.toml").holds
 
 
-def test_a_changed_file_is_told_from_the_released_one(work: Path) -> None:
-    flow.release("data.csv", "policy.toml", output="release")
-    data = Path() / "release/public/data.csv"
-    data.write_text(data.read_text().replace(",a,", ",z,"))
-    proof = reticent.verify("release", "policy.toml")
-    assert not proof.holds
-    assert "not the file that manifest.json describes" in proof.leftovers[0].text()
-
-
-def test_the_manifest_shows_no_label_below_the_cut(work: Path) -> None:
-    (Path() / "policy.toml").write_text(POLICY.replace("k = 2", "k = 4"))
-    flow.release("data.csv", "policy.toml", output="release")
-    manifest = json.loads((Path() / "release/public/manifest.json").read_text())
-    assert manifest["taxonomies"] == {"Job": {"ANY": {}}}
-
-
 def test_whole_numbers_beyond_floats_get_true_labels() -> None:
     numbers = [2**53] * 3 + [2**53 + 1] * 3
     table = pa.table({"N": numbers, "C": ["y"] * 3 + ["n"] * 3})
     attributes = {"N": {"mask": "discretize", "range": [0.5, 1e19]}}
-    policy = Policy.from_data(
-        {"class": "C", "attributes": attributes, "anonymity": [{"over": ["N"], "k": 3}]}
-    )
+    policy = {"class": "C", "attributes": attributes, "anonymity": [{"over": ["N"], "k": 3}]}
     labels = reticent.release(table, policy).table["N"].to_pylist()
     assert sorted(set(labels)) == [f"[0.5,{2**53 + 1})", f"[{2**53 + 1},10000000000000000000]"]
     assert sorted(labels.count(label) for label in set(labels)) == [3, 3]
@@ -116,12 +96,8 @@ def test_search_and_verifier_must_agree_on_the_value(
 
 def test_numbers_and_dates_live_beside_each_other_under_a_date_format(work: Path) -> None:
     (Path() / "de.csv").write_text("n;d\n007;24.12.2024\n008;25.12.2024\n")
-    policy = Policy.from_data(
-        {
-            "attributes": {"n": {"mask": "discretize"}, "d": {"mask": "discretize"}},
-            "anonymity": [{"over": ["n", "d"], "k": 1}],
-        }
-    )
+    masked = {name: {"mask": "discretize"} for name in "nd"}
+    policy = {"attributes": masked, "anonymity": [{"over": ["n", "d"], "k": 1}]}
     reading = reticent.Reading(date_format="%d.%m.%Y")
     shown = flow.release("de.csv", policy, reading=reading).cuts
     assert shown["n"] == ["[7,8)", "[8,8]"]
@@ -131,17 +107,14 @@ def test_numbers_and_dates_live_beside_each_other_under_a_date_format(work: Path
 @pytest.mark.parametrize("share", ["0." + "5" * 60, f"{10**40 - 1}/{10**40}"])
 def test_thresholds_of_any_length_are_exact(share: str) -> None:
     table = pa.table({"J": ["a", "a", "b", "b"], "S": ["x", "y", "x", "y"]})
-    policy = Policy.from_data(
-        {"confidence": [{"over": ["J"], "sensitive": {"S": "*"}, "at_most": share}]}
-    )
+    policy = {"confidence": [{"over": ["J"], "sensitive": {"S": "*"}, "at_most": share}]}
     assert reticent.release(table, policy).proof.holds
 
 
 def test_a_sensitive_value_that_means_missing_counts_for_nobody() -> None:
     table = pa.table({"J": ["a", "a", "b", "b"], "S": ["?", "?", "x", "y"]})
     template = {"over": ["J"], "sensitive": {"S": ["?"]}, "at_most": 0.5, "allow_absent": True}
-    policy = Policy.from_data({"missing_values": ["?"], "confidence": [template]})
-    found = reticent.release(table, policy)
+    found = reticent.release(table, {"missing_values": ["?"], "confidence": [template]})
     assert found.cuts == {"J": ["a", "b"]}
 
 
@@ -152,8 +125,7 @@ def test_a_marker_may_not_look_like_the_full_interval() -> None:
         "attributes": {"A": {"mask": "discretize", "intervals": [0, 2, 5]}},
         "anonymity": [{"over": ["A"], "k": 1}],
     }
-    with pytest.raises(InputError, match="full interval"):
-        reticent.release(table, data)
+    refusal(lambda: reticent.release(table, data), "full interval")
 
 
 def test_values_that_the_cut_hides_are_foreseen(work: Path) -> None:
@@ -165,9 +137,8 @@ def test_values_that_the_cut_hides_are_foreseen(work: Path) -> None:
 
 def test_intervals_are_listed_as_they_rise() -> None:
     table = pa.table({"A": list(range(120)), "C": [str(i // 10 % 2) for i in range(120)]})
-    shown = reticent.release(table, {"class": "C", "anonymity": [{"over": ["A"], "k": 5}]}).cuts[
-        "A"
-    ]
+    policy = {"class": "C", "anonymity": [{"over": ["A"], "k": 5}]}
+    shown = reticent.release(table, policy).cuts["A"]
     lows = [float(label[1:].split(",")[0]) for label in shown]
     assert len(lows) > 5
     assert lows == sorted(lows)
@@ -175,8 +146,7 @@ def test_intervals_are_listed_as_they_rise() -> None:
 
 def test_a_file_without_a_published_column_is_not_verified(work: Path) -> None:
     (Path() / "short.csv").write_text("Job,W\nANY,a\nANY,b\n")
-    with pytest.raises(InputError, match='lacks "C"'):
-        reticent.verify("short.csv", "policy.toml")
+    refusal(lambda: reticent.verify("short.csv", "policy.toml"), 'lacks "C"')
     selection = pa.table({"Job": ["ANY", "ANY"]})
     assert reticent.verify(selection, "policy.toml").holds
 

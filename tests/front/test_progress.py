@@ -32,9 +32,7 @@ ASKED = ("--progress", "json")
 
 
 @pytest.fixture(autouse=True)
-def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder with a table and a policy, where everything happens."""
-    monkeypatch.chdir(tmp_path)
+def data(work: Path) -> None:
     lines = [f"{('Cook', 'Clerk', 'Boss')[i % 3]},{'yn'[i % 4 == 0]}\n" for i in range(40)]
     Path("data.csv").write_text("Job,Sick\n" + "".join(lines))
     Path("policy.toml").write_text(POLICY)

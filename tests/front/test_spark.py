@@ -17,11 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.csv
-import pyarrow.parquet as pq
 import pytest
 
 import reticent
+from at_hand import table_file as written
 from reticent import InputError, Policy
 from reticent.data.scales import texts
 from reticent.files import sheets, tabular
@@ -107,14 +106,6 @@ def policy(**more: Any) -> Policy:
         "confidence": [{"over": ["Job", "Age"], "sensitive": {"Sick": ["HIV"]}, "at_most": "4/5"}],
     }
     return Policy.model_validate(given | more)
-
-
-def written(table: pa.Table, path: Path) -> Path:
-    if path.suffix == ".parquet":
-        pq.write_table(table, path, row_group_size=50)
-    else:
-        pyarrow.csv.write_csv(table, path)
-    return path
 
 
 def same(data: Any, told: Policy, out: Path, spark: Any, suffix: str = ".parquet") -> None:
@@ -292,9 +283,7 @@ def test_errors_are_in_our_words(tmp_path: Path, spark: Any) -> None:
     hidden.mkdir()
     for name in ("_hidden", "seen"):
         written(table, hidden / f"{name}.parquet")
-    arrow = tmp_path / "data.arrow"
-    with pa.OSFile(str(arrow), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
-        writer.write_table(table)
+    arrow = written(table, tmp_path / "data.arrow")
     for data, words in {
         ragged: "2 cells where the header has 4",
         damaged: "Spark cannot read the rows",

@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import count as counting
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -23,20 +24,18 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import Result
 
 import reticent
-from at_hand import contents, mode
+from at_hand import contents, mode, refusal
 from pages_at_hand import Page
 from reticent import InputError, Unsatisfiable
-from reticent.front.cli import app
 from reticent.refine.cuts import Cuts
 from reticent.sources import arrival
 from reticent.tables import masking, sweeps
 from reticent.tables.policy import Policy
 from reticent.tables.sweep_folder import SweepFolder
-from terminal import finished, start
-from terminal import run as terminal_run
+from terminal import answer, finished, run, start
 
 WORD = "SEC" + "RET"  # in every cell that no release may show
 MARK = re.compile(WORD + r"\w*")
@@ -72,6 +71,7 @@ k = 2
 K = "2,5,20,999"  # 999: more than there are rows
 GIVEN = ["sweep", "data.csv", "-p", "policy.toml", "-o", "out", "--k", K]
 NAMES = ("k-2", "k-5", "k-20")
+STATE = Path("out/private/state.json")
 TOP = {"report.html", "sweep.csv", "sweep.json", "sweep.svg"}
 PUBLIC = {f"public/{n}" for n in ("data.csv", "report.html", "report.json", "manifest.json")}
 PRIVATE = {
@@ -109,24 +109,18 @@ def data(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lay_out()
 
 
-def run(*given: object, code: int = 0) -> Result:
-    """Run a command in this process, and see that it ends as expected and without a traceback."""
-    result = terminal_run(*given, code=code)
-    again = re.search(r"(\d+) of these had been done before", result.stdout)
-    RESUMED[0] = int(again[1]) if again else 0
-    return result
-
-
-RESUMED = [0]  # releases that the last command took over
-
-
 def sweep(*given: object, code: int = 0) -> Result:
     return run("sweep", "data.csv", "-p", "policy.toml", "-o", "out", *given, code=code)
 
 
+def resumed(said: Result) -> int:
+    """How many releases a command took over."""
+    again = re.search(r"(\d+) of these had been done before", said.stdout)
+    return int(again[1]) if again else 0
+
+
 def told(folder: str | Path = "out") -> Any:
-    found = json.loads((Path(folder) / "sweep.json").read_text(encoding="utf-8"))
-    return found | {"resumed": RESUMED[0], "output": str(folder)}
+    return json.loads((Path(folder) / "sweep.json").read_text(encoding="utf-8"))
 
 
 def whole(folder: str | Path = "out") -> dict[str, Any]:
@@ -143,13 +137,21 @@ def made(folder: str | Path = "out") -> dict[str, tuple[int, int]]:
     return {str(p.relative_to(root)): (p.stat().st_ino, p.stat().st_mtime_ns) for p in files}
 
 
-def nothing_half_written(folder: str | Path = "out") -> None:
+def whole_releases() -> None:
+    for name in Path("out").glob("k-*"):
+        assert set(contents(name)) == PUBLIC | PRIVATE
+        run("verify", name, "-p", name / "private" / "policy.toml")
+
+
+def nothing_half_written() -> None:
     """What stands is a whole release or none, and nothing temporary is left."""
     for path in Path().rglob("*"):
         assert "reticent-" not in path.name
-    for name in Path(folder).glob("k-*"):
-        assert set(contents(name)) == PUBLIC | PRIVATE
-        run("verify", name, "-p", name / "private" / "policy.toml")
+    whole_releases()
+
+
+def finished_points() -> set[str]:
+    return set(json.loads(STATE.read_text())["done"]) if STATE.exists() else set()
 
 
 @pytest.fixture(scope="module")
@@ -173,35 +175,48 @@ def done(reference: Path) -> Path:
     return Path("out")
 
 
+def goes_on(reference: Path, k: str = K) -> int:
+    """The same command leads to the same sweep; how many releases, as they stood, it took over."""
+    before = {n: t for n, t in made().items() if n.split("/")[0] in finished_points()}
+    said = sweep("--k", k)
+    assert made().items() >= before.items()
+    assert whole() == whole(reference)
+    return resumed(said)
+
+
 # --- every release is what `release` makes -------------------------------------------------------
 
 
-def policy_with(text: str, *, k: object = None, at_most: object = None) -> str:
+def alone(policy: str = "policy.toml", *, k: object = None, at_most: object = None) -> str:
+    """The policy with one threshold; its comments and layout a sweep does not keep."""
+    text = Path(policy).read_text() + "# a comment\n"
     if k is not None:
         text = re.sub(r"k = \d+", f"k = {k}", text)
-    return text if at_most is None else text.replace("at_most = 0.9", f'at_most = "{at_most}"')
+    if at_most is not None:
+        text = text.replace("at_most = 0.9", f'at_most = "{at_most}"')
+    Path("alone.toml").write_text(text)
+    return "alone.toml"
 
 
-def same_but_the_policy(swept: Path | str, alone: Path | str) -> None:
-    """All but the words of the policy, whose comments and layout a sweep does not keep."""
-    ours, theirs = contents(swept), contents(alone)
+def same_but_the_policy(swept: Path | str, released: Path | str) -> None:
+    ours, theirs = contents(swept), contents(released)
     assert set(ours) == set(theirs)
     for name in set(ours) - {"private/policy.toml"}:
         assert ours[name] == theirs[name], name
 
 
-def same_release(swept: Path, alone: Path) -> None:
-    same_but_the_policy(swept, alone)
+def same_release(swept: str, policy: str = "policy.toml", *how: str, **threshold: object) -> None:
+    """What was swept is what `release` makes of it under this threshold, and it verifies."""
+    given = alone(policy, **threshold)
+    run("release", "data.csv", "-p", given, "-o", "released", "--force")
+    same_but_the_policy(swept, "released")
     assert set(contents(swept)) == PUBLIC | PRIVATE
+    run("verify", swept, "-p", given, *how)
 
 
 def test_releases_are_those_of_release(done: Path) -> None:
-    text = Path("policy.toml").read_text()
     for k in (2, 5, 20):
-        Path("alone.toml").write_text(policy_with(text, k=k) + "# a comment\n")
-        run("release", "data.csv", "-p", "alone.toml", "-o", f"alone-{k}")
-        same_release(done / f"k-{k}", Path(f"alone-{k}"))
-        run("verify", done / f"k-{k}", "-p", "alone.toml")
+        same_release(f"out/k-{k}", k=k)
         kept = done / f"k-{k}" / "private" / "policy.toml"
         run("release", "data.csv", "-p", kept, "-o", f"again-{k}")
         assert contents(f"again-{k}") == contents(done / f"k-{k}")
@@ -211,24 +226,17 @@ def test_releases_are_those_of_release(done: Path) -> None:
 def test_confidence_releases_are_those_of_release() -> None:
     run("sweep", "data.csv", "-p", "both.toml", "--at-most", "1,0.5,1/3,2/7", "-o", "out")
     for name, level in (("1", "1"), ("0.5", "1/2"), ("1_of_3", "1/3"), ("2_of_7", "2/7")):
-        Path("alone.toml").write_text(policy_with(POLICY + SURE, at_most=level))
-        run("release", "data.csv", "-p", "alone.toml", "-o", f"alone-{name}")
-        same_release(Path(f"out/at-most-{name}"), Path(f"alone-{name}"))
-        run("verify", f"out/at-most-{name}", "-p", "alone.toml")
+        same_release(f"out/at-most-{name}", "both.toml", at_most=level)
 
 
 @pytest.mark.parametrize("option", ["--k", pytest.param("--at-most", marks=pytest.mark.slow)])
 def test_policies_with_several_templates_of_both_kinds(option: str) -> None:
-    text = POLICY + COUNTED + SURE
-    Path("many.toml").write_text(text)
+    Path("many.toml").write_text(POLICY + COUNTED + SURE)
     given = {"--k": "2,4,9", "--at-most": "0.9,0.45"}[option]
     run("sweep", "data.csv", "-p", "many.toml", option, given, "-o", "out")
     for level in given.split(","):
         kinds = {"k": level} if option == "--k" else {"at_most": Fraction(level)}
-        Path("alone.toml").write_text(policy_with(text, **kinds))
-        run("release", "data.csv", "-p", "alone.toml", "-o", f"alone-{level}")
-        same_release(Path("out", f"{option[2:]}-{level}"), Path(f"alone-{level}"))
-        run("verify", f"out/{option[2:]}-{level}", "-p", "alone.toml", "--skip-uncheckable")
+        same_release(f"out/{option[2:]}-{level}", "many.toml", "--skip-uncheckable", **kinds)
     assert [len(point["kept"]) for point in told()["points"]] == [3] * len(given.split(","))
 
 
@@ -239,8 +247,7 @@ def test_files_of_other_formats() -> None:
     Path("p.toml").write_text(text.replace("[attributes.Age]", ""))
     run("sweep", "data.parquet", "-p", "p.toml", "--k", "2,30", "-o", "out")
     for k in (2, 30):
-        Path("alone.toml").write_text(policy_with(Path("p.toml").read_text(), k=k))
-        run("release", "data.parquet", "-p", "alone.toml", "-o", f"alone-{k}")
+        run("release", "data.parquet", "-p", alone("p.toml", k=k), "-o", f"alone-{k}")
         ours = Path(f"out/k-{k}/public/data.parquet").read_bytes()
         assert ours == Path(f"alone-{k}/public/data.parquet").read_bytes()
 
@@ -258,7 +265,7 @@ def test_the_folder(done: Path) -> None:
 def test_the_answer_to_the_same_command_makes_nothing_again(done: Path) -> None:
     before = made()
     said = sweep("--k", K)
-    assert "4 of these had been done before" in said.stdout
+    assert resumed(said) == 4
     assert made() == before
     assert said.stderr == ""
     lines = said.stdout.splitlines()
@@ -266,8 +273,8 @@ def test_the_answer_to_the_same_command_makes_nothing_again(done: Path) -> None:
     assert "no release" in lines[4]
     assert "report.html" in lines[-1]
     again = json.loads(sweep("--k", K, "--json").stdout)
-    assert again == told() | {"resumed": 4}
-    assert (again["resumed"], again["output"], again["threshold"]) == (4, "out", "k")
+    assert again == told() | {"resumed": 4, "output": "out"}
+    assert again["threshold"] == "k"
     quiet = sweep("--k", K, "--quiet")
     assert (quiet.stdout, quiet.stderr) == ("", "")
 
@@ -280,9 +287,8 @@ def test_numbers_are_those_of_evaluate(classifiers: str) -> None:
     found = told()
     for point in found["points"]:
         k = point["threshold"]
-        Path("alone.toml").write_text(policy_with(Path("policy.toml").read_text(), k=k))
-        options = ["-p", "alone.toml", "--seed", 7, "--classifiers", classifiers, "--json"]
-        measured = json.loads(run("evaluate", "data.csv", f"out/k-{k}", *options).stdout)
+        options = ["-p", alone(k=k), "--seed", 7, "--classifiers", classifiers]
+        measured = answer("evaluate", "data.csv", f"out/k-{k}", *options)
         classes, loss = measured["classification"], measured["loss"]
         assert (found["class"], found["majority"]) == (classes["class"], classes["majority"])
         assert list(point["errors"]) == list(classes["classifiers"]) == classifiers.split(",")
@@ -299,12 +305,8 @@ def test_numbers_are_those_of_evaluate(classifiers: str) -> None:
         assert point["groups"] == linkage["after"]["groups"]
         assert point["reidentified"] == pytest.approx(linkage["after"]["prosecutor_mean"], abs=1e-6)
         assert point["kept"] == [linkage["after"]["smallest"]]
-        released = json.loads(
-            run(
-                "release", "data.csv", "-p", "alone.toml", "-o", "o.csv", "--force", "--json"
-            ).stdout
-        )
-        assert point["steps"] == released["steps"]
+        given = ["release", "data.csv", "-p", "alone.toml", "-o", "o.csv", "--force"]
+        assert point["steps"] == answer(*given)["steps"]
 
 
 @pytest.mark.slow
@@ -344,9 +346,10 @@ def test_plot_and_page_stand_alone(policy: str, given: list[str]) -> None:
     image = ElementTree.fromstring(Path("out/sweep.svg").read_text(encoding="utf-8"))
     assert image.tag == "{http://www.w3.org/2000/svg}svg"
     assert len([e for e in image.iter() if e.tag.endswith("style")]) == 1
-    page = Page(Path("out/report.html").read_text(encoding="utf-8"))
+    html = Path("out/report.html").read_text(encoding="utf-8")
+    page = Page(html)
     assert [tag for tag, _ in page.tags].count("svg") == 2
-    for text in (Path("out/sweep.svg").read_text(), Path("out/report.html").read_text()):
+    for text in (Path("out/sweep.svg").read_text(), html):
         assert "<script" not in text
         assert not re.search(r"url\(|@import|https?://(?!www\.w3\.org/2000/svg)", text)
         assert "nan" not in re.findall(r'(?:d|x|y)="([^"]*)"', text)
@@ -355,9 +358,7 @@ def test_plot_and_page_stand_alone(policy: str, given: list[str]) -> None:
     for _, given_ in page.tags:
         assert not [name for name in given_ if name.startswith("on") or name == "src"]
         assert (given_.get("href") or "#").startswith(("#", "k-", "at-most-", "sweep."))
-    assert len(
-        re.findall(r'<th scope="row" class="number">', Path("out/report.html").read_text())
-    ) == (len(told()["points"]))
+    assert html.count('<th scope="row" class="number">') == len(told()["points"])
 
 
 def policy_without_class() -> str:
@@ -386,10 +387,9 @@ def test_nobody_is_told_of() -> None:
     assert (len(told_of_all), len(released)) == (4 + 4, 3 * 4)
     assert MARK.search(Path("data.csv").read_text())
     assert not MARK.findall("\n".join(told_of_all + released))
-    assert not re.findall(
-        "Ulm|Bonn|Trier", "\n".join(told_of_all)
-    )  # though some releases show them
-    assert re.findall("Ulm|Bonn|Trier", "\n".join(released))
+    town = re.compile("Ulm|Bonn|Trier")
+    assert not town.findall("\n".join(told_of_all))  # though some releases show them
+    assert town.findall("\n".join(released))
 
 
 def test_infeasible_thresholds_name_no_value() -> None:
@@ -410,9 +410,8 @@ def test_infeasible_thresholds_name_no_value() -> None:
 @pytest.mark.parametrize("k", ["20, 5,2 ", "2,2,5,20,5", " 20 ,05,2,", "2,,5,20"])
 def test_lists_are_read_kindly(k: str, done: Path) -> None:
     before = made()
-    sweep("--k", k)
+    assert resumed(sweep("--k", k)) == 3
     assert [point["threshold"] for point in told()["points"]] == [2, 5, 20]
-    assert told()["resumed"] == 3
     assert made() == before
 
 
@@ -446,9 +445,8 @@ def test_wrong_thresholds(given: list[str], force: bool, reference: Path) -> Non
     "given", [["--k", "9" * 5000], ["--at-most", "0." + "9" * 300]], ids=["k", "at-most"]
 )
 def test_enormous_thresholds(given: list[str]) -> None:
-    options = ["-p", "both.toml", "-o", "out", *given]
-    result = CliRunner().invoke(app, ["sweep", "data.csv", *options])
-    assert result.exit_code in (0, 2, 3)
+    said = run("sweep", "data.csv", "-p", "both.toml", "-o", "out", *given, code=None)
+    assert said.exit_code in (0, 2, 3)
 
 
 @pytest.mark.parametrize(
@@ -486,8 +484,7 @@ def test_thresholds_are_exact() -> None:
     ids=str,
 )  # fmt: skip
 def test_the_function_refuses(given: dict[str, Any]) -> None:
-    with pytest.raises(InputError):
-        reticent.sweep("data.csv", "both.toml", output="out", **given)
+    refusal(lambda: reticent.sweep("data.csv", "both.toml", output="out", **given))
     assert not Path("out").exists()
 
 
@@ -505,7 +502,7 @@ def test_the_function_takes_numbers_of_numpy(given: dict[str, Any]) -> None:
 
 def test_the_function_answers_as_the_command(reference: Path) -> None:
     found = reticent.sweep("data.csv", Path("policy.toml"), k=[999, 20, 5, 2], output=Path("out"))
-    assert found.summary() == told()
+    assert found.summary() == told() | {"resumed": 0, "output": "out"}
     assert whole() == whole(reference)
     assert found.resumed == 0
     assert found.floor["class"] == "Class"
@@ -544,17 +541,35 @@ def test_an_infeasible_sweep_writes_and_replaces_nothing(reference: Path) -> Non
 # --- going on ------------------------------------------------------------------------------------
 
 
-def keeping(monkeypatch: pytest.MonkeyPatch, then: Callable[[int], None]) -> None:
-    """Do something each time that a point is counted as done."""
-    honest = SweepFolder.keep
-    count = [0]
+def at_each(
+    patch: pytest.MonkeyPatch,
+    owner: Any,
+    name: str,
+    do: Callable[[int], object],
+    after: bool = False,
+) -> None:
+    """Do something at the first call of a function, at the second, and so on."""
+    honest, count = getattr(owner, name), counting(1)
 
-    def keep(state: Any, name: str, record: dict[str, Any]) -> None:
-        honest(state, name, record)
-        count[0] += 1
-        then(count[0])
+    def call(*given: Any, **how: Any) -> Any:
+        if not after:
+            do(next(count))
+        found = honest(*given, **how)
+        if after:
+            do(next(count))
+        return found
 
-    monkeypatch.setattr(SweepFolder, "keep", keep)
+    patch.setattr(owner, name, call)
+
+
+def interrupt(at: int, times: int = 1) -> Callable[[int], None]:
+    """Press Ctrl-C at one of the calls."""
+
+    def press(number: int) -> None:
+        for _ in range(times if number == at else 0):
+            signal.raise_signal(signal.SIGINT)
+
+    return press
 
 
 @pytest.mark.parametrize("after", [1, 3])
@@ -562,107 +577,72 @@ def test_ctrl_c_keeps_what_is_done(
     after: int, reference: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        keeping(patch, lambda n: signal.raise_signal(signal.SIGINT) if n == after else None)
+        at_each(patch, SweepFolder, "keep", interrupt(after), after=True)
         said = sweep("--k", K, code=130)
     assert f"{after} of 4 releases" in said.stderr
     assert "same command" in said.stderr
     assert said.stdout == ""
     assert not TOP & set(contents("out"))
     nothing_half_written()
-    before = made()
-    state = json.loads(Path("out/private/state.json").read_text())
-    assert len(state["done"]) == after
-    sweep("--k", K)
-    assert told()["resumed"] == after
-    assert made().items() >= before.items()
-    assert whole() == whole(reference)
+    assert len(finished_points()) == after
+    assert goes_on(reference) == after
 
 
 def test_ctrl_c_in_the_last_release_is_too_late(
     reference: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    keeping(monkeypatch, lambda n: signal.raise_signal(signal.SIGINT) if n == 4 else None)
-    sweep("--k", K)
-    assert whole() == whole(reference)
+    at_each(monkeypatch, SweepFolder, "keep", interrupt(4), after=True)
+    goes_on(reference)
 
 
 @pytest.mark.parametrize("step", [1, pytest.param(8, marks=pytest.mark.slow)])
 def test_ctrl_c_during_a_search(
     step: int, reference: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    honest, count = Cuts.reveal, [0]
-
-    def reveal(cuts: Cuts, slot: int) -> Any:
-        count[0] += 1
-        if count[0] == step:
-            signal.raise_signal(signal.SIGINT)
-        return honest(cuts, slot)
-
     with monkeypatch.context() as patch:
-        patch.setattr(Cuts, "reveal", reveal)
+        at_each(patch, Cuts, "reveal", interrupt(step))
         said = sweep("--k", K, code=130)
     assert re.search(r"Stopped; \d of 4 releases are done", said.stderr)
     nothing_half_written()
-    sweep("--k", K)
-    assert whole() == whole(reference)
+    goes_on(reference)
 
 
 def test_two_ctrl_c_stop_at_once(reference: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    honest, count = sweeps._Measuring.__call__, [0]
-
-    def measure(*given: Any) -> Any:  # the release stands, but has no line in the state
-        count[0] += 1
-        for _ in range(2 if count[0] == 2 else 0):
-            signal.raise_signal(signal.SIGINT)
-        return honest(*given)
-
     with monkeypatch.context() as patch:
-        patch.setattr(sweeps._Measuring, "__call__", measure)
+        # The release stands, but has no line in the state.
+        at_each(patch, sweeps._Measuring, "__call__", interrupt(2, times=2))
         sweep("--k", K, code=130)
     nothing_half_written()
-    sweep("--k", K)
-    assert whole() == whole(reference)
+    goes_on(reference)
 
 
 def test_two_ctrl_c_tell_what_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    def twice(n: int) -> None:
-        for _ in range(2 if n == 2 else 0):
-            signal.raise_signal(signal.SIGINT)
-
-    keeping(monkeypatch, twice)
+    at_each(monkeypatch, SweepFolder, "keep", interrupt(2, times=2), after=True)
     said = sweep("--k", K, code=130)
     assert len(list(Path("out").glob("k-*"))) >= 1
     assert "nothing" not in said.stderr
 
 
-class FullDisk:
-    """A disk on which nothing more can be written after so many writes."""
+def disk_with_room(patch: pytest.MonkeyPatch, room: int) -> list[int]:
+    """A disk on which nothing more can be written after so many writes; counts them."""
+    writes: list[int] = []
 
-    def __init__(self, patch: pytest.MonkeyPatch, room: int) -> None:
-        self.room, self.writes = room, 0
-        for owner, name in ((Path, "write_text"), (Path, "mkdir"), (os, "fsync")):
-            patch.setattr(owner, name, self.limited(getattr(owner, name)))
+    def write(_: int) -> None:
+        writes.append(1)
+        if len(writes) > room:
+            raise OSError(errno.ENOSPC, "No space left on device")
 
-    def limited(self, honest: Callable[..., Any]) -> Callable[..., Any]:
-        def write(*given: Any, **how: Any) -> Any:
-            self.writes += 1
-            if self.writes > self.room:
-                raise OSError(errno.ENOSPC, "No space left on device")
-            return honest(*given, **how)
-
-        return write
+    for owner, name in ((Path, "write_text"), (Path, "mkdir"), (os, "fsync")):
+        at_each(patch, owner, name, write)
+    return writes
 
 
 def writes_of_a_sweep(patch: pytest.MonkeyPatch, k: str = K) -> int:
     with patch.context() as inner:
-        disk = FullDisk(inner, 10**9)
+        writes = disk_with_room(inner, 10**9)
         sweep("--k", k)
     shutil.rmtree("out")
-    return disk.writes
-
-
-def begun() -> bool:
-    return Path("out/private/state.json").exists()
+    return len(writes)
 
 
 @pytest.mark.parametrize(
@@ -679,20 +659,18 @@ def test_a_sweep_stopped_before_its_state(left: str, reference: Path) -> None:
     (place.parent if place.suffix else place).mkdir(parents=True)
     if place.suffix:
         place.write_text("{")
-    sweep("--k", K)
-    assert whole() == whole(reference)
+    goes_on(reference)
 
 
 def full_at(room: int, reference: Path, monkeypatch: pytest.MonkeyPatch, k: str = K) -> None:
     with monkeypatch.context() as patch:
-        FullDisk(patch, room)
+        disk_with_room(patch, room)
         said = sweep("--k", k, code=2)
     assert "No space left" in said.stderr
     nothing_half_written()
-    if Path("out").exists() and not begun():
+    if Path("out").exists() and not STATE.exists():
         return  # test_a_sweep_stopped_before_its_state
-    sweep("--k", k)
-    assert whole() == whole(reference), room
+    goes_on(reference, k)
 
 
 def test_a_full_disk(reference: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -718,11 +696,7 @@ def test_a_disk_that_is_full_at_any_write(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_wider_range_takes_over_what_is_there(reference: Path) -> None:
     sweep("--k", "5")
-    before = made()
-    sweep("--k", "2,20,999,5")
-    assert made().items() >= before.items()
-    assert told()["resumed"] == 1
-    assert whole() == whole(reference)
+    assert goes_on(reference, "2,20,999,5") == 1
     assert Path("out/sweep.json").read_bytes() == (reference / "sweep.json").read_bytes()
 
 
@@ -731,16 +705,14 @@ def test_a_narrower_range_loses_nothing(done: Path) -> None:
     before = made()
     sweep("--k", "5")
     assert [point["threshold"] for point in told()["points"]] == [5]
-    sweep("--k", K)
-    assert told()["resumed"] == 4
+    assert resumed(sweep("--k", K)) == 4
     assert made() == before
 
 
 @pytest.mark.parametrize("name", sorted(TOP))
 def test_a_page_removed_by_hand_is_written_again(name: str, done: Path, reference: Path) -> None:
     Path("out", name).unlink()
-    sweep("--k", K)
-    assert whole() == whole(reference)
+    assert goes_on(reference) == 4
 
 
 @pytest.mark.parametrize("name", ["", "public", "private", "public/data.csv"])
@@ -750,42 +722,28 @@ def test_a_release_that_lacks_something_is_made_again(
     path = Path("out/k-5", name)
     shutil.rmtree(path) if path.is_dir() else path.unlink()
     before = {file: time for file, time in made().items() if not file.startswith("k-5")}
-    sweep("--k", K)
-    assert told()["resumed"] == 3
+    assert resumed(sweep("--k", K)) == 3
     assert made().items() >= before.items()
     assert whole() == whole(reference)
 
 
-def other_data() -> None:
-    Path("data.csv").write_text(table(seed=6))
-
-
-def other_policy() -> None:
-    text = Path("policy.toml").read_text()
-    Path("policy.toml").write_text(text.replace("[0, 100]", "[0, 99]"))
-
-
-def other_taxonomy() -> None:
-    Path("jobs.csv").write_text(JOB_TREE.replace("Desk", "Office"))
-
-
-OTHERS: dict[str, tuple[Callable[[], None], list[str]]] = {
-    "data": (other_data, ["--k", "5"]),
-    "policy": (other_policy, ["--k", "5"]),
-    "taxonomy": (other_taxonomy, ["--k", "5"]),
-    "seed": (lambda: None, ["--k", "5", "--seed", "2"]),
-    "classifiers": (lambda: None, ["--k", "5", "--classifiers", "tree,bayes"]),
-    "reading": (lambda: None, ["--k", "5", "--date-format", "%d.%m.%Y"]),
-}
-
-
 @pytest.mark.parametrize(
-    "what",
-    [pytest.param(n, marks=[pytest.mark.slow] if n == "classifiers" else []) for n in OTHERS],
+    ("name", "old", "new", "options"),
+    [
+        ("data.csv", ",Ulm,", ",Kiel,", []),
+        ("policy.toml", "[0, 100]", "[0, 99]", []),
+        ("jobs.csv", "Desk", "Office", []),
+        ("", "", "", ["--seed", "2"]),
+        ("", "", "", ["--date-format", "%d.%m.%Y"]),
+        pytest.param("", "", "", ["--classifiers", "tree,bayes"], marks=pytest.mark.slow),
+    ],
 )
-def test_another_sweep_is_refused_and_replaced_under_force(what: str, done: Path) -> None:
-    change, given = OTHERS[what]
-    change()
+def test_another_sweep_is_refused_and_replaced_under_force(
+    name: str, old: str, new: str, options: list[str], done: Path
+) -> None:
+    if name:
+        Path(name).write_text(Path(name).read_text().replace(old, new))
+    given = ["--k", "5", *options]
     before, times = contents("out"), made()
     said = sweep(*given, code=2)
     assert "--force" in said.stderr
@@ -794,7 +752,7 @@ def test_another_sweep_is_refused_and_replaced_under_force(what: str, done: Path
     sweep(*given, "--force")
     assert {p.name for p in Path("out").iterdir()} == TOP | {"k-5", "private"}
     assert not set(made().values()) & set(times.values())
-    if what == "data":  # the others differ in nothing that could be left over
+    if name == "data.csv":  # the others differ in nothing that could be left over
         replaced = whole()
         shutil.rmtree("out")
         sweep(*given)
@@ -806,8 +764,7 @@ def test_a_sweep_of_another_version_is_refused(done: Path, monkeypatch: pytest.M
     monkeypatch.setattr(sweeps, "__version__", "99.0")
     sweep("--k", K, code=2)
     assert contents("out") == before
-    sweep("--k", K, "--force")
-    assert told()["resumed"] == 0
+    assert resumed(sweep("--k", K, "--force")) == 0
 
 
 def test_a_sweep_of_the_other_kind_is_refused() -> None:
@@ -830,8 +787,7 @@ def test_only_words_of_the_policy_make_no_other_sweep(done: Path) -> None:
     text = Path("policy.toml").read_text()
     Path("policy.toml").write_text("# new\n" + text.replace("k = 3", "k = 17"))
     Path("data.csv").rename("moved.csv")
-    run("sweep", "moved.csv", "-p", "policy.toml", "--k", K, "-o", "out")
-    assert told()["resumed"] == 4
+    assert resumed(run("sweep", "moved.csv", "-p", "policy.toml", "--k", K, "-o", "out")) == 4
 
 
 def test_frames() -> None:
@@ -840,8 +796,7 @@ def test_frames() -> None:
     again = reticent.sweep(frame, "policy.toml", k=[2, 20, 999], output="out")
     assert (found.resumed, again.resumed) == (0, 3)
     for k in (2, 20):
-        Path("alone.toml").write_text(policy_with(Path("policy.toml").read_text(), k=k))
-        reticent.release(frame, "alone.toml", output=f"alone-{k}")
+        reticent.release(frame, alone(k=k), output=f"alone-{k}")
         same_but_the_policy(f"out/k-{k}", f"alone-{k}")
         run("verify", f"out/k-{k}", "-p", "alone.toml")
     with pytest.raises(InputError):
@@ -864,7 +819,7 @@ def test_what_is_no_sweep_is_not_touched(what: str, force: list[str]) -> None:
         Path("out/k-5/mine.txt").write_text("precious")
         Path("out/report.html").write_text("precious")
         if what == "empty state":
-            Path("out/private/state.json").write_text("")
+            STATE.write_text("")
     before = contents(".")
     said = sweep("--k", "5", *force, code=2)
     assert "out" in said.stderr
@@ -899,8 +854,7 @@ def test_a_folder_with_the_name_of_a_release_is_not_lost() -> None:
 )
 @pytest.mark.parametrize("force", [[], ["--force"]])
 def test_a_state_that_cannot_be_read(text: str, force: list[str], done: Path) -> None:
-    path = Path("out/private/state.json")
-    path.write_bytes(text.encode("utf-8", "surrogatepass"))
+    STATE.write_bytes(text.encode("utf-8", "surrogatepass"))
     before = contents("out")
     sweep("--k", K, *force, code=2)
     assert contents("out") == before
@@ -912,13 +866,12 @@ RECORDS: list[Any] = [3, None, {}, [], "infeasible", {"threshold": 2}, {"infeasi
 @pytest.mark.parametrize("record", RECORDS, ids=repr)
 def test_a_state_with_a_damaged_record(record: Any, done: Path, reference: Path) -> None:
     """Made again, or refused."""
-    path = Path("out/private/state.json")
-    state = json.loads(path.read_text())
+    state = json.loads(STATE.read_text())
     state["done"]["k-5"] = record
-    path.write_text(json.dumps(state))
-    result = CliRunner().invoke(app, GIVEN)
-    assert result.exit_code in (0, 2)
-    assert result.exit_code == 2 or whole() == whole(reference)
+    STATE.write_text(json.dumps(state))
+    said = run(*GIVEN, code=None)
+    assert said.exit_code in (0, 2)
+    assert said.exit_code == 2 or whole() == whole(reference)
 
 
 @pytest.mark.parametrize("name", ["../precious", "mine", "{here}/precious", "."])
@@ -927,21 +880,19 @@ def test_force_removes_nothing_but_releases(name: str, done: Path, work: Path) -
     for place in (Path("precious"), Path("out/mine")):
         place.mkdir()
         (place / "x.txt").write_text("precious")
-    path = Path("out/private/state.json")
-    state = json.loads(path.read_text())
+    state = json.loads(STATE.read_text())
     state["done"][name.format(here=work)] = {}
-    path.write_text(json.dumps(state))
-    CliRunner().invoke(app, [*GIVEN[:-1], "20", "--seed", "3", "--force"])
+    STATE.write_text(json.dumps(state))
+    run(*GIVEN[:-1], "20", "--seed", "3", "--force", code=None)
     assert Path("precious/x.txt").exists()
     assert Path("out/mine/x.txt").exists()
 
 
 def test_force_leaves_nothing_of_a_killed_sweep(done: Path) -> None:
     """A release whose line was not yet written, and the beginning of another one."""
-    path = Path("out/private/state.json")
-    state = json.loads(path.read_text())
+    state = json.loads(STATE.read_text())
     del state["done"]["k-20"]
-    path.write_text(json.dumps(state))
+    STATE.write_text(json.dumps(state))
     Path("out/k-5").rename("out/.k-7.99999999-0123abcd.reticent-tmp")
     sweep("--k", "5", "--seed", "2", "--force")
     assert {p.name for p in Path("out").iterdir()} == TOP | {"k-5", "private"}
@@ -955,16 +906,12 @@ def test_leftovers_are_removed_by_any_later_run(done: Path) -> None:
 
 
 def test_force_interrupted_while_removing(done: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    honest, count = shutil.rmtree, [0]
-
-    def remove(*given: Any, **how: Any) -> None:
-        count[0] += 1
-        if count[0] == 3:
+    def third(number: int) -> None:
+        if number == 3:
             raise KeyboardInterrupt
-        honest(*given, **how)
 
     with monkeypatch.context() as patch:
-        patch.setattr(shutil, "rmtree", remove)
+        at_each(patch, shutil, "rmtree", third)
         sweep("--k", "5", "--seed", "2", "--force", code=130)
     sweep("--k", "5", "--seed", "2", "--force")
 
@@ -1022,11 +969,10 @@ def test_umlauts_and_semicolons_in_latin_1() -> None:
     )
     run("sweep", "größe.csv", "-p", "p.toml", "--k", "1,3,15,141", "-o", "aus gäbe")
     for k in (1, 3, 15):
-        Path("alone.toml").write_text(policy_with(Path("p.toml").read_text(), k=k))
-        run("release", "größe.csv", "-p", "alone.toml", "-o", f"alone-{k}")
+        run("release", "größe.csv", "-p", alone("p.toml", k=k), "-o", f"alone-{k}")
         same_but_the_policy(f"aus gäbe/k-{k}", f"alone-{k}")
     found = told("aus gäbe")
-    assert (found["class"], found["output"]) == ("Übel", "aus gäbe")
+    assert found["class"] == "Übel"
     assert "Größe" in found["points"][-1]["infeasible"]
     Page(Path("aus gäbe/report.html").read_text(encoding="utf-8"))
 
@@ -1039,9 +985,8 @@ def test_what_was_assumed_is_said() -> None:
 def test_an_output_inside_the_input_folder() -> None:
     Path("in").mkdir()
     shutil.copy("data.csv", "in/data.csv")
-    for resumed, place in enumerate(("in/out", "in/out/")):
-        run("sweep", "in", "-p", "policy.toml", "--k", "5", "-o", place)
-        assert told("in/out")["resumed"] == resumed
+    for done, place in enumerate(("in/out", "in/out/")):
+        assert resumed(run("sweep", "in", "-p", "policy.toml", "--k", "5", "-o", place)) == done
 
 
 @pytest.mark.parametrize("force", [[], ["--force"]])
@@ -1092,29 +1037,23 @@ def test_thresholds_share_their_search(
     given: dict[str, Any], levels: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As long as thresholds go the same way, a step is taken once; the results are the same."""
-    honest, count = Cuts.reveal, [0]
-
-    def counting(cuts: Cuts, slot: int) -> Any:
-        count[0] += 1
-        return honest(cuts, slot)
-
-    monkeypatch.setattr(Cuts, "reveal", counting)
+    steps: list[int] = []
+    at_each(monkeypatch, Cuts, "reveal", steps.append)
     greedy = Path("both.toml").read_text() + '[goal]\nsearch = "greedy"\n'
     Path("both.toml").write_text(greedy)
     found = reticent.sweep("data.csv", "both.toml", output="out", **given)
-    together = count[0]
+    together = len(steps)
     assert together < sum(point["steps"] for point in found.points)
-    alone = 0
+    apart = 0
     for level, point in zip(levels or given["at_most"], found.points, strict=True):
-        count[0] = 0
+        steps.clear()
         kinds = {"k": level} if levels else {"at_most": Fraction(level)}
-        Path("alone.toml").write_text(policy_with(Path("both.toml").read_text(), **kinds))
-        release = reticent.release("data.csv", "alone.toml", output=f"alone-{level}")
+        release = reticent.release("data.csv", alone("both.toml", **kinds), output=f"alone-{level}")
         name = f"k-{level}" if levels else f"at-most-{float(level)}"
-        same_release(Path("out", name), Path(f"alone-{level}"))
-        assert point["steps"] == len(release.steps) == count[0]
-        alone += count[0]
-    assert together < alone
+        same_but_the_policy(Path("out", name), f"alone-{level}")
+        assert point["steps"] == len(release.steps) == len(steps)
+        apart += len(steps)
+    assert together < apart
 
 
 # --- real processes ------------------------------------------------------------------------------
@@ -1140,19 +1079,12 @@ main()
 
 def what_a_kill_leaves() -> None:
     """Whole releases, a state that can be read, and what the next run removes."""
-    for name in Path("out").glob("k-*"):
-        assert set(contents(name)) == PUBLIC | PRIVATE
-        run("verify", name, "-p", name / "private" / "policy.toml")
+    whole_releases()
     for path in Path("out").rglob("private"):  # also in what is left of a release half made
         assert mode(path) == 0o700
     for text in ("private/state.json", "sweep.json"):
         if Path("out", text).exists():
             json.loads(Path("out", text).read_text())
-
-
-def finished_points() -> set[str]:
-    state = Path("out/private/state.json")
-    return set(json.loads(state.read_text())["done"]) if state.exists() else set()
 
 
 @pytest.mark.net
@@ -1192,12 +1124,10 @@ def test_process_killed_at_any_write(reference: Path) -> None:
         assert code == 137
         what_a_kill_leaves()
         before = finished_points()
-        if Path("out").exists() and not begun():
+        if Path("out").exists() and not STATE.exists():
             shutil.rmtree("out")  # test_a_sweep_stopped_before_its_state
-        sweep("--k", K)
-        assert told()["resumed"] == len(before)
+        assert goes_on(reference) == len(before)
         nothing_half_written()
-        assert whole() == whole(reference), left
         shutil.rmtree("out")
     else:
         pytest.fail("never came to its end")
@@ -1216,9 +1146,8 @@ def test_process_killed_again_and_again(reference: Path) -> None:
         done = len(finished_points())
         if code == 0:
             break
-    sweep("--k", K)
+    goes_on(reference)
     nothing_half_written()
-    assert whole() == whole(reference)
 
 
 @pytest.mark.net
@@ -1235,13 +1164,10 @@ def test_process_killed_at_random_moments(reference: Path) -> None:
         process.kill()
         process.communicate()
         what_a_kill_leaves()
-        before = {n: t for n, t in made().items() if n.split("/")[0] in finished_points()}
-        if Path("out").exists() and not begun():
+        if Path("out").exists() and not STATE.exists():
             shutil.rmtree("out")  # test_a_sweep_stopped_before_its_state
-        sweep("--k", K)
-        assert made().items() >= before.items()
+        goes_on(reference)
         nothing_half_written()
-        assert whole() == whole(reference)
 
 
 def test_the_page_shows_the_errors_of_the_releases() -> None:

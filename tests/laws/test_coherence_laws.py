@@ -21,11 +21,11 @@ from reticent.privacy.coherence import (
     exposure,
     recount,
 )
+from transactions_at_hand import roled
 
 
 def baskets(case: Case, seed: int) -> RoledBaskets:
-    coded = naive.coded(case, random.Random(seed))
-    return RoledBaskets(coded.starts, coded.items, coded.public, coded.private)
+    return roled(case, seed)[0]
 
 
 def verdict(case: Case, seed: int) -> bool | None:

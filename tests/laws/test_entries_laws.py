@@ -11,8 +11,8 @@ from itertools import count as counting
 import numpy as np
 import pytest
 
-from entries_at_hand import OPEN, allowed, holds, listed, published, spelt
-from naive.entries import Case, unsafe_rules
+from entries_at_hand import OPEN, allowed, defined, holds, listed, published, spelt
+from naive.entries import unsafe_rules
 from reticent.privacy.entries import altered
 from reticent.suppress.entries.search import REGIONS, STRATEGIES, Partial, RuleLimits, hide
 from reticent.suppress.sets import GaveUp, Halt
@@ -82,19 +82,8 @@ def test_how_many_rules(seed: int) -> None:
     """The rules that were unsafe before, against their definition."""
     for offset in range(100):
         table, limits = random_table(random.Random(seed + offset))
-        width = table.conditions.shape[1]
-        shown = published(table)
-        records = tuple(
-            {j: int(c) for j, c in enumerate([*row, value]) if c >= 0}
-            for row, value in zip(shown.conditions.tolist(), shown.values.tolist(), strict=True)
-        )
-        asked = tuple(np.flatnonzero(table.asked).tolist())
-        truth: dict[int, int | None] = {t: int(table.truth[t]) for t in asked}
-        case = Case(
-            records, width, truth, asked, limits.min_support, limits.min_confidence,
-            limits.max_pattern,
-        )  # fmt: skip
-        rules = {(r.pattern, r.value) for rules in unsafe_rules(case).values() for r in rules}
+        unsafe = unsafe_rules(defined(table, limits))
+        rules = {(r.pattern, r.value) for rules in unsafe.values() for r in rules}
         assert hide(table, limits, REGIONS).rules == len(rules)
 
 

@@ -9,20 +9,24 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+from importlib import import_module
+from itertools import count as counting
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from at_hand import contents
 from kinds_at_hand import ALL, MARK, KindExample
+from reticent.errors import Stopped
 from reticent.files.tabular import LINES, SUFFIXES
-from reticent.releases.kinds import KINDS, ReleaseKind, kind_of
+from reticent.progress import Watch
+from reticent.releases.kinds import KINDS, TABLES, ReleaseKind, kind_of
 from reticent.releases.policyfile import parsed
-from terminal import run
+from terminal import answer, run, start
 
 ENVELOPE = {
     "release": {"templates", "warnings", "output", "seconds", "stopped_early"},
@@ -34,13 +38,10 @@ ENVELOPE = {
 @pytest.fixture(
     params=[pytest.param(one, id=kind.name) for kind, one in zip(KINDS, ALL, strict=True)]
 )
-def example(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> KindExample:
+def example(request: pytest.FixtureRequest, work: Path) -> KindExample:
     """The example of a kind, laid out in a folder of its own."""
     assert request.param is not None, "a kind of release has no example in kinds_at_hand"
-    monkeypatch.chdir(tmp_path)
-    request.param.lay(tmp_path)
+    request.param.lay(work)
     found: KindExample = request.param
     return found
 
@@ -66,8 +67,7 @@ def test_a_policy_is_told_by_its_keys(example: KindExample) -> None:
     assert kind_of(policy | {"owners": {}}, kinds=(*KINDS, alone)) is alone
     for other in (one for one in ALL if one and one.kind is not example.kind):
         Path("theirs.toml").write_text(other.files["p.toml"], encoding="utf-8")
-        words = [word if word != "p.toml" else "theirs.toml" for word in example.release]
-        said = run(*words, "no", code=2).stderr
+        said = run(*example.under("theirs.toml"), "no", code=2).stderr
         assert f"policy for {other.kind.name}" in said
         assert other.kind.command in said
 
@@ -77,7 +77,7 @@ def test_a_release_passes_verify_of_any_kind(example: KindExample) -> None:
     run(*example.release, "out")
     for command in (["verify"], example.command("verify")):
         run(*command, "out", "-p", "p.toml")
-    assert json.loads(run("verify", "out", "--json").stdout)["holds"] is True
+    assert answer("verify", "out")["holds"] is True
     run("verify", "out/public", "-p", "p.toml")
     said = run("verify", "out/public", code=2).stderr  # which keeps no policy
     assert "--policy" in said
@@ -164,8 +164,7 @@ def test_a_password_is_never_told(example: KindExample) -> None:
 @pytest.mark.parametrize("key", ["owners", "joins"])
 def test_what_is_still_to_come_is_told_by_one_key(example: KindExample, key: str) -> None:
     Path("next.toml").write_text(f"{key} = {{}}\n{example.files['p.toml']}")
-    words = [word if word != "p.toml" else "next.toml" for word in example.release]
-    for command in ([*words, "no"], ["policy", "check", "next.toml"]):
+    for command in ([*example.under("next.toml"), "no"], ["policy", "check", "next.toml"]):
         assert "which this version does not make" in run(*command, code=2).stderr
 
 
@@ -182,10 +181,20 @@ def test_the_same_bytes_twice(example: KindExample) -> None:
     run(*example.release, "one")
     run(*example.release, "two")
     assert contents("one") == contents("two")
+    rows = answer("verify", "one").get("rows")
     for suffix in example.writes:
         run(*example.release, f"one{suffix}")
         run(*example.release, f"two{suffix}")
         assert Path(f"one{suffix}").read_bytes() == Path(f"two{suffix}").read_bytes()
+        told = answer("verify", f"one{suffix}", "-p", "p.toml")
+        assert (told["holds"], told.get("rows")) == (True, rows)
+
+
+TAKEN = "the output exists already\n  Do:  choose another name or add --force.\n"
+AN_INPUT = (
+    "this is, holds, or is part of an input of the same run\n"
+    "  Why: it would be lost.\n  Do:  choose another name.\n"
+)
 
 
 def test_places(example: KindExample) -> None:
@@ -195,14 +204,25 @@ def test_places(example: KindExample) -> None:
         assert {path.name for path in Path(name).iterdir()} == {"public", "private"}
         assert Path(name, "private").stat().st_mode & 0o077 == 0
     before = contents()
-    formats = {*SUFFIXES, *LINES, ".xlsx", ".json", ".html", ".gz"}
+    formats = {*SUFFIXES, *LINES, ".xlsx", ".json", ".html", ".gz", ".zip"}
     for suffix in formats - {*example.writes}:
         said = run(*example.release, f"no{suffix}", code=2).stderr
-        assert "cannot be written" in said
-    for taken in ("plain", example.data):
-        run(*example.release, taken, code=2)
-    run(*example.release, example.data, "--force", code=2)  # an input is never written over
-    run(*example.release, "no/where", code=2)
+        assert said.startswith(f"no{suffix}: {suffix} files cannot be written")
+        others = ", ".join(example.writes)
+        assert said.endswith(f"\n  Do:  write {others}; a name without suffix is a folder.\n")
+    refused = {
+        "plain": TAKEN, example.data: TAKEN, f"{example.data} --force": AN_INPUT,
+        "no/where": "there is no folder no\n  Do:  create it first.\n",
+        "no/where.csv": "there is no folder no\n  Do:  create it first.\n",
+        "no/deep/where": "there is no folder no/deep\n  Do:  create it first.\n",
+    }  # fmt: skip
+    for given, said in refused.items():
+        name, *how = given.split()
+        assert run(*example.release, name, *how, code=2).stderr == f"{name}: {said}"
+    missing = [
+        f"gone{Path(word).suffix}" if word == example.data else word for word in example.release
+    ]
+    assert ": there is no such file\n" in run(*missing, "no", code=2).stderr
     assert contents() == before
     run(*example.release, "plain", "--force")
     Path("plain/precious").write_text("mine")
@@ -211,20 +231,14 @@ def test_places(example: KindExample) -> None:
 
 
 def test_json_has_the_common_envelope(example: KindExample) -> None:
-    def answer(*words: str, code: int = 0) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(run(*words, "--json", code=code).stdout)
-        return found
-
     told = answer(*example.release, "out")
     assert ENVELOPE["release"] <= told.keys()
     assert told["output"] == "out"
     assert [one["verified"] for one in told["templates"]] == [True]
     told = answer(*example.command("verify", "out", "-p", "p.toml"))
     assert ENVELOPE["verify"] <= told.keys()
-    assert (
-        told["templates"][0]["kind"]
-        == json.loads(Path("out/public/report.json").read_text())["templates"][0]["kind"]
-    )
+    report = json.loads(Path("out/public/report.json").read_text())
+    assert told["templates"][0]["kind"] == report["templates"][0]["kind"]
     told = answer(*example.command("risk", example.data, "-p", "p.toml"))
     assert ENVELOPE["risk"] <= told.keys()
     told = answer("policy", "check", "p.toml", example.data)
@@ -232,12 +246,36 @@ def test_json_has_the_common_envelope(example: KindExample) -> None:
     assert len(told["promises"]) == 1
     told = answer(*example.release, "out", code=2)
     assert told.keys() == {"error", "problems"}
-    bad = [
-        word if word != "p.toml" else changed(example, example.infeasible)
-        for word in example.release
-    ]
+    bad = example.under(changed(example, example.infeasible))
     assert answer(*bad, "no", code=3)["error"] == "Unsatisfiable"
     assert not Path("no").exists()
+
+
+def test_stopped_from_python_at_any_point(example: KindExample) -> None:
+    """Nothing is written until there is something safe; what is says that it was stopped."""
+    door, room = example.kind.door(), f"reticent.{example.kind.room}"
+    report, text = (import_module(f"{room}.{name}") for name in ("report", "text"))
+    original = ["--original", example.data] if "original" in example.kind.options else []
+    folder = ["out"] if example.kind is not TABLES else []  # whose pages take their time
+    for place in (f"out{example.writes[0]}", *folder):
+        early = 0
+        for points in counting():
+            left = iter(range(points))
+            watch = Watch(stop=lambda left=left: next(left, None) is None)  # type: ignore[misc]
+            try:
+                found = door.release(example.data, "p.toml", output=place, force=True, watch=watch)
+            except Stopped:
+                assert not Path(place).exists()
+                continue
+            run("verify", place, "-p", "p.toml", *original)
+            assert found.summary()["stopped_early"] is found.stopped_early
+            assert ("stopped early" in text.release(report.facts(found))) == found.stopped_early
+            if example.kind is not TABLES:
+                assert ("stopped early" in found._repr_html_()) == found.stopped_early
+            if not found.stopped_early:
+                break
+            early += 1
+        assert early
 
 
 def commands_of(example: KindExample) -> list[list[str]]:
@@ -257,10 +295,8 @@ def commands_of(example: KindExample) -> list[list[str]]:
         ["policy", "check", "p.toml", data],
         ["policy", "check", typo, data],
         ["verify", "out", "-p", typo],
-        *(
-            [word if word != "p.toml" else other for word in release] + ["no"]
-            for other in (typo, cannot)
-        ),
+        [*example.under(typo), "no"],
+        [*example.under(cannot), "no"],
         [*[word if word != data else "empty" + Path(data).suffix for word in release], "no"],
         example.command("risk", data, "-p", "p.toml"),
         example.command("verify", "out", "-p", broken),
@@ -288,14 +324,9 @@ def test_nothing_tells_a_planted_value(example: KindExample, how: list[str]) -> 
     assert marks(Path(f"out{example.writes[0]}").read_text()) <= example.released
 
 
-RETICENT = Path(sys.executable).with_name("reticent")
-
-
 def started(words: list[str]) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [RETICENT, *words, "--progress", "json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        text=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-    )  # fmt: skip
+    own = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    return start(*words, "--progress", "json", env=own)
 
 
 @pytest.mark.net
@@ -322,6 +353,4 @@ def test_killed_at_any_stage_nothing_half_is_left(example: KindExample, number: 
         run(*example.release, "out", "--force")
         assert contents("out") == whole
         assert {path.name for path in Path().iterdir()} == {*example.files, "whole", "out"}
-        for path in sorted(Path("out").rglob("*"), reverse=True):
-            path.rmdir() if path.is_dir() else path.unlink()
-        Path("out").rmdir()
+        shutil.rmtree("out")

@@ -16,10 +16,9 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 import reticent
+from at_hand import refusal, some_or_many
 from naive.cases import Case, random_case
 from naive.product import case_policy, is_feasible, keeps, labels_of, table_of
 from naive.refine import (
@@ -126,7 +125,6 @@ LAWS = [
     labels_cover_their_values,
 ]
 Law = Callable[[Case, random.Random], None]
-named = pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
 
 
 def obey(law: Law, seed: int) -> None:
@@ -136,32 +134,14 @@ def obey(law: Law, seed: int) -> None:
     if is_feasible(case):
         law(case, rng)
     else:
-        with pytest.raises(Unsatisfiable):
-            release(case)
+        refusal(lambda: release(case), kind=Unsatisfiable)
 
 
-seeds = st.integers(0, 2**64)
-
-
-@named
-@given(seed=seeds)
-@settings(max_examples=40, deadline=None, derandomize=True, database=None)
-def test_law(law: Law, seed: int) -> None:
-    obey(law, seed)
-
-
-@pytest.mark.slow
-@named
-@given(seed=seeds)
-@settings(
-    max_examples=50,
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=[HealthCheck.too_slow],
-)
-def test_law_on_many_more(law: Law, seed: int) -> None:
-    obey(law, seed)
+@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
+@pytest.mark.parametrize("seeds", some_or_many(range(40), range(40, 90)))
+def test_law(law: Law, seeds: range) -> None:
+    for seed in seeds:
+        obey(law, seed)
 
 
 # --- what the released cells say ------------------------------------------------------------------

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import reticent
+from at_hand import refusal
 from reticent import InputError, Policy
 
 MARKER = "*"
@@ -72,8 +73,7 @@ def test_a_counted_column_that_is_dropped_may_not_be_back_either() -> None:
 def test_a_column_without_a_role_is_an_error() -> None:
     """What nobody decided about must not slip into a release, nor past the check of one."""
     table = people().append_column("Phone", pa.array(["1", "2", "3", "4"]))
-    with pytest.raises(InputError, match='"Phone"'):
-        reticent.verify(table, policy())
+    refusal(lambda: reticent.verify(table, policy()), '"Phone"')
     assert leftovers(table, policy(keep="*")) == []
 
 
@@ -86,18 +86,14 @@ def test_an_empty_masked_cell_needs_missing_values_to_be_allowed() -> None:
             reticent.verify(table, policy(missing=missing))
 
 
-@pytest.mark.parametrize("label", ["[a,b)", "[50,20)", "[50,50)", "[nan,100]", "[0,inf]"])
-def test_an_interval_that_holds_nothing_is_foreign(label: str) -> None:
-    table = people().set_column(1, "Age", pa.array([label] * 4))
-    with pytest.raises(InputError, match='"Age"'):
-        reticent.verify(table, policy())
+NOTHING = ["[a,b)", "[50,20)", "[50,50)", "[nan,100]", "[0,inf]"]
+BEYOND = ["[-10,50)", "[50,200]", "[2001-01-01,2002-01-01)"]
 
 
-@pytest.mark.parametrize("label", ["[-10,50)", "[50,200]", "[2001-01-01,2002-01-01)"])
-def test_an_interval_beyond_the_range_is_foreign(label: str) -> None:
+@pytest.mark.parametrize("label", NOTHING + BEYOND)
+def test_an_interval_that_holds_nothing_or_is_beyond_the_range_is_foreign(label: str) -> None:
     table = people().set_column(1, "Age", pa.array([label] * 4))
-    with pytest.raises(InputError, match='"Age"'):
-        reticent.verify(table, policy())
+    refusal(lambda: reticent.verify(table, policy()), '"Age"')
 
 
 @pytest.mark.parametrize("label", ["[0,30)", "[40,45)", "[40,100)", "[0,40]"])
@@ -108,8 +104,7 @@ def test_fixed_bins_are_the_only_intervals(label: str) -> None:
         table = people().set_column(1, "Age", pa.array([node] * 4))
         assert leftovers(table, asked) == []
     table = people().set_column(1, "Age", pa.array([label] * 4))
-    with pytest.raises(InputError, match='"Age"'):
-        reticent.verify(table, asked)
+    refusal(lambda: reticent.verify(table, asked), '"Age"')
 
 
 def test_metadata_of_the_source() -> None:
@@ -148,22 +143,18 @@ def test_the_index_of_the_source_does_not_come_out() -> None:
     assert list(found.table.columns) == ["Job", "Age", "Ill"]
 
 
-def test_categories_of_pandas() -> None:
-    frame = people().to_pandas()
-    jobs = sorted(set(frame["Job"]))
+def test_categories_of_pandas_and_arrow() -> None:
+    table, frame = people(), people().to_pandas()
+    jobs, cells = sorted(set(frame["Job"])), table.column("Job")
     assert leftovers(frame.assign(Job=pd.Categorical(frame["Job"], jobs))) == []
-    [said] = leftovers(frame.assign(Job=pd.Categorical(frame["Job"], [*jobs, HIDDEN])))
-    assert '"Job"' in said
-    assert HIDDEN not in said
-
-
-def test_categories_of_arrow() -> None:
-    table = people()
-    cells = table.column("Job")
     assert leftovers(table.set_column(0, "Job", cells.dictionary_encode())) == []
-    [said] = leftovers(table.set_column(0, "Job", with_hidden_category(cells)))
-    assert '"Job"' in said
-    assert HIDDEN not in said
+    for hidden in (
+        frame.assign(Job=pd.Categorical(frame["Job"], [*jobs, HIDDEN])),
+        table.set_column(0, "Job", with_hidden_category(cells)),
+    ):
+        [said] = leftovers(hidden)
+        assert '"Job"' in said
+        assert HIDDEN not in said
 
 
 def with_hidden_category(cells: pa.ChunkedArray) -> pa.Array:
@@ -228,11 +219,8 @@ def test_what_typed_files_carry(tmp_path: Path, name: str) -> None:
 def test_what_files_of_polars_carry(tmp_path: Path, name: str) -> None:
     frame, path = pl.DataFrame(people()), tmp_path / name
     jobs = sorted(set(frame["Job"]))
-    for kind, fine in [
-        (pl.String(), True),
-        (pl.Enum(jobs), True),
-        (pl.Enum([*jobs, HIDDEN]), False),
-    ]:
+    kinds = {pl.String(): True, pl.Enum(jobs): True, pl.Enum([*jobs, HIDDEN]): False}
+    for kind, fine in kinds.items():
         table = frame.with_columns(pl.col("Job").cast(kind))
         if path.suffix == ".arrow":
             table.write_ipc(path)

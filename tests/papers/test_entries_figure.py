@@ -7,33 +7,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from entries_at_hand import figure_2
 from reticent.suppress.entries.graph import Graph
 from reticent.suppress.entries.rules import KnownRules
-from reticent.suppress.entries.search import (
-    REGIONS,
-    STRATEGIES,
-    EntrySearch,
-    Partial,
-    RuleLimits,
-    hide,
-)
+from reticent.suppress.entries.search import REGIONS, STRATEGIES, EntrySearch, RuleLimits, hide
 
-ROWS = ("abc", "abc", "abc", "ab.", "abd", "a.d", ".bd", ".bd", "..d")  # a dot: nowhere else
 NODES = {  # MinHide and ExactMatch
     "abc": (1, 2), "abd": (0, 0), "ab": (1, 1), "ac": (1, 0), "ad": (0, 1), "bc": (1, 0),
     "bd": (1, 2), "a": (2, 0), "b": (3, 0), "c": (1, 0), "d": (1, 0),
 }  # fmt: skip
-
-
-def table() -> Partial:
-    codes = {"a": 0, "b": 1, "c": 2, "d": 3}
-    cells = [
-        [codes.get(cell, 10 + 3 * i + j) for j, cell in enumerate(row)]
-        for i, row in enumerate(ROWS)
-    ]
-    asked = np.isin(np.arange(9), (0, 4))
-    truth = np.array([0] * 8 + [1], np.int32)
-    return Partial(np.array(cells, np.int32), truth, asked, np.zeros((9, 4), np.bool_))
 
 
 def spelt(pattern: list[int]) -> str:
@@ -41,7 +23,7 @@ def spelt(pattern: list[int]) -> str:
 
 
 def test_every_node() -> None:
-    search = EntrySearch(table(), RuleLimits(0, Fraction("0.55")), "max-descendant", 1)
+    search = EntrySearch(figure_2(), RuleLimits(0, Fraction("0.55")), "max-descendant", 1)
     unsafe = {spelt(row.tolist()): i for i, row in enumerate(search.rules.patterns)}
     needs = search.rules.too_alike(np.arange(len(search.rules)))
     assert {name: int(needs[i]) for name, i in unsafe.items()} == {
@@ -63,6 +45,6 @@ def test_a_rule_that_needs_none() -> None:
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_what_is_hidden(strategy: str) -> None:
     limits = RuleLimits(0, Fraction("0.55"))
-    hidden = [len(hide(table(), limits, [region], strategy)) for region in REGIONS]
+    hidden = [len(hide(figure_2(), limits, [region], strategy)) for region in REGIONS]
     assert hidden[:2] == [2, 7]
-    assert len(hide(table(), limits, REGIONS[:2], strategy)) == 2
+    assert len(hide(figure_2(), limits, REGIONS[:2], strategy)) == 2

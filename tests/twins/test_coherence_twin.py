@@ -13,6 +13,7 @@ from naive import coherence as naive
 from naive.transactions import Case, random_case, subsets, violates
 from reticent.privacy import coherence
 from reticent.privacy.coherence import BasketFinding, Coherence, RoledBaskets, exposure, recount
+from transactions_at_hand import roled
 
 WAYS = {
     "as it comes": {},
@@ -23,8 +24,7 @@ WAYS = {
 
 
 def counted(case: Case, seed: int) -> tuple[BasketFinding, naive.Coded]:
-    coded = naive.coded(case, random.Random(seed))
-    baskets = RoledBaskets(coded.starts, coded.items, coded.public, coded.private)
+    baskets, coded = roled(case, seed)
     return recount(baskets, Coherence(h=case.h, k=case.k, p=case.p)), coded
 
 
@@ -53,11 +53,16 @@ def compare(case: Case, seed: int = 0) -> bool:
     return False
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("sure", [False, True], ids=["support", "confidence"])
-def test_recount(way: str, sure: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in WAYS[way].items():
+@pytest.fixture(params=WAYS)
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each way to recount."""
+    for name, value in WAYS[request.param].items():
         monkeypatch.setattr(coherence, name, value)
+
+
+@pytest.mark.usefixtures("way")
+@pytest.mark.parametrize("sure", [False, True], ids=["support", "confidence"])
+def test_recount(sure: bool) -> None:
     verdicts = []
     for seed in range(100):
         case = random_case(random.Random(seed), sure=sure)
@@ -81,10 +86,8 @@ def long_case(seed: int) -> Case:
     return Case(tuple(rows), tuple(private), rng.choice([3, 8, 20]), h, rng.choice([3, 4, None]))
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_recount_of_longer_tables(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in WAYS[way].items():
-        monkeypatch.setattr(coherence, name, value)
+@pytest.mark.usefixtures("way")
+def test_recount_of_longer_tables() -> None:
     for seed in range(12):
         case = long_case(seed)
         compare(case, seed)
@@ -105,12 +108,10 @@ def lattice(seed: int) -> Case:
     return Case(tuple(rows), private, 1, Fraction(1), None)
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("seed", range(2))
-def test_thresholds_to_the_last_unit(way: str, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_thresholds_to_the_last_unit(seed: int) -> None:
     """What is just kept, and what is just broken."""
-    for name, value in WAYS[way].items():
-        monkeypatch.setattr(coherence, name, value)
     case = lattice(seed)
     held = {known for row in case.rows for known in subsets(row, range(10))}
     cohorts = {known: naive.cohort(known, case) for known in held}
@@ -137,10 +138,8 @@ def nested(seed: int) -> Case:
     return Case(tuple(rows), tuple(private), 1, Fraction(1), None)
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_parts_that_are_surer_than_wholes(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in WAYS[way].items():
-        monkeypatch.setattr(coherence, name, value)
+@pytest.mark.usefixtures("way")
+def test_parts_that_are_surer_than_wholes() -> None:
     surer = 0
     for seed in (*range(150), 2133):  # the last: an item that all but one share is not shared
         case = nested(seed)
@@ -158,9 +157,7 @@ def test_parts_that_are_surer_than_wholes(way: str, monkeypatch: pytest.MonkeyPa
 def test_exposure(sure: bool) -> None:
     for seed in range(60):
         case = random_case(random.Random(seed), sure=sure)
-        coded = naive.coded(case, random.Random(seed))
-        baskets = RoledBaskets(coded.starts, coded.items, coded.public, coded.private)
-        levels = exposure(baskets, Coherence(h=case.h, k=case.k), most=4)
+        levels = exposure(roled(case, seed)[0], Coherence(h=case.h, k=case.k), most=4)
         found = [(level.unique, level.small, level.sure, level.largest) for level in levels]
         assert found == naive.exposed(case, 4)
         assert [level.known for level in levels] == [0, 1, 2, 3, 4]
@@ -204,16 +201,12 @@ def test_a_share_just_above_h() -> None:
 
 def test_nothing_public() -> None:
     starts, items, nothing = np.array([0, 1, 2]), np.array([0, 0], np.int32), np.zeros(1, bool)
-    found = recount(RoledBaskets(starts, items, nothing, ~nothing), Coherence(h=Fraction(1), k=2))
-    assert found.holds
-    assert found.smallest == 2
-    found = recount(
-        RoledBaskets(starts, items, nothing, ~nothing), Coherence(h=Fraction(1, 2), k=2)
-    )
-    assert found.holds is False
-    assert found.breaking == ()
+    baskets = RoledBaskets(starts, items, nothing, ~nothing)
+    found = recount(baskets, Coherence(h=Fraction(1), k=2))
+    assert (found.holds, found.smallest) == (True, 2)
+    found = recount(baskets, Coherence(h=Fraction(1, 2), k=2))
+    assert (found.holds, found.breaking, found.inferred) == (False, (), 0)
     assert found.confidence == 1
-    assert found.inferred == 0
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,18 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from entries_at_hand import OPEN, Entries, allowed, holds, listed, published, spelt
-from naive.entries import Case, is_safe
+from entries_at_hand import (
+    OPEN,
+    Entries,
+    allowed,
+    defined,
+    figure_2,
+    holds,
+    listed,
+    published,
+    spelt,
+)
+from naive.entries import is_safe
 from reticent.privacy.entries import altered
 from reticent.suppress.entries.search import (
     CONDITIONS,
@@ -48,18 +58,7 @@ def random_table(rng: random.Random, most: int, share: float) -> tuple[Partial, 
 
 def safe(table: Partial, limits: RuleLimits, entries: Entries) -> bool:
     """By the definition."""
-    shown = published(table, entries)
-    records = tuple(
-        {j: int(code) for j, code in enumerate([*row, value]) if code >= 0}
-        for row, value in zip(shown.conditions.tolist(), shown.values.tolist(), strict=True)
-    )
-    asked = tuple(np.flatnonzero(table.asked).tolist())
-    return is_safe(
-        Case(
-            records, table.conditions.shape[1], {t: int(table.truth[t]) for t in asked}, asked,
-            limits.min_support, limits.min_confidence, limits.max_pattern,
-        )
-    )  # fmt: skip
+    return is_safe(defined(table, limits, entries))
 
 
 def by_trying(table: Partial, limits: RuleLimits, open_: np.ndarray) -> int | None:
@@ -101,14 +100,8 @@ def test_all_sets_of_entries(seed: int, share: float) -> None:
 
 def test_the_papers_example() -> None:
     """Figure 2 of Li 2007: two entries of the sensitive column, or seven others, are the least."""
-    a, b, c, d = range(4)
-    rows = [(a, b, c), (a, b, c), (a, b, c), (a, b, 10), (a, b, d), (a, 11, d), (12, b, d),
-            (13, b, d), (14, 15, d)]  # fmt: skip
-    truth = np.array([0] * 8 + [1], np.int32)
-    asked = np.isin(np.arange(9), [0, 4])
-    table = Partial(np.array(rows, np.int32), truth, asked, np.zeros((9, 4), np.bool_))
     limits = RuleLimits(0, Fraction(11, 20))
-    assert [len(fewest(table, limits, [region])) for region in REGIONS] == [2, 7, 6]
+    assert [len(fewest(figure_2(), limits, [region])) for region in REGIONS] == [2, 7, 6]
 
 
 A, B, C = REGIONS

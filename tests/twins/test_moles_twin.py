@@ -94,14 +94,9 @@ def test_more_than_were_asked_for() -> None:
         assert set(some) <= set(every)
         again = minimal_moles(table, 15, Fraction(1), 4, budget=budget)
         assert list(some) == list(again)  # whichever thread found them
-
-
-def test_budget_that_is_enough() -> None:
-    table = many(random.Random(1))
-    every = minimal_moles(table, 15, Fraction(1), 4)
-    some = minimal_moles(table, 15, Fraction(1), 4, budget=Budget(sets=len(every)))
-    assert some.complete
-    assert list(some) == list(every)
+    enough = minimal_moles(table, 15, Fraction(1), 4, budget=Budget(sets=len(every)))
+    assert enough.complete
+    assert list(enough) == every
 
 
 def test_nobody_and_nothing() -> None:

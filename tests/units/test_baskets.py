@@ -25,8 +25,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-import at_hand
-from at_hand import SECRET, public_data
+from at_hand import SECRET, public_data, refusal
 from reticent.data import memory
 from reticent.data.baskets import Baskets
 from reticent.files import delimited, sheets
@@ -54,16 +53,17 @@ def rows_of(baskets: Baskets) -> list[list[str]]:
     return [[names[item] for item in row] for row in rows]
 
 
+def ids_of(baskets: Baskets) -> list[Any]:
+    assert baskets.ids is not None
+    return list(baskets.ids.to_pylist())
+
+
 def basket(folder: Path, content: str | bytes, name: str = "shop.dat", **how: Any) -> Any:
     return rows_of(read(file_of(folder, content, name), "basket", Reading(**how)))
 
 
 def long(folder: Path, content: str | bytes, name: str = "shop.csv") -> Baskets:
     return read(file_of(folder, content, name), "long")
-
-
-def refusal(action: Callable[[], object]) -> str:
-    return str(at_hand.refusal(action))
 
 
 def of(rows: Sequence[Any]) -> Baskets:
@@ -139,13 +139,13 @@ def test_a_file_that_turns_out_to_be_latin_1_half_way(
     other = file_of(tmp_path, ("Brot Wein\n" * 5 + "Käse\n").encode("latin-1"), "b.dat")
     assert rows_of(read(other, "basket")) == rows_of(found)
     assert len(read(other, "basket").notes) == 1
-    assert "not utf-8 text" in refusal(lambda: read(other, "basket", Reading(encoding="utf-8")))
+    refusal(lambda: read(other, "basket", Reading(encoding="utf-8")), "not utf-8 text")
 
 
 def test_told_encoding(tmp_path: Path) -> None:
     assert basket(tmp_path, "ä".encode("cp437"), encoding="cp437") == [["ä"]]
     assert basket(tmp_path, "ä b\n".encode("utf-16-le"), encoding="utf-16-le") == [["b", "ä"]]
-    assert "no encoding" in refusal(lambda: basket(tmp_path, "a", encoding="klingon"))
+    refusal(lambda: basket(tmp_path, "a", encoding="klingon"), "no encoding")
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7])
@@ -173,13 +173,12 @@ def test_files_of_a_folder_follow_each_other_by_name(tmp_path: Path) -> None:
     assert rows_of(read(tmp_path, "basket")) == expected
     assert rows_of(read(f"{tmp_path}/*.dat.gz", "basket")) == expected
     assert [path.name[0] for path in paths_of(tmp_path, "basket")] == ["a", "b", "c"]
-    assert "no data file" in refusal(lambda: read(tmp_path, "long"))
-
-
-def test_files_of_different_formats_in_a_folder(tmp_path: Path) -> None:
+    refusal(lambda: read(tmp_path, "long"), "no data file")
+    for path in tmp_path.glob("*.gz"):
+        path.unlink()
     file_of(tmp_path, "a", "a.dat")
     file_of(tmp_path, "how to read this", "notes.txt")
-    assert "different formats: .dat, .txt" in refusal(lambda: read(tmp_path, "basket"))
+    refusal(lambda: read(tmp_path, "basket"), "different formats: .dat, .txt")
 
 
 def test_suffixes() -> None:
@@ -196,31 +195,31 @@ def test_one_long_line_and_many_short_ones(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"\xef\xbb\xbf", b"\xff\xfe"])
 def test_no_transaction(tmp_path: Path, content: bytes) -> None:
-    assert "there is no transaction" in refusal(lambda: basket(tmp_path, content))
+    refusal(lambda: basket(tmp_path, content), "there is no transaction")
 
 
 def test_what_is_no_text(tmp_path: Path) -> None:
     packed = gzip.compress(SECRET.encode())
-    assert "archive, not text" in refusal(lambda: basket(tmp_path, packed))
+    refusal(lambda: basket(tmp_path, packed), "archive, not text")
     damaged = file_of(tmp_path, "", "b.dat.gz")
     damaged.write_bytes(packed[:-9])
-    assert "cut off or damaged" in refusal(lambda: read(damaged, "basket"))
+    refusal(lambda: read(damaged, "basket"), "cut off or damaged")
     damaged.write_bytes(SECRET.encode())
-    assert "no gzip archive" in refusal(lambda: read(damaged, "basket"))
+    refusal(lambda: read(damaged, "basket"), "no gzip archive")
     bare = SECRET.encode("utf-16-le")
-    assert "--encoding" in refusal(lambda: basket(tmp_path, bare))
-    assert "this is a table" in refusal(lambda: basket(tmp_path, b"PAR1", "a.parquet"))
+    refusal(lambda: basket(tmp_path, bare), "--encoding")
+    refusal(lambda: basket(tmp_path, b"PAR1", "a.parquet"), "this is a table")
 
 
 def test_a_delimiter_has_no_meaning(tmp_path: Path) -> None:
     assert basket(tmp_path, "a b", delimiter="\t") == [["a", "b"]]
-    assert "separated by blanks" in refusal(lambda: basket(tmp_path, "a,b", delimiter=","))
+    refusal(lambda: basket(tmp_path, "a,b", delimiter=","), "separated by blanks")
 
 
 def test_missing_files_and_databases(tmp_path: Path) -> None:
     file_of(tmp_path, "a")
-    assert 'mean "shop.dat"' in refusal(lambda: read(tmp_path / "shop.dta", "basket"))
-    assert "no databases" in refusal(lambda: read(f"postgres://u:{SECRET}@h/d", "basket"))
+    refusal(lambda: read(tmp_path / "shop.dta", "basket"), 'mean "shop.dat"')
+    refusal(lambda: read(f"postgres://u:{SECRET}@h/d", "basket"), "no databases")
 
 
 # --- long tables ---------------------------------------------------------------------------------
@@ -229,8 +228,7 @@ def test_missing_files_and_databases(tmp_path: Path) -> None:
 def test_rows_of_id_and_item(tmp_path: Path) -> None:
     found = long(tmp_path, "who,what\n7,b\n3,whole milk\n7,a\n3,whole milk\n7,b\n")
     assert rows_of(found) == [["a", "b"], ["whole milk"]]
-    assert found.ids is not None
-    assert found.ids.to_pylist() == ["7", "3"]  # by first row
+    assert ids_of(found) == ["7", "3"]  # by first row
     assert found.columns == ("who", "what")
     assert found.notes == ()
 
@@ -252,8 +250,7 @@ def test_further_columns_are_ignored_and_told(tmp_path: Path) -> None:
 def test_cells_are_verbatim(tmp_path: Path) -> None:
     found = long(tmp_path, 'id,item\n 1, a \n1, a \n 1," "\n01,"x ""y"", z\nw"\n')
     assert rows_of(found) == [[" ", " a "], [" a "], ['x "y", z\nw']]
-    assert found.ids is not None
-    assert found.ids.to_pylist() == [" 1", "1", "01"]
+    assert ids_of(found) == [" 1", "1", "01"]
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".csv.gz", ".tsv.gz"])
@@ -274,27 +271,26 @@ def test_typed_tables(tmp_path: Path, suffix: str) -> None:
     save(pa.table(cells), path)
     found = read(path, "long")
     assert rows_of(found) == [["10"], ["9"], []]
-    assert found.ids is not None
-    assert found.ids.to_pylist() == [2.0, 1.5, 9.0]
+    assert ids_of(found) == [2.0, 1.5, 9.0]
     assert len(found.notes) == 1
     assert rows_of(read(path.rename(tmp_path / "x"), "long", suffix=suffix)) == rows_of(found)
 
 
 def test_rows_without_an_id(tmp_path: Path) -> None:
     rows = "".join(f"1,{SECRET}\n,{SECRET}\n" for _ in range(5))
-    text = refusal(lambda: long(tmp_path, f"who,what\n{rows}"))
-    assert 'shop.csv, column "who": 5 of 10 rows have no id; first seen on rows 2, 4, 6' in text
+    said = 'shop.csv, column "who": 5 of 10 rows have no id; first seen on rows 2, 4, 6'
+    refusal(lambda: long(tmp_path, f"who,what\n{rows}"), said)
     for ids in ([1.0, float("nan")], [None, "a"], ["", "b"]):
         frame = pa.table({"id": ids, "item": [SECRET] * 2})
-        assert "1 of 2 rows have no id" in refusal(partial(taken, frame))
+        refusal(partial(taken, frame), "1 of 2 rows have no id")
 
 
 def test_too_few_columns_or_rows(tmp_path: Path) -> None:
-    assert "1 of two columns" in refusal(lambda: long(tmp_path, f"id\n{SECRET}\n"))
-    assert "there is no transaction" in refusal(lambda: long(tmp_path, "id,item\n"))
-    assert "the file is empty" in refusal(lambda: long(tmp_path, ""))
-    assert "0 of two columns" in refusal(lambda: taken(pa.table({})))
-    assert "no known format" in refusal(lambda: long(tmp_path, "id,item\n", "a.dat"))
+    refusal(lambda: long(tmp_path, f"id\n{SECRET}\n"), "1 of two columns")
+    refusal(lambda: long(tmp_path, "id,item\n"), "there is no transaction")
+    refusal(lambda: long(tmp_path, ""), "the file is empty")
+    refusal(lambda: taken(pa.table({})), "0 of two columns")
+    refusal(lambda: long(tmp_path, "id,item\n", "a.dat"), "no known format")
 
 
 # --- from Python, and back -----------------------------------------------------------------------
@@ -321,6 +317,7 @@ def test_whole_numbers_go_back_as_such() -> None:
     [
         ([["a"], SECRET], "transaction 2: this is a text"),
         ([SECRET.encode()], "transaction 1: this is a text"),
+        (pa.table({"only": [SECRET]}), "1 of two columns"),
         ([{"a"}, {"a"}, 7], "transaction 3: a int is no set"),
         ([[SECRET, 1.5]], "transaction 1: a float is no item"),
         ([[1], [True]], "transaction 2: a bool is no item"),
@@ -335,7 +332,7 @@ def test_whole_numbers_go_back_as_such() -> None:
     ],
 )
 def test_what_holds_no_transactions(given: Any, reason: str) -> None:
-    assert reason in refusal(lambda: taken(given))
+    refusal(lambda: taken(given), reason)
 
 
 FRAMES: dict[str, Callable[[pa.Table], Any]] = {
@@ -357,11 +354,10 @@ def test_data_frames(kind: str) -> None:
     assert type(back) is type(frame)
     again, _ = taken(back)
     assert again.columns == ("who", "what")
-    assert again.ids is not None
-    assert again.ids.to_pylist() == [7, 3, 5]
+    assert ids_of(again) == [7, 3, 5]
     assert rows_of(again) == rows_of(found)
     fresh = handed_back(found.arranged(), told, frame)
-    assert taken(fresh)[0].ids.to_pylist() == [1, 2, 3]  # type: ignore[union-attr]
+    assert ids_of(taken(fresh)[0]) == [1, 2, 3]
 
 
 def test_pandas_ids_and_items_of_other_types() -> None:
@@ -413,13 +409,13 @@ def test_zeros_that_are_stored_and_entries_that_add_up_to_zero_are_none() -> Non
     ],
 )
 def test_names_that_do_not_fit(names: list[Any], reason: str) -> None:
-    assert reason in refusal(lambda: taken(sparse.csr_array(np.eye(2)), names))
-    assert "only the columns" in refusal(lambda: taken([["a"]], names))
+    refusal(lambda: taken(sparse.csr_array(np.eye(2)), names), reason)
+    refusal(lambda: taken([["a"]], names), "only the columns")
 
 
 def test_matrices_of_other_shapes() -> None:
-    assert "1 dimensions" in refusal(lambda: taken(sparse.coo_array([1, 0])))
-    assert "no transaction" in refusal(lambda: taken(sparse.csr_array((0, 3))))
+    refusal(lambda: taken(sparse.coo_array([1, 0])), "1 dimensions")
+    refusal(lambda: taken(sparse.csr_array((0, 3))), "no transaction")
     assert rows_of(taken(sparse.csr_array((2, 0)))[0]) == [[], []]
 
 
@@ -534,8 +530,7 @@ def test_typed_files_hold_numbers_and_nulls_and_no_other_name() -> None:
 @pytest.mark.parametrize("sign", [" ", "\t", "\n", "\r", "\0"])
 def test_items_that_a_basket_file_cannot_hold(sign: str) -> None:
     found = of([["a", f"{SECRET}{sign}b"]])
-    error = at_hand.refusal(lambda: written(found, "basket", ".dat"))
-    assert "1 of 2 items hold a blank" in str(error)
+    error = refusal(lambda: written(found, "basket", ".dat"), "1 of 2 items hold a blank")
     assert SECRET in error.text(show_values=True)
 
 
@@ -558,8 +553,7 @@ def test_rows_are_written_in_groups(
         write(found, path := tmp_path / f"shop{suffix}", "long", suffix)
         again = read(path, "long")
         same(again, found)
-        assert again.ids is not None
-        assert again.ids.to_pylist() == list(range(1, 101))
+        assert ids_of(again) == list(range(1, 101))
     assert handed_back(found, "pyarrow")["id"][-1].as_py() == 100
 
 
@@ -610,8 +604,7 @@ def test_long_files_come_back(rows: list[set[str]], ids: list[str], suffix: str)
         write(found, path, "long", suffix)
         again = read(path, "long", OURS)
     same(again, found)
-    assert again.ids is not None
-    assert again.ids.to_pylist() == ids[: len(rows)]
+    assert ids_of(again) == ids[: len(rows)]
 
 
 @given(st.lists(st.sets(st.integers() | WORD, max_size=6), min_size=1, max_size=12))

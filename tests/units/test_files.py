@@ -20,9 +20,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reticent
-from at_hand import SECRET, file_of, policy_of, refusal
+from at_hand import SECRET, file_of, policy_of, refusal, table_file
 from reticent.data.columns import Table
-from reticent.errors import InputError
+from reticent.errors import InputError, ReticentError
 from reticent.files import delimited
 from reticent.files.delimited import Dialect, _quotes_are_plain
 from reticent.files.tabular import Reading, from_arrow, paths_of, read, suffix_of
@@ -35,9 +35,11 @@ def rows_of(table: Table) -> list[tuple[str | None, ...]]:
     return list(zip(*columns, strict=True))
 
 
-def refused(folder: Path, content: str | bytes, name: str = "table.csv", **how: Any) -> InputError:
+def refused(
+    folder: Path, content: str | bytes, *said: str, name: str = "table.csv", **how: Any
+) -> ReticentError:
     path = file_of(folder, content, name)
-    return refusal(lambda: read(path, Reading(**how)))
+    return refusal(lambda: read(path, Reading(**how)), *said)
 
 
 def as_csv(rows: list[Any], names: list[str], delimiter: str = ",") -> str:
@@ -52,28 +54,20 @@ def as_csv(rows: list[Any], names: list[str], delimiter: str = ",") -> str:
 
 
 @pytest.mark.parametrize("told", [False, True])
+@pytest.mark.parametrize("quoted", [False, True])
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
-def test_delimiters(tmp_path: Path, delimiter: str, told: bool) -> None:
-    path = file_of(tmp_path, as_csv(CELLS, ["Job", "Note"], delimiter))
+def test_delimiters(tmp_path: Path, delimiter: str, quoted: bool, told: bool) -> None:
+    names = ["Job", "Note"]
+    rows = CELLS if quoted else [("Cook", "1.5"), ("Clerk", "")]
+    plain = "".join(delimiter.join(line) + "\n" for line in (names, *rows))
+    path = file_of(tmp_path, as_csv(rows, names, delimiter) if quoted else plain)
     table = read(path, Reading(delimiter=delimiter if told else None))
-    assert list(table.columns) == ["Job", "Note"]
-    assert rows_of(table) == CELLS
-    assert table.notes == ()
+    assert (list(table.columns), rows_of(table), table.notes) == (names, rows, ())
 
 
-@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
-def test_delimiters_without_quotes(tmp_path: Path, delimiter: str) -> None:
-    lines = [["Job", "Age", "Pay"], ["Cook", "30", "1.5"], ["Clerk", "", "2.5"]]
-    path = file_of(tmp_path, "".join(delimiter.join(line) + "\n" for line in lines))
-    assert rows_of(read(path)) == [("Cook", "30", "1.5"), ("Clerk", "", "2.5")]
-
-
-def test_tsv_is_cut_at_tabs_whatever_else_stands_there(tmp_path: Path) -> None:
+def test_the_suffix_or_a_told_delimiter_wins(tmp_path: Path) -> None:
     path = file_of(tmp_path, "a,b\tc,d\n1,2\t3,4\n", "table.tsv")
     assert rows_of(read(path)) == [("1,2", "3,4")]
-
-
-def test_told_delimiter_wins(tmp_path: Path) -> None:
     path = file_of(tmp_path, "a,b:c\n1,2:3\n")
     assert rows_of(read(path, Reading(delimiter=":"))) == [("1,2", "3")]
 
@@ -220,12 +214,16 @@ def test_encodings_that_are_recognised(tmp_path: Path, encoding: str, many: int)
     assert table.notes == ()
 
 
-@pytest.mark.parametrize("encoding", ["utf-16-be", "utf-16-le", "utf-32", "cp1252", "iso-8859-15"])
-def test_encodings_that_are_told(tmp_path: Path, encoding: str) -> None:
-    path = file_of(tmp_path, "Größe,b\n€,2\n".encode(encoding))
+@pytest.mark.parametrize(
+    ("encoding", "cell"),
+    [(told, "€") for told in ("utf-16-be", "utf-16-le", "utf-32", "cp1252", "iso-8859-15")]
+    + [("latin-1", "é")],  # which needs no note if it is told
+)
+def test_encodings_that_are_told(tmp_path: Path, encoding: str, cell: str) -> None:
+    path = file_of(tmp_path, f"Größe,b\n{cell},2\n".encode(encoding))
     table = read(path, Reading(encoding=encoding))
     assert list(table.columns) == ["Größe", "b"]
-    assert rows_of(table) == [("€", "2")]
+    assert rows_of(table) == [(cell, "2")]
     assert table.notes == ()
 
 
@@ -245,57 +243,40 @@ def test_latin_1_is_recognised_and_said(tmp_path: Path, many: int, packed: bool)
 def test_latin_1_names_in_a_long_file(tmp_path: Path, header: str) -> None:
     content = (header + "\n" + "x,2\n" * 30_000).encode("latin-1")
     table = read(file_of(tmp_path, content))
-    assert list(table.columns) == header.split(",")
-    assert table.rows == 30_000
-
-
-def test_latin_1_told_needs_no_note(tmp_path: Path) -> None:
-    path = file_of(tmp_path, "a,b\né,3\n".encode("latin-1"))
-    table = read(path, Reading(encoding="latin-1"))
-    assert rows_of(table) == [("é", "3")]
-    assert table.notes == ()
+    assert (list(table.columns), table.rows) == (header.split(","), 30_000)
 
 
 @pytest.mark.parametrize("many", [1, 30_000])
 @pytest.mark.parametrize("told", ["utf-8", "ascii", "utf-16"])
 def test_a_wrong_encoding_told_is_an_error(tmp_path: Path, told: str, many: int) -> None:
     content = ("a,b\n" + f"{SECRET},2\n" * many + "é,3\n").encode("latin-1")
-    error = refused(tmp_path, content, encoding=told)
-    assert f"not {told} text" in str(error)
-    assert "--encoding" in str(error)
+    refused(tmp_path, content, f"not {told} text", "--encoding", encoding=told)
 
 
 @pytest.mark.parametrize("told", ["klingon", "base64", "utf-88"])
 def test_an_unknown_encoding_is_an_error(tmp_path: Path, told: str) -> None:
-    error = refused(tmp_path, "a,b\n1,2\n", encoding=told)
+    error = refused(tmp_path, "a,b\n1,2\n", told, encoding=told)
     assert error.problems[0].where == "--encoding"
-    assert told in str(error)
 
 
 # --- CSV: what is refused ------------------------------------------------------------------------
 
 
 def test_ragged_rows_are_all_listed(tmp_path: Path) -> None:
-    error = refused(tmp_path, f"a,b\n{SECRET}\n1,2\n\n{SECRET},2,3\n5,6\n7,8,9,\n")
+    content = f"a,b\n{SECRET}\n1,2\n\n{SECRET},2,3\n5,6\n7,8,9,\n"
+    error = refused(tmp_path, content, str(tmp_path / "table.csv"), "--delimiter")
     where = [problem.where.rpartition(", ")[2] for problem in error.problems]
     assert where == ["line 2", "line 5", "line 7"]
     assert [problem.what for problem in error.problems] == [
-        "1 cells where the header has 2",
-        "3 cells where the header has 2",
-        "4 cells where the header has 2",
+        f"{cells} cells where the header has 2" for cells in (1, 3, 4)
     ]
-    assert str(tmp_path / "table.csv") in str(error)
-    assert "--delimiter" in str(error)
 
 
 def test_ragged_rows_are_shown_up_to_ten(tmp_path: Path) -> None:
-    error = refused(tmp_path, "a,b\n" + "1,2\n" * 5 + f"{SECRET}\n" * 25)
-    text = str(error)
+    content = "a,b\n" + "1,2\n" * 5 + f"{SECRET}\n" * 25
+    error = refused(tmp_path, content, "line 7:", "line 16:", "… and 15 more problems.")
     assert len(error.problems) == 25
-    assert "line 7:" in text
-    assert "line 16:" in text
-    assert "line 17:" not in text
-    assert "… and 15 more problems." in text
+    assert "line 17:" not in str(error)
 
 
 BREAKS = f'a,b\n"two\n{SECRET}",2\n"{SECRET}\r\n\n"\n'.encode()
@@ -316,7 +297,7 @@ BREAKS = f'a,b\n"two\n{SECRET}",2\n"{SECRET}\r\n\n"\n'.encode()
 )
 def test_lines_of_ragged_rows(tmp_path: Path, content: bytes, line: int) -> None:
     name = "table.csv.gz" if content.startswith(b"\x1f\x8b") else "table.csv"
-    [problem] = refused(tmp_path, content, name).problems
+    [problem] = refused(tmp_path, content, name=name).problems
     assert problem.where.endswith(f", line {line}")
 
 
@@ -331,17 +312,15 @@ def test_lines_of_ragged_rows(tmp_path: Path, content: bytes, line: int) -> None
     ids=["last row", "first cell", "at the end", "one column", "header", "header 2", "long", "far"],
 )  # fmt: skip
 def test_a_quote_that_never_closes_swallows_no_rows(tmp_path: Path, content: str) -> None:
-    error = refused(tmp_path, content)
-    assert str(tmp_path / "table.csv") in str(error)
+    refused(tmp_path, content, str(tmp_path / "table.csv"))
 
 
 def test_column_names_that_repeat_or_are_empty_are_told_at_once(tmp_path: Path) -> None:
-    error = refused(tmp_path, f"a,b,a,,b, ,a\n{SECRET},2,3,4,5,6,7\n")
-    text = str(error)
+    error = refused(
+        tmp_path, f"a,b,a,,b, ,a\n{SECRET},2,3,4,5,6,7\n", "line 1",
+        '2 column names repeat: "a" at 1, 3, 7; "b" at 2, 5', "columns without a name: number 4, 6",
+    )  # fmt: skip
     assert len(error.problems) == 2
-    assert '2 column names repeat: "a" at 1, 3, 7; "b" at 2, 5' in text
-    assert "columns without a name: number 4, 6" in text
-    assert "line 1" in text
 
 
 def test_names_that_differ_in_case_or_blanks_are_different(tmp_path: Path) -> None:
@@ -353,8 +332,8 @@ def test_names_that_differ_in_case_or_blanks_are_different(tmp_path: Path) -> No
 @pytest.mark.parametrize("packed", [False, True])
 def test_empty_files(tmp_path: Path, content: bytes, packed: bool) -> None:
     name = "table.csv.gz" if packed else "table.csv"
-    error = refused(tmp_path, gzip.compress(content) if packed else content, name)
-    assert "the file is empty" in str(error)
+    data = gzip.compress(content) if packed else content
+    refused(tmp_path, data, "the file is empty", name=name)
 
 
 @pytest.mark.parametrize("content", ["a,b\n", "a,b\r\n", "a,b", "a,b\n\n\n", '"a","b"\n'])
@@ -363,7 +342,7 @@ def test_a_header_alone_is_a_table_without_rows(tmp_path: Path, content: str) ->
     table = read(path)
     assert (list(table.columns), table.rows) == (["a", "b"], 0)
     policy = policy_of(keep=["a"], anonymity=[{"over": ["b"], "k": 1}])
-    assert "no rows" in str(refusal(lambda: reticent.release(path, policy)))
+    refusal(lambda: reticent.release(path, policy), "no rows")
 
 
 # --- which files ---------------------------------------------------------------------------------
@@ -383,11 +362,9 @@ def test_suffixes(name: str, suffix: str) -> None:
 
 def test_a_missing_file_gets_a_hint(tmp_path: Path) -> None:
     file_of(tmp_path, "a\n1\n", "patients.csv")
-    error = refusal(lambda: read(tmp_path / "patient.csv"))
-    assert "there is no such file" in str(error)
-    assert 'Did you mean "patients.csv"?' in str(error)
-    far = refusal(lambda: read(tmp_path / "nowhere" / "patients.csv"))
-    assert "there is no such file" in str(far)
+    said = "there is no such file"
+    refusal(lambda: read(tmp_path / "patient.csv"), said, 'Did you mean "patients.csv"?')
+    refusal(lambda: read(tmp_path / "nowhere" / "patients.csv"), said)
 
 
 def test_folders_and_globs_are_one_table(tmp_path: Path) -> None:
@@ -400,9 +377,7 @@ def test_folders_and_globs_are_one_table(tmp_path: Path) -> None:
     assert rows_of(read(str(tmp_path / "part-*.csv"))) == want
     assert rows_of(read(str(tmp_path / "part-[12].csv"))) == want[1:]
     assert [path.name for path in paths_of(tmp_path)] == ["part-0.csv", "part-1.csv", "part-2.csv"]
-
-
-def test_a_name_that_looks_like_a_glob_is_first_of_all_a_name(tmp_path: Path) -> None:
+    # A name that looks like a glob is first of all a name.
     path = file_of(tmp_path, "a\n1\n", "part[1].csv")
     assert rows_of(read(path)) == [("1",)]
 
@@ -418,11 +393,13 @@ def test_each_file_of_a_folder_is_sniffed_for_itself(tmp_path: Path) -> None:
 def test_files_that_do_not_belong_together(tmp_path: Path) -> None:
     file_of(tmp_path, f"a,b\n{SECRET},2\n", "1.csv")
     file_of(tmp_path, f"b,c\n{SECRET},2\n", "2.csv")
-    error = refusal(lambda: read(tmp_path))
-    assert "2.csv" in str(error)
-    assert 'the first file has "a", "b"' in str(error)
+    refusal(lambda: read(tmp_path), "2.csv", 'the first file has "a", "b"')
     file_of(tmp_path, "a\tb\n1\t2\n", "3.tsv")
-    assert "different formats" in str(refusal(lambda: read(tmp_path)))
+    refusal(lambda: read(tmp_path), "different formats")
+    (tmp_path / "typed").mkdir()
+    for cell in (1, SECRET):
+        table_file(pa.table({"a": [cell]}), tmp_path / "typed" / f"{cell}.parquet")
+    refusal(lambda: read(tmp_path / "typed"), "different types")
 
 
 def test_files_may_order_their_columns_differently(tmp_path: Path) -> None:
@@ -431,27 +408,12 @@ def test_files_may_order_their_columns_differently(tmp_path: Path) -> None:
     assert rows_of(read(tmp_path)) == [("1", "2"), ("3", "4")]
 
 
-def test_typed_files_that_do_not_belong_together(tmp_path: Path) -> None:
-    pq.write_table(pa.table({"a": [1]}), tmp_path / "1.parquet")
-    pq.write_table(pa.table({"a": [SECRET]}), tmp_path / "2.parquet")
-    assert "different types" in str(refusal(lambda: read(tmp_path)))
-
-
 def test_nothing_to_read(tmp_path: Path) -> None:
-    assert "no data file" in str(refusal(lambda: read(tmp_path)))
-    assert "no data file" in str(refusal(lambda: read(str(tmp_path / "*.csv"))))
-
-
-def test_an_unknown_format_names_the_known_ones(tmp_path: Path) -> None:
-    text = str(refused(tmp_path, SECRET, "table.xlsx"))
-    assert "table.xlsx" in text
-    assert ".csv" in text
-    assert ".parquet" in text
-
-
-def test_database_addresses_are_refused(tmp_path: Path) -> None:
-    error = refusal(lambda: read("postgres://user@host/base"))
-    assert "database" in str(error)
+    refusal(lambda: read(tmp_path), "no data file")
+    refusal(lambda: read(str(tmp_path / "*.csv")), "no data file")
+    refusal(lambda: read("postgres://user@host/base"), "database")
+    # An unknown format names the known ones.
+    refused(tmp_path, SECRET, "table.xlsx", ".csv", ".parquet", name="table.xlsx")
 
 
 # --- packed and typed files ----------------------------------------------------------------------
@@ -480,12 +442,11 @@ def broken_archives() -> dict[str, bytes]:
 
 @pytest.mark.parametrize("how", list(broken_archives()))
 def test_broken_archives_are_refused(tmp_path: Path, how: str) -> None:
-    error = refused(tmp_path, broken_archives()[how], "table.csv.gz")
-    assert "table.csv.gz" in str(error)
+    refused(tmp_path, broken_archives()[how], "table.csv.gz", name="table.csv.gz")
 
 
 def test_an_archive_that_claims_to_be_text(tmp_path: Path) -> None:
-    refused(tmp_path, broken_archives()["cut late"], "table.csv")
+    refused(tmp_path, broken_archives()["cut late"])
 
 
 def typed_table() -> pa.Table:
@@ -509,22 +470,21 @@ TYPED_ROWS = [
 ]
 
 
-def write_typed(table: pa.Table, path: Path, *, stream: bool = False) -> Path:
-    if path.suffix == ".parquet":
-        pq.write_table(table, path)
-        return path
-    make = pa.ipc.new_stream if stream else pa.ipc.new_file
-    with pa.OSFile(str(path), "wb") as sink, make(sink, table.schema) as writer:
+def streamed(table: pa.Table, path: Path) -> Path:
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
     return path
 
 
 @pytest.mark.parametrize(
-    ("name", "stream"),
-    [("t.parquet", False), ("t.arrow", False), ("t.arrow", True), ("t.feather", False)],
+    ("name", "write"),
+    [
+        ("t.arrow", streamed),
+        *((f"t.{kind}", table_file) for kind in ("parquet", "arrow", "feather")),
+    ],
 )
-def test_typed_files(tmp_path: Path, name: str, stream: bool) -> None:
-    table = read(write_typed(typed_table(), tmp_path / name, stream=stream))
+def test_typed_files(tmp_path: Path, name: str, write: Any) -> None:
+    table = read(write(typed_table(), tmp_path / name))
     assert list(table.columns) == list("nxtcdsb")
     assert rows_of(table) == TYPED_ROWS
 
@@ -539,17 +499,17 @@ def test_folders_of_typed_files_and_files_of_several_parts(
     assert rows_of(from_arrow(whole)) == want
     pq.write_table(whole, tmp_path / "whole.parquet", row_group_size=2)
     assert rows_of(read(tmp_path / "whole.parquet")) == want
-    assert rows_of(read(write_typed(whole, tmp_path / "whole.arrow"))) == want
+    assert rows_of(read(table_file(whole, tmp_path / "whole.arrow"))) == want
     (tmp_path / "parts").mkdir()
     for i in range(2):
-        write_typed(part, tmp_path / "parts" / f"{i}.parquet")
+        table_file(part, tmp_path / "parts" / f"{i}.parquet")
     assert rows_of(read(tmp_path / "parts")) == want
 
 
 @pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "t.feather"])
 @pytest.mark.parametrize("how", ["empty", "text", "cut", "spoilt"])
 def test_typed_files_that_are_none(tmp_path: Path, name: str, how: str) -> None:
-    whole = write_typed(pa.table({"a": [SECRET] * 100}), tmp_path / name).read_bytes()
+    whole = table_file(pa.table({"a": [SECRET] * 100}), tmp_path / name).read_bytes()
     middle = len(whole) // 2
     content = {
         "empty": b"",
@@ -557,14 +517,13 @@ def test_typed_files_that_are_none(tmp_path: Path, name: str, how: str) -> None:
         "cut": whole[:middle],
         "spoilt": whole[:20] + b"\xff" * (len(whole) - 30) + whole[-10:],
     }[how]
-    error = refused(tmp_path, content, name)
-    assert str(tmp_path / name) in str(error)
+    refused(tmp_path, content, str(tmp_path / name), name=name)
 
 
 def test_column_names_of_typed_files_must_differ(tmp_path: Path) -> None:
     table = pa.table([pa.array([SECRET]), pa.array([1])], names=["a", "a"])
-    assert 'repeat: "a"' in str(refusal(lambda: from_arrow(table)))
-    assert "no columns" in str(refusal(lambda: from_arrow(pa.table({}))))
+    refusal(lambda: from_arrow(table), 'repeat: "a"')
+    refusal(lambda: from_arrow(pa.table({})), "no columns")
 
 
 # A dictionary as a user makes it: nulls, and values that no row or two codes stand for. The text
@@ -579,7 +538,7 @@ def test_categories_of_users(
     values = pa.array(["x", SECRET, "y", "x", None], text)
     table = pa.table({"a": pa.DictionaryArray.from_arrays(codes, values)})
     path = tmp_path / "t.arrow"
-    found = read(write_typed(table, path)) if way == "file" else from_arrow(table)
+    found = read(table_file(table, path)) if way == "file" else from_arrow(table)
     assert rows_of(found) == [("x",), (None,), ("y",), ("x",), (None,), (None,)]
     assert sorted(map(str, found.columns["a"].values.to_pylist())) == ["None", "x", "y"]
 
@@ -609,45 +568,28 @@ def test_pandas_comes_back_as_pandas() -> None:
     assert not out.attrs
 
 
-@pytest.mark.parametrize("kind", [pl.DataFrame, pl.LazyFrame])
-def test_polars_comes_back_as_polars(kind: Any) -> None:
-    out = reticent.release(kind(PEOPLE), POLICY).table
-    assert isinstance(out, kind)
-    assert out.lazy().collect().to_dict(as_series=False) == MASKED
+TABLE = pa.table(PEOPLE)
+FRAMES: dict[str, tuple[Any, type]] = {
+    "polars": (pl.DataFrame(PEOPLE), pl.DataFrame),
+    "lazy": (pl.LazyFrame(PEOPLE), pl.LazyFrame),
+    "arrow": (TABLE, pa.Table),
+    "batch": (pa.RecordBatch.from_pydict(PEOPLE), pa.Table),
+    "chunks": (pa.concat_tables([TABLE.slice(0, 2), TABLE.slice(2, 0), TABLE.slice(2)]), pa.Table),
+    "duckdb": (duckdb.from_arrow(TABLE), duckdb.DuckDBPyRelation),
+    **{suffix: (suffix, pa.Table) for suffix in (".csv", ".parquet", ".arrow")},
+}
 
 
-@pytest.mark.parametrize("kind", ["table", "batch", "chunks"])
-def test_arrow_comes_back_as_arrow(kind: str) -> None:
-    table = pa.table(PEOPLE)
-    data = {
-        "table": table,
-        "batch": pa.RecordBatch.from_pydict(PEOPLE),
-        "chunks": pa.concat_tables([table.slice(0, 2), table.slice(2, 0), table.slice(2)]),
-    }[kind]
-    out = reticent.release(data, POLICY).table
-    assert isinstance(out, pa.Table)
-    assert out.to_pydict() == MASKED
-    assert out.schema.metadata is None
-
-
-def test_duckdb_comes_back_as_duckdb() -> None:
-    people = pa.table(PEOPLE)
-    with duckdb.connect() as database:
-        relation = database.from_arrow(people)
-        out = reticent.release(relation, POLICY).table
-    assert isinstance(out, duckdb.DuckDBPyRelation)
-    assert out.columns == ["Job", "Sick"]
-    assert out.fetchall() == list(zip(*MASKED.values(), strict=True))
-
-
-def test_files_give_what_frames_give(tmp_path: Path) -> None:
-    table = pa.table(PEOPLE)
-    paths = [file_of(tmp_path, as_csv(list(zip(*PEOPLE.values(), strict=True)), list(PEOPLE)))]
-    paths += [write_typed(table, tmp_path / name) for name in ("t.parquet", "t.arrow")]
-    for path in paths:
-        out = reticent.release(path, POLICY).table
-        assert isinstance(out, pa.Table)
-        assert out.to_pydict() == MASKED
+@pytest.mark.parametrize("kind", FRAMES)
+def test_frames_come_back_as_they_came_and_files_as_arrow(kind: str, tmp_path: Path) -> None:
+    data, comes_back = FRAMES[kind]
+    if isinstance(data, str):
+        data = table_file(TABLE, tmp_path / f"people{data}")
+    out: Any = reticent.release(data, POLICY).table
+    table = pa.table(out.lazy().collect() if kind in ("polars", "lazy") else out)
+    assert isinstance(out, comes_back)
+    assert table.to_pydict() == MASKED
+    assert table.schema.metadata is None
 
 
 @pytest.mark.parametrize("ordered", [False, True])
@@ -753,7 +695,7 @@ UNUSABLE: dict[str, tuple[Any, str]] = {
 
 @pytest.mark.parametrize(("data", "said"), UNUSABLE.values(), ids=UNUSABLE)
 def test_what_cannot_be_released_is_named_without_its_cells(data: Any, said: str) -> None:
-    assert said in str(refusal(lambda: kept(data)))
+    refusal(lambda: kept(data), said)
 
 
 QUOTED = st.lists(st.sampled_from(['"', ",", "\n", "a", '""', '"b"']), min_size=1, max_size=14)

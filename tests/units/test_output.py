@@ -7,9 +7,10 @@ import errno
 import gzip
 import io
 import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -29,6 +30,7 @@ from reticent.files.sheets import Sheet, sheet, write, write_parts
 from reticent.files.tabular import from_arrow, read
 
 Row = tuple[str, ...]
+Then = Callable[[], object] | None
 
 
 def sheet_of(table: pa.Table, order: str = "sorted") -> Sheet:
@@ -49,11 +51,6 @@ def printed(found: Sheet, folder: Path, suffix: str = ".csv") -> str:
 
 def parsed(text: str, delimiter: str = ",") -> list[Row]:
     return [tuple(row) for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)]
-
-
-def put(path: Path, content: str = "new", *, force: bool = False, **how: Any) -> None:
-    with whole_file(path, force=force, **how) as temporary:
-        temporary.write_text(content)
 
 
 def hidden(folder: Path) -> list[str]:
@@ -253,102 +250,123 @@ def test_typed_files_carry_nothing_but_cells(tmp_path: Path, suffix: str) -> Non
 # --- whole or not at all -------------------------------------------------------------------------
 
 
-def test_a_file_appears_when_the_block_ends(tmp_path: Path) -> None:
-    path = tmp_path / "out.csv"
-    with whole_file(path, force=False) as temporary:
-        temporary.write_text("new")
-        assert temporary.parent == tmp_path  # the same folder, so that renaming is one step
+def put(path: Path, content: str = "new", *, then: Then = None, **how: Any) -> None:
+    with whole_file(path, **{"force": False} | how) as temporary:
+        temporary.write_text(content)
+        assert temporary.parent == path.parent  # the same folder, so that renaming is one step
         assert temporary.name.startswith(".")
         assert mode(temporary) == 0o600
+        if then:
+            then()
+
+
+def fill(folder: Path, content: str) -> None:
+    (folder / "inner").mkdir()
+    (folder / "inner" / "file").write_text(content)
+
+
+def put_folder(path: Path, content: str, *, force: bool = False, then: Then = None) -> None:
+    with whole_folder(path, force=force, holds=["inner"]) as temporary:
+        assert mode(temporary) == 0o700
+        fill(temporary, content)
+        if then:
+            then()
+
+
+def holds_only(path: Path, content: str) -> None:
+    """The file or folder stands there, filled with this, and nothing temporary beside it."""
+    assert (path / "inner" / "file" if path.is_dir() else path).read_text() == content
+    assert hidden(path.parent) == []
+
+
+def never() -> None:
+    raise AssertionError("nobody should come here")
+
+
+either = pytest.mark.parametrize("write", [put, put_folder])
+
+
+@either
+def test_an_output_appears_when_the_block_ends_and_needs_force_if_it_exists(
+    tmp_path: Path, write: Any
+) -> None:
+    path = tmp_path / "out.csv"
+
+    def not_yet() -> None:
         assert not path.exists()
-    assert path.read_text() == "new"
-    assert hidden(tmp_path) == []
+
+    write(path, "new", then=not_yet)
+    holds_only(path, "new")
+    refusal(lambda: write(path, "newer", then=never), "--force", str(path))
+    holds_only(path, "new")
+    write(path, "newer", force=True)
+    holds_only(path, "newer")
 
 
 @pytest.mark.parametrize("failure", [RuntimeError("x"), KeyboardInterrupt(), MemoryError()])
 @pytest.mark.parametrize("old", [False, True])
+@either
 def test_a_failed_block_leaves_what_was_there(
-    tmp_path: Path, failure: BaseException, old: bool
+    tmp_path: Path, write: Any, failure: BaseException, old: bool
 ) -> None:
     path = tmp_path / "out.csv"
     if old:
-        path.write_text("old")
+        write(path, "old")
 
     def fail() -> None:
-        with whole_file(path, force=True) as temporary:
-            temporary.write_text("half")
-            raise failure
+        raise failure
 
     with pytest.raises(type(failure)):
-        fail()
-    assert [file.read_text() for file in tmp_path.iterdir()] == ["old"] * old
-
-
-def test_an_output_that_exists_needs_force(tmp_path: Path) -> None:
-    path = tmp_path / "out.csv"
-    path.write_text("old")
-
-    def enter() -> None:
-        with whole_file(path, force=False):
-            raise AssertionError
-
-    error = refusal(enter)
-    assert "--force" in str(error)
-    assert str(path) in str(error)
-    assert path.read_text() == "old"
-    put(path, force=True)
-    assert path.read_text() == "new"
+        write(path, "half", force=True, then=fail)
+    assert list(tmp_path.iterdir()) == [path] * old
+    if old:
+        holds_only(path, "old")
 
 
 def test_an_output_that_appears_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
     path = tmp_path / "out.csv"
-
-    def late() -> None:
-        with whole_file(path, force=False) as temporary:
-            temporary.write_text("new")
-            path.write_text("somebody else's")
-
-    refusal(late)
-    assert path.read_text() == "somebody else's"
-    assert hidden(tmp_path) == []
+    refusal(lambda: put(path, then=lambda: path.write_text("somebody else's")))
+    holds_only(path, "somebody else's")
 
 
-@pytest.mark.parametrize("whole", [whole_file, whole_folder])
-def test_a_folder_that_does_not_exist(tmp_path: Path, whole: Any) -> None:
-    def into() -> None:
-        with whole(tmp_path / "none" / "out.csv", force=True):
-            raise AssertionError
-
-    assert str(tmp_path / "none") in str(refusal(into))
+@either
+def test_a_folder_that_does_not_exist(tmp_path: Path, write: Any) -> None:
+    path = tmp_path / "none" / "out.csv"
+    refusal(lambda: write(path, "", force=True, then=never), str(path.parent))
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("whole", [whole_file, whole_folder])
+@either
 def test_a_folder_that_cannot_be_written_to(
-    tmp_path: Path, whole: Any, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, write: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def into() -> None:
-        with whole(tmp_path / "out.csv", force=True):
-            raise AssertionError
-
     if os.geteuid():
         tmp_path.chmod(0o500)
     else:  # root may write anywhere
         monkeypatch.setattr(os, "access", lambda *given: False)
     try:
-        assert "cannot be written to" in str(refusal(into))
+        refusal(lambda: write(tmp_path / "out.csv", "", force=True), "cannot be written to")
     finally:
         tmp_path.chmod(0o700)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_stands_where_a_file_should_go(tmp_path: Path) -> None:
-    (tmp_path / "out.csv").mkdir()
-    (tmp_path / "out.csv" / "precious").write_text("old")
-
+    put_folder(tmp_path / "out.csv", "precious")
     refusal(lambda: put(tmp_path / "out.csv", force=True))
-    assert (tmp_path / "out.csv" / "precious").read_text() == "old"
-    assert hidden(tmp_path) == []
+    holds_only(tmp_path / "out.csv", "precious")
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_a_folder_may_replace_a_file_or_a_link(tmp_path: Path, link: bool) -> None:
+    path = tmp_path / "out"
+    if link:
+        put_folder(tmp_path / "real", "old")
+        path.symlink_to("real")
+    else:
+        path.write_text("old")
+    put_folder(path, "new", force=True)
+    holds_only(path, "new")
 
 
 def no_space(*given: Any, **how: Any) -> Any:
@@ -368,58 +386,57 @@ def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path, suffix: str) -> 
             temporary.symlink_to("/dev/full")
             write(found, temporary, suffix)
 
-    error = refusal(into)
-    assert f"out{suffix}" in str(error)
-    assert "space" in str(error)
+    refusal(into, f"out{suffix}", "space")
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("step", ["fsync", "replace", "open"])
-@pytest.mark.parametrize("old", [None, "old"])
+@pytest.mark.parametrize(("owner", "step"), [(os, "fsync"), (Path, "replace"), (os, "open")])
+@pytest.mark.parametrize("old", [False, True])
 def test_a_disk_that_fills_up_at_any_step(
-    tmp_path: Path, step: str, old: str | None, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, owner: Any, step: str, old: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "out.csv"
     if old:
-        path.write_text(old)
+        path.write_text("old")
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, step, no_space)
+        refusal(lambda: put(path, force=True), "No space left on device")
+    assert [(file, file.read_text()) for file in tmp_path.iterdir()] == [(path, "old")] * old
+
+
+@pytest.mark.parametrize("at", [1, 2])
+def test_a_swap_of_folders_that_fails_is_undone(
+    tmp_path: Path, at: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "out"
+    put_folder(path, "old")
+    rename, calls = Path.rename, []
+
+    def failing(self: Path, target: Path) -> Path:
+        calls.append(self)
+        return no_space() if len(calls) == at else rename(self, target)
 
     with monkeypatch.context() as patch:
-        if step == "replace":
-            patch.setattr(Path, "replace", no_space)
-        else:
-            patch.setattr(os, step, no_space)
-        assert "No space left on device" in str(refusal(lambda: put(path, force=True)))
-    assert hidden(tmp_path) == []
-    assert (path.read_text() if path.exists() else None) == old
-
-
-def test_published_files_are_readable_and_private_ones_are_not(tmp_path: Path) -> None:
-    before = os.umask(0o022)
-    try:
-        for private in (False, True):
-            put(tmp_path / f"{private}", private=private)
-    finally:
-        os.umask(before)
-    assert mode(tmp_path / "False") == 0o644
-    assert mode(tmp_path / "True") == 0o600
+        patch.setattr(Path, "rename", failing)
+        refusal(lambda: put_folder(path, "new", force=True))
+    holds_only(path, "old")
 
 
 @pytest.mark.parametrize("mask", [0o000, 0o022, 0o027, 0o077])
-def test_outputs_heed_the_umask_without_a_touch(
+def test_outputs_heed_the_umask_without_a_touch_and_private_ones_are_nobody_elses(
     mask: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = os.umask(mask)
     try:
         with monkeypatch.context() as patch:
             patch.delattr(os, "umask")  # to ask for it is to change it, for all threads
-            with whole_file(tmp_path / "file", force=False) as temporary:
-                temporary.write_text("x")
-                assert mode(temporary) == 0o600
-            with whole_folder(tmp_path / "folder", force=False) as temporary:
-                assert mode(temporary) == 0o700
+            put(tmp_path / "file")
+            put(tmp_path / "private", private=True)
+            put_folder(tmp_path / "folder", "x")
     finally:
         os.umask(before)
     assert mode(tmp_path / "file") == 0o666 & ~mask
+    assert mode(tmp_path / "private") == 0o600
     assert mode(tmp_path / "folder") == 0o777 & ~mask
     assert hidden(tmp_path) == []
 
@@ -436,85 +453,6 @@ def test_each_thread_records_what_it_wrote(tmp_path: Path) -> None:
         work("5")
     assert found == [[tmp_path / f"{name}{part}" for part in "ab"] for name in "1234"]
     assert ours == []  # whoever is nearest records
-
-
-# --- folders -------------------------------------------------------------------------------------
-
-
-def fill(folder: Path, content: str) -> None:
-    (folder / "inner").mkdir()
-    (folder / "inner" / "file").write_text(content)
-
-
-def holds_only(folder: Path, content: str) -> None:
-    """The folder stands there filled with this, and nothing temporary beside it."""
-    assert (folder / "inner" / "file").read_text() == content
-    assert hidden(folder.parent) == []
-
-
-def write_folder(path: Path, content: str, *, force: bool = True) -> None:
-    with whole_folder(path, force=force, holds=["inner"]) as temporary:
-        assert mode(temporary) == 0o700
-        fill(temporary, content)
-
-
-def test_a_folder_appears_when_the_block_ends(tmp_path: Path) -> None:
-    path = tmp_path / "out"
-    write_folder(path, "new", force=False)
-    holds_only(path, "new")
-    refusal(lambda: write_folder(path, "newer", force=False))
-    holds_only(path, "new")
-    write_folder(path, "newer")
-    holds_only(path, "newer")
-
-
-@pytest.mark.parametrize("link", [False, True])
-def test_a_folder_may_replace_a_file_or_a_link(tmp_path: Path, link: bool) -> None:
-    path = tmp_path / "out"
-    if link:
-        write_folder(tmp_path / "real", "old")
-        path.symlink_to("real")
-    else:
-        path.write_text("old")
-    write_folder(path, "new")
-    holds_only(path, "new")
-
-
-@pytest.mark.parametrize("old", [False, True])
-def test_a_failed_block_leaves_no_folder(tmp_path: Path, old: bool) -> None:
-    path = tmp_path / "out"
-    if old:
-        write_folder(path, "old")
-
-    def fail() -> None:
-        with whole_folder(path, force=True, holds=["inner"]) as temporary:
-            fill(temporary, "half")
-            raise RuntimeError
-
-    with pytest.raises(RuntimeError):
-        fail()
-    assert hidden(tmp_path) == []
-    assert path.exists() == old
-    if old:
-        assert (path / "inner" / "file").read_text() == "old"
-
-
-@pytest.mark.parametrize("at", [1, 2])
-def test_a_swap_of_folders_that_fails_is_undone(
-    tmp_path: Path, at: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "out"
-    write_folder(path, "old")
-    rename, calls = Path.rename, []
-
-    def failing(self: Path, target: Path) -> Path:
-        calls.append(self)
-        return no_space() if len(calls) == at else rename(self, target)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "rename", failing)
-        refusal(lambda: write_folder(path, "new"))
-    holds_only(path, "old")
 
 
 # --- what killed runs leave ----------------------------------------------------------------------
@@ -538,18 +476,21 @@ def leave(folder: Path, name: str, pid: int, what: str = "tmp", *, is_folder: bo
     return path
 
 
+@pytest.mark.parametrize("name", ["out.csv", "a.b-[1]*.csv"])
 @pytest.mark.parametrize("is_folder", [False, True])
-def test_what_dead_runs_left_is_removed(tmp_path: Path, dead_pid: int, is_folder: bool) -> None:
-    leave(tmp_path, "out.csv", dead_pid, is_folder=is_folder)
-    put(tmp_path / "out.csv")
-    assert hidden(tmp_path) == []
+def test_what_dead_runs_left_is_removed(
+    tmp_path: Path, dead_pid: int, is_folder: bool, name: str
+) -> None:
+    leave(tmp_path, name, dead_pid, is_folder=is_folder)
+    put(tmp_path / name)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
 @pytest.mark.parametrize("is_folder", [False, True])
 def test_what_living_runs_use_is_kept(tmp_path: Path, is_folder: bool) -> None:
     living = leave(tmp_path, "out", os.getppid(), is_folder=is_folder)
     other = leave(tmp_path, "out", 1)  # belongs to root, and lives
-    write_folder(tmp_path / "out", "new")
+    put_folder(tmp_path / "out", "new")
     assert living.exists()
     assert other.exists()
 
@@ -573,20 +514,15 @@ def test_a_process_tells_its_own_from_those_of_one_that_had_its_number(tmp_path:
     assert path.read_text() == "new"
 
 
-def test_names_with_dots_and_brackets(tmp_path: Path, dead_pid: int) -> None:
-    name = "a.b-[1]*.csv"
-    leave(tmp_path, name, dead_pid)
-    put(tmp_path / name)
-    assert [path.name for path in tmp_path.iterdir()] == [name]
-
-
-def test_an_interrupted_swap_is_repaired(tmp_path: Path, dead_pid: int) -> None:
+def test_an_interrupted_swap_is_repaired_and_needs_force(tmp_path: Path, dead_pid: int) -> None:
     """Killed between the two renames: the old folder stands aside, the new one is not in."""
     path = tmp_path / "out"
-    leave(tmp_path, "out", dead_pid, "old", is_folder=True)
-    leave(tmp_path, "out", dead_pid, "tmp", is_folder=True)
-    output.repair(path)
-    holds_only(path, "left")
+    for repair in (lambda: output.repair(path), lambda: refusal(lambda: put_folder(path, "new"))):
+        leave(tmp_path, "out", dead_pid, "old", is_folder=True)
+        leave(tmp_path, "out", dead_pid, "tmp", is_folder=True)
+        repair()
+        holds_only(path, "left")
+        shutil.rmtree(path)
 
 
 def test_a_swap_that_only_lacked_the_last_step_is_finished(tmp_path: Path, dead_pid: int) -> None:
@@ -597,12 +533,6 @@ def test_a_swap_that_only_lacked_the_last_step_is_finished(tmp_path: Path, dead_
     leave(tmp_path, "out", dead_pid, "old", is_folder=True)
     output.repair(path)
     holds_only(path, "new")
-
-
-def test_a_repaired_output_exists_and_needs_force(tmp_path: Path, dead_pid: int) -> None:
-    leave(tmp_path, "out", dead_pid, "old", is_folder=True)
-    refusal(lambda: write_folder(tmp_path / "out", "new", force=False))
-    assert (tmp_path / "out" / "inner" / "file").read_text() == "left"
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".tsv", ".parquet", ".arrow"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 import subprocess
@@ -17,6 +16,7 @@ import pyarrow as pa
 import pytest
 
 import reticent
+from at_hand import rows_of, save
 from pages_at_hand import Page
 from reticent import Policy, Release, __version__
 from reticent.privacy import words
@@ -93,25 +93,24 @@ def test_the_private_page_says_why(patients: Release) -> None:
         assert sentence in page.text, sentence
 
 
+JOBS = ["Cook", "Clerk", "Boss", "Queen"]
+RANKS: dict[str, Any] = {
+    "mask": "generalize", "taxonomy": {"ANY": {"Low": JOBS[:2], "High": JOBS[2:]}},
+}  # fmt: skip
+
+
 def test_the_policy_on_the_page_checks_the_release(tmp_path: Path) -> None:
     """Taxonomies end at the cut there, which is all that the verifier needs."""
-    jobs = ["Cook", "Clerk", "Boss", "Queen"]
-    table = pa.table({"Job": [jobs[i % 4] for i in range(40)], "Sick": ["y", "n"] * 20})
-    tree = {"ANY": {"Low": ["Cook", "Clerk"], "High": ["Boss", "Queen"]}}
-    policy = Policy.from_data(
-        {
-            "attributes": {"Job": {"mask": "generalize", "taxonomy": tree}},
-            "keep": ["Sick"],
-            "anonymity": [{"over": ["Job"], "k": 20}],
-        }
-    )
+    table = pa.table({"Job": JOBS * 10, "Sick": ["y", "n"] * 20})
+    anonymity = [{"over": ["Job"], "k": 20}]
+    policy = {"attributes": {"Job": RANKS}, "keep": ["Sick"], "anonymity": anonymity}
     reticent.release(table, policy, output=tmp_path / "out")
     text = (tmp_path / "out/public/report.html").read_text(encoding="utf-8")
     shown = re.search(r'class="policy"><code>(.*?)</code>', text, re.DOTALL)
     assert shown
     written = shown[1].replace("&#34;", '"').replace("&amp;", "&")
     assert "Low" in written
-    for hidden in jobs:
+    for hidden in JOBS:
         assert hidden not in text
     again = Policy.parse(written)
     assert reticent.verify(tmp_path / "out", again).holds
@@ -151,16 +150,16 @@ def test_usefulness(patients: Release, utility: dict[str, Any] | None, said: str
     assert said in page.text
 
 
-def test_no_class() -> None:
-    found = released(pa.table({"A": ["x", "y"] * 4}), anonymity=[{"over": ["A"], "k": 2}])
-    public, _ = both(found)
-    assert "the policy names no class to predict" in public.text
-
-
-def test_one_row() -> None:
-    found = released(pa.table({"A": ["x"]}), anonymity=[{"over": ["A"], "k": 1}])
-    public, _ = both(found)
-    assert "1 record in 1 column." in public.text
+@pytest.mark.parametrize(
+    ("cells", "k", "said"),
+    [
+        (["x", "y"] * 4, 2, "the policy names no class to predict"),
+        (["x"], 1, "1 record in 1 column."),
+    ],
+)
+def test_small_tables(cells: list[str], k: int, said: str) -> None:
+    public, _ = both(released(pa.table({"A": cells}), anonymity=[{"over": ["A"], "k": k}]))
+    assert said in public.text
 
 
 def test_two_hundred_columns() -> None:
@@ -195,17 +194,10 @@ def test_missing_values_dates_and_intervals() -> None:
             "Job": ["a", None, "b", "c"] * 10,
         }
     )
+    pay = {"mask": "discretize", "intervals": [0, 5, 50, 200]}
+    asked = [{"over": [name], "k": k} for name, k in (("Born", 5), ("Pay", 5), ("Job", 11))]
     found = released(
-        table,
-        attributes={
-            "Born": {"mask": "discretize"},
-            "Pay": {"mask": "discretize", "intervals": [0, 5, 50, 200]},
-        },
-        anonymity=[
-            {"over": ["Born"], "k": 5},
-            {"over": ["Pay"], "k": 5},
-            {"over": ["Job"], "k": 11},
-        ],
+        table, attributes={"Born": {"mask": "discretize"}, "Pay": pay}, anonymity=asked
     )
     public, private = both(found)
     assert "missing" in public.text
@@ -267,47 +259,26 @@ def test_what_could_go_on_is_open() -> None:
 
 
 def test_values_below_the_cut_are_not_on_the_public_page() -> None:
-    jobs = ["Cook", "Clerk", "Boss", "Queen"]
-    tree = {"ANY": {"Low": ["Cook", "Clerk"], "High": ["Boss", "Queen"]}}
-    table = pa.table({"Job": jobs * 5, "Town": ["Rome", "Bonn"] * 10})
+    table = pa.table({"Job": JOBS * 5, "Town": ["Rome", "Bonn"] * 10})
+    towns = {"mask": "generalize", "taxonomy": {"World": ["Rome", "Bonn"]}}
     found = released(
-        table,
-        attributes={
-            "Job": {"mask": "generalize", "taxonomy": tree},
-            "Town": {"mask": "generalize", "taxonomy": {"World": ["Rome", "Bonn"]}},
-        },
-        anonymity=[{"over": ["Job"], "k": 10}],
+        table, attributes={"Job": RANKS, "Town": towns}, anonymity=[{"over": ["Job"], "k": 10}],
         drop=["Town"],
-    )
+    )  # fmt: skip
     page = pages.public(found)
     assert "Low" in page
     assert "World" in page
-    assert not [name for name in (*jobs, "Rome", "Bonn") if name in page]
-
-
-def test_the_public_page_is_the_same_each_time(tmp_path: Path) -> None:
-    folder = ROOT / "examples/bank_customers"
-    for name in ("one", "two"):  # apart, as a release beside another says so
-        (tmp_path / name).mkdir()
-        reticent.release(
-            str(folder / "customers.csv"), folder / "policy.toml", output=tmp_path / name / "out"
-        )
-    for side in ("public/report.html", "private/report.html"):
-        one, two = (tmp_path / name / "out" / side for name in ("one", "two"))
-        assert one.read_bytes() == two.read_bytes()
+    assert not [name for name in (*JOBS, "Rome", "Bonn") if name in page]
 
 
 def test_row_order_does_not_show(tmp_path: Path) -> None:
     folder = ROOT / "examples/bank_customers"
-    with open(folder / "customers.csv", encoding="utf-8", newline="") as file:
-        head, *rows = csv.reader(file)
+    head, *rows = rows_of(folder / "customers.csv")
     made = []
     for some in (rows, rows[::-1]):
-        with open(tmp_path / "data.csv", "w", encoding="utf-8", newline="") as file:
-            csv.writer(file).writerows([head, *some])
-        made.append(
-            pages.public(reticent.release(str(tmp_path / "data.csv"), folder / "policy.toml"))
-        )
+        save(tmp_path / "data.csv", head, some)
+        found = reticent.release(tmp_path / "data.csv", folder / "policy.toml")
+        made.append(pages.public(found))
     assert made[0] == made[1]
 
 

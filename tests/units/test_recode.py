@@ -58,10 +58,9 @@ def test_values_of_a_taxonomy() -> None:
     assert shown(GENERAL, ["Boss", "Cook", None]) == ["Boss", "Blue", None]
     assert shown(GENERAL, ["39.0", "39"]) == ["old", "old"]
     assert shown(GENERAL, [39.0, None]) == ["old", None]
-    error = refusal(lambda: shown(GENERAL, ["Cook", SECRET, "Boss", SECRET + "b"]))
-    assert "2 values have no place" in str(error)
-    assert "rows 2, 4" in str(error)
-    assert 'column "Job"' in str(error)
+    cells = ["Cook", SECRET, "Boss", SECRET + "b"]
+    said = "2 values have no place", "rows 2, 4", 'column "Job"'
+    error = refusal(lambda: shown(GENERAL, cells), *said)
     assert SECRET in error.text(show_values=True)
 
 
@@ -76,10 +75,8 @@ def test_intervals() -> None:
 
 
 def test_intervals_of_another_kind_are_refused() -> None:
-    error = refusal(lambda: shown(AGES, ["2024-01-01"]))
-    assert "dates" in str(error)
-    assert "numbers" in str(error)
-    assert "rows 2" in str(refusal(lambda: shown(AGES, ["1", SECRET])))
+    refusal(lambda: shown(AGES, ["2024-01-01"]), "dates", "numbers")
+    refusal(lambda: shown(AGES, ["1", SECRET]), "rows 2")
 
 
 def test_only_labels_that_are_shown_are_left() -> None:
@@ -199,23 +196,11 @@ def test_later_rows(tmp_path: Path) -> None:
         assert "Atlantis" not in row.values()
 
 
-def test_later_rows_outside_a_taxonomy_are_refused(tmp_path: Path) -> None:
-    folder = tmp_path / "release"
-    reticent.release(pa.table(table()), POLICY, output=folder)
-    later = {name: cells[:1] for name, cells in table().items()} | {"Job": [SECRET]}
-    refusal(lambda: reticent.apply(folder, pa.table(later), output=tmp_path / "later.csv"))
-    assert not (tmp_path / "later.csv").exists()
-
-
-def test_later_rows_need_the_masked_columns(tmp_path: Path) -> None:
-    folder = tmp_path / "release"
-    reticent.release(pa.table(table()), POLICY, output=folder)
-    whole = pa.table(table())
-    target = tmp_path / "later.csv"
-    less = refusal(lambda: reticent.apply(folder, whole.drop_columns(["Age"]), output=target))
-    assert 'lacks "Age"' in str(less)
+def test_later_rows_have_no_other_columns_and_need_the_masked_ones_alone(tmp_path: Path) -> None:
+    folder, target, whole = tmp_path / "release", tmp_path / "later.csv", pa.table(table())
+    reticent.release(whole, POLICY, output=folder)
     more = whole.append_column("Name", pa.array([SECRET] * ROWS))
-    assert 'nothing of "Name"' in str(refusal(lambda: reticent.apply(folder, more, output=target)))
+    refusal(lambda: reticent.apply(folder, more, output=target), 'nothing of "Name"')
     assert not target.exists()
     done = reticent.apply(folder, whole.drop_columns(["Class"]), output=target)
     assert done["rows"] == ROWS

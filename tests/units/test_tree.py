@@ -31,6 +31,12 @@ def golf() -> tuple[pd.DataFrame, list[str]]:
     return numbers.drop(columns="play"), list(frame["play"])
 
 
+def grown(frame: pd.DataFrame, labels: Any, **options: Any) -> TreeClassifier:
+    """Learn a tree; it is not pruned, unless that is asked for."""
+    options = {"criterion": "gain ratio", "confidence": None, **options}
+    return TreeClassifier(**options).fit(frame, labels)
+
+
 def plain(frame: pd.DataFrame, labels: Any, **options: Any) -> dict[str, Any]:
     """Learn a tree and return its root."""
     return root_of(TreeClassifier(**{"criterion": "gain ratio", **options}).fit(frame, labels))
@@ -141,9 +147,9 @@ def test_golf_by_gain_ratio_cuts_one_row_off() -> None:
         "counts": [5, 9], "class": "yes", "column": "temperature", "at_most": 83, "default": 0,
         "branches": [{"counts": [4, 9], "class": "yes"}, {"counts": [1, 0], "class": "no"}],
     }  # fmt: skip
-    grown = plain(*golf(), confidence=None)
-    assert grown["at_most"] == 83
-    assert grown["branches"][0]["at_most"] == 80
+    whole = plain(*golf(), confidence=None)
+    assert whole["at_most"] == 83
+    assert whole["branches"][0]["at_most"] == 80
 
 
 def test_gain_ratio_shuns_the_column_that_names_each_row() -> None:
@@ -241,10 +247,10 @@ def test_the_vote_of_the_book_is_pruned() -> None:
     """Quinlan 1993, chapter 4: 1.238 + 1.285 + 0.750 = 3.273 for the leaves, 2.507 for one leaf."""
     frame, labels = texts("n" * 6 + "y" * 9 + "u"), ["democrat"] * 15 + ["republican"]
     assert plain(frame, labels) == {"counts": [15, 1], "class": "democrat"}
-    grown = plain(frame, labels, confidence=None)
-    assert grown["values"] == ["n", "u", "y"]
-    assert [kid["counts"] for kid in grown["branches"]] == [[6, 0], [0, 1], [9, 0]]
-    assert plain(frame, labels, confidence=0.99) == grown  # 0.030 against 1.505
+    whole = plain(frame, labels, confidence=None)
+    assert whole["values"] == ["n", "u", "y"]
+    assert [kid["counts"] for kid in whole["branches"]] == [[6, 0], [0, 1], [9, 0]]
+    assert plain(frame, labels, confidence=0.99) == whole  # 0.030 against 1.505
 
 
 def test_a_subtree_as_good_as_its_leaf_is_pruned() -> None:
@@ -297,19 +303,14 @@ def test_missing_and_unseen_texts_follow_the_larger_branch(
     splits: str, cells: str, default: int, told: str
 ) -> None:
     labels = ["n" if cell == "q" else "y" for cell in cells]
-    found = TreeClassifier(criterion="gain ratio", splits=splits, confidence=None).fit(
-        texts(cells), labels
-    )
+    found = grown(texts(cells), labels, splits=splits)
     assert root_of(found)["default"] == default
     assert list(found.predict(texts("pqw."))) == ["y", "n", told, told]
 
 
 def test_an_unseen_text_is_no_text_of_the_rest() -> None:
     """One text against two: the new one follows the larger branch, not what differs from a."""
-    frame, labels = texts("aaaaabc"), list("yyyyynn")
-    found = TreeClassifier(criterion="gain ratio", splits="binary", confidence=None).fit(
-        frame, labels
-    )
+    found = grown(texts("aaaaabc"), list("yyyyynn"), splits="binary")
     root = root_of(found)
     assert (root["equals"], root["default"]) == ("a", 0)
     assert list(found.predict(texts("abcw."))) == ["y", "n", "n", "y", "y"]
@@ -322,9 +323,8 @@ def test_a_text_unknown_in_one_branch_only_follows_its_larger_branch() -> None:
     """
     frame = texts("aaabbccccc").assign(z=[1] * 5 + [2] * 5)[["z", "x"]]
     labels = list("yyynnuuuuu")
-    found = TreeClassifier(confidence=None, criterion="gain").fit(frame, labels)
-    assert root_of(found)["values"] == ["a", "b", "c"]
-    found = TreeClassifier(criterion="gain ratio", confidence=None).fit(frame, labels)
+    assert root_of(grown(frame, labels, criterion="gain"))["values"] == ["a", "b", "c"]
+    found = grown(frame, labels)
     root = root_of(found)
     assert (root["column"], root["at_most"]) == ("z", 1)
     assert root["branches"][0]["values"] == ["a", "b"]
@@ -334,16 +334,14 @@ def test_a_text_unknown_in_one_branch_only_follows_its_larger_branch() -> None:
 
 def test_missing_numbers_follow_the_larger_branch_and_others_compare() -> None:
     frame = pd.DataFrame({"x": [1.0, 2.0, 5.0, 6.0, 7.0]})
-    found = TreeClassifier(criterion="gain ratio", confidence=None).fit(frame, list("yynnn"))
+    found = grown(frame, list("yynnn"))
     assert root_of(found)["at_most"] == 2
     asked = pd.DataFrame({"x": [np.nan, -1e9, 2.0, 2.0000001, 3.0, 1e9]})
     assert list(found.predict(asked)) == ["n", "y", "y", "n", "n", "n"]
 
 
 def test_probabilities_are_the_shares_of_the_leaf() -> None:
-    found = TreeClassifier(criterion="gain ratio", max_depth=1, confidence=None).fit(
-        texts("aaaabb"), list("yyynuu")
-    )
+    found = grown(texts("aaaabb"), list("yyynuu"), max_depth=1)
     assert found.tree_.plain()["classes"] == ["n", "u", "y"]
     shares = found.predict_proba(texts("ab."))
     assert shares.tolist() == [[0.25, 0, 0.75], [0, 1, 0], [0.25, 0, 0.75]]
@@ -352,27 +350,20 @@ def test_probabilities_are_the_shares_of_the_leaf() -> None:
 # Deep trees ---------------------------------------------------------------------------------------
 
 
-def staircase() -> tuple[pd.DataFrame, list[str]]:
-    """Classes that alternate are cut off one by one, far deeper than Python would call itself."""
-    return pd.DataFrame({"x": range(3001)}), ["ab"[i % 2] for i in range(3001)]
-
-
 @pytest.mark.parametrize("confidence", [0.99, None])
 def test_three_thousand_levels(confidence: float | None) -> None:
-    """At confidence 0.99 a pure leaf costs almost nothing: pruning sees all and takes nothing."""
-    frame, labels = staircase()
-    found = TreeClassifier(criterion="gain ratio", confidence=confidence).fit(frame, labels)
+    """Classes that alternate are cut off one by one, far deeper than Python would call itself.
+
+    At confidence 0.99 a pure leaf costs almost nothing: pruning sees all and takes nothing.
+    """
+    frame, labels = pd.DataFrame({"x": range(3001)}), ["ab"[i % 2] for i in range(3001)]
+    found = grown(frame, labels, confidence=confidence)
     level, depth = [root_of(found)], 0
     while level := [kid for node in level for kid in node.get("branches", ())]:
         depth += 1
     assert depth == 3000
     assert list(found.predict(frame)) == labels
     assert found.predict_proba(frame).max(axis=1).tolist() == [1.0] * 3001
-
-
-def test_three_thousand_levels_survive_a_pickle() -> None:
-    frame, labels = staircase()
-    found = TreeClassifier(criterion="gain ratio", confidence=None).fit(frame, labels)
     again = pickle.loads(pickle.dumps(found))
     assert list(again.predict(frame)) == labels
 

@@ -1,4 +1,4 @@
-"""How many nuggets real transactions have."""
+"""How many minimal moles, all items being public, and how many nuggets real transactions have."""
 
 from __future__ import annotations
 
@@ -44,3 +44,18 @@ def test_no_mole_is_left(k: int, p: int | None) -> None:
     private = table.private_starts, table.private, table.private_count
     left = KnownBaskets(starts, table.items[kept], table.count, *private)
     assert not len(minimal_moles(left, k, Fraction(1), p))
+
+
+@pytest.mark.parametrize(
+    ("name", "k", "p", "count"),
+    [
+        ("retail", 5, None, 5_011_109),  # said to be 5.01, 3.55 and 2.88 million
+        ("retail", 10, None, 3_550_753),
+        ("retail", 20, None, 2_882_037),
+        ("connect", 50, 5, 205_416),  # and 205 thousand
+    ],
+)
+def test_minimal_moles(name: str, k: int, p: int | None, count: int) -> None:
+    found = minimal_moles(real(name), k, Fraction(1), p)
+    assert found.complete
+    assert len(found) == count

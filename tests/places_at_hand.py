@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from terminal import GIVEN
+GIVEN = Path(__file__).parent / "cases/given"  # tables that cases and tests share
 
 
 @pytest.fixture
