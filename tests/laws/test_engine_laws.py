@@ -34,7 +34,7 @@ from reticent.tables.exposure import exposures
 from reticent.tables.masking import arrow, mask
 from reticent.tables.prepare import Prepared, prepare
 from reticent.tables.report import proof_facts, verify_summary
-from reticent.tables.search.effort import Effort
+from reticent.tables.search.greedy import Effort
 from reticent.tables.search.judge import Judge
 from reticent.tables.search.rare import find_leaving_out
 
