@@ -88,6 +88,10 @@ def facts(release: Release) -> Facts:
             for one in release.meets
         ],
         "asides": list(prepared.asides),
+        "held_back": [
+            {"column": one.column, "missing": one.records, "says": one.says, "do": one.do}
+            for one in release.held_back
+        ],
         "output": release.output,
         "seconds": seconds(release.seconds),
     }
@@ -142,6 +146,7 @@ def release_summary(told: Facts) -> dict[str, Any]:
             one | more
             for one, more in zip(public["joined_with"], private["candidates"], strict=True)
         ],
+        "held_back": private["held_back"],
         "warnings": [*public["warnings"], *private["asides"]],
         "output": private["output"],
         "seconds": private["seconds"],
@@ -247,7 +252,9 @@ def stopped(release: Release) -> Iterator[dict[str, Any]]:
     """One record for each refinement that a promise ruled out: which, when, and by how much."""
     asked = [promise.asked for promise in release.prepared.policy.promises]
     searched = searched_promises(release)
+    missing = {(one.column, one.value): one.records for one in release.held_back}
     for stop in release.limits.stops():
+        alone = missing.get((stop.attribute, stop.value), 0)
         yield {
             "attribute": stop.attribute,
             "value": stop.value,
@@ -261,6 +268,7 @@ def stopped(release: Release) -> Iterator[dict[str, Any]]:
                 }
                 for measure, value in stop.broken
             ],
+            **({"for_missing": alone} if alone else {}),
         }
 
 

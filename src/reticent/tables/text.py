@@ -42,6 +42,8 @@ def release(told: Facts) -> str:
             ],
         ),
     ]
+    if private["held_back"]:
+        lines += ["", *(f"{one['says']} {one['do']}" for one in private["held_back"])]
     if private["alternatives"]:
         lines += ["", _alternatives(private)]
     if private["output"]:
