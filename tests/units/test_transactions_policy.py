@@ -105,6 +105,21 @@ def test_a_typo_in_a_private_item() -> None:
     assert roles.hints[0].endswith('Did you mean "hiv-test"?')
 
 
+def test_a_private_name_that_no_original_holds_is_refused_unless_it_may_be_absent() -> None:
+    items, said = ["hiv-test", "milk"], {"private": ["hiv-tets", "gone", "s*"], "h": 0.2, "k": 2}
+    with pytest.raises(InputError) as caught:
+        Policy.of(said).roles(items, original=True)
+    assert "hiv-test" not in caught.value.text()
+    assert "hiv-test" in caught.value.text(show_values=True)
+    assert '"hiv-tets", "gone"' in caught.value.text()
+    allowed = Policy.of({**said, "allow_absent": True})
+    for original in (True, False):
+        told = allowed.roles(items, original=original).warnings
+        assert told == ('private: "s*" matches no item, so it protects nothing.',)
+    Policy.of({"private": ["milk", "s*"], "h": 0.2, "k": 2}).roles(items, original=True)
+    assert "allow_absent = true" in allowed.canonical()
+
+
 def test_patterns_tell_case() -> None:
     assert not Policy.of({"private": ["S*"], "h": 1, "k": 2}).roles(["s1"]).private.any()
 

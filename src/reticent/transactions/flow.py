@@ -119,7 +119,7 @@ def release(
         )  # fmt: skip
     with clock.stage("read"):
         baskets, kind = read(data, policy, reading, names)
-    roles = policy.roles(baskets.names)
+    roles = policy.roles(baskets.names, original=True)
     refuse_infeasible(baskets, roles, policy)
     with clock.stage("search"):
         search, gone, nuggets = find(baskets, roles, policy, clock.watch)
@@ -404,7 +404,7 @@ def risk(
     with clock.stage("read"):
         place = folder.opened_as(data, policy.format)
         baskets, _ = read(place.data, policy, place.reading or reading, names)
-    roles = policy.roles(baskets.names)
+    roles = policy.roles(baskets.names, original=not place.manifest)
     with clock.stage("count"):
         levels = coherence.exposure(roled(baskets, roles), policy.promise, most=most)
     return BasketRisk(policy, levels, baskets.transactions, len(baskets.names), roles)
@@ -426,6 +426,6 @@ def check(
         return ()
     with Clock(watch or Watch()).stage("read"):
         baskets, _ = read(data, policy, reading)
-    roles = policy.roles(baskets.names)
+    roles = policy.roles(baskets.names, original=True)
     refuse_infeasible(baskets, roles, policy)
     return tuple(roles.warnings)
