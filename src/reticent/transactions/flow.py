@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reticent.data.baskets import Baskets
-from reticent.errors import InputError, Problem, Stopped, Unsatisfiable
+from reticent.errors import InputError, Problem, Stopped, Unsatisfiable, quoted
 from reticent.files import basket_files
 from reticent.files.tabular import Reading
 from reticent.privacy import coherence
@@ -143,7 +143,7 @@ def release(
 
     def recount(spot: Spot, _: None) -> BasketFinding:
         own = folder.written(policy.format, spot.suffix)
-        written = basket_files.read(spot.data, policy.format, own, spot.suffix)
+        written = basket_files.read(spot.data, policy.format, own, spot.suffix, policy.two_columns)
         return _proven(written, policy, baskets)
 
     return publish(
@@ -288,10 +288,10 @@ def read(
 ) -> tuple[Baskets, str]:
     """Baskets, and what kind of thing they were."""
     if isinstance(data, str | Path):
-        baskets = basket_files.read(data, policy.format, reading)
+        baskets = basket_files.read(data, policy.format, reading, columns=policy.two_columns)
         _refuse_tables(baskets, data, policy)
         return baskets, "file"
-    return basket_files.taken(data, names)
+    return basket_files.taken(data, names, policy.two_columns)
 
 
 def _refuse_tables(baskets: Baskets, data: str | Path, policy: BasketPolicy) -> None:
@@ -356,10 +356,24 @@ def verify(
     roles = policy.roles(baskets.names)
     with clock.stage("verify"):
         finding = coherence.recount(roled(baskets, roles), policy.promise)
+    altered = (*place.altered, *_more_columns(baskets))
     return BasketVerdict(
-        finding, baskets.transactions, baskets.occurrences, baskets.names, roles, place.altered,
+        finding, baskets.transactions, baskets.occurrences, baskets.names, roles, altered,
         place.warnings,
     )  # fmt: skip
+
+
+def _more_columns(baskets: Baskets) -> list[Problem]:
+    """What a table that is out tells besides its baskets; the promise knows nothing of it."""
+    if not baskets.others:
+        return []
+    return [
+        Problem(
+            f"the table also has {quoted(baskets.others)}", where=baskets.name,
+            why="no release of baskets holds more than ids and items.",
+            do="leave them out.",
+        )
+    ]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,6 +106,19 @@ class Nuggets(Record):
         return max(int(-(-share // 1)), 1)
 
 
+class BasketColumns(Record):
+    """The two columns of a long table; others are neither read nor released."""
+
+    basket: str = Field(description="The column that says which transaction a row belongs to.")
+    item: str = Field(description="The column of items.")
+
+    @model_validator(mode="after")
+    def _are_two(self) -> Self:
+        if self.basket == self.item:
+            raise ValueError("a transaction and its items stand in two columns")
+        return self
+
+
 class BasketPolicy(policyfile.PolicyFile):
     """What nobody may infer from baskets.
 
@@ -116,11 +129,14 @@ class BasketPolicy(policyfile.PolicyFile):
 
     model_config = ConfigDict(title="Policy")
     kind: ClassVar[ReleaseKind] = BASKETS
-    parts: ClassVar[Mapping[str, type[Record]]] = {"nuggets": Nuggets}
+    parts: ClassVar[Mapping[str, type[Record]]] = {"nuggets": Nuggets, "columns": BasketColumns}
 
     format: Literal["basket", "long"] = Field(
         default="basket",
         description="One transaction a line, items separated by blanks; or a table of id and item.",
+    )
+    columns: BasketColumns | None = Field(
+        default=None, description="Which columns of a long table are read, if it has more than two."
     )
     private: Patterns = Field(description="Names or patterns of items to protect; [] for none.")
     public: Patterns = Field(
@@ -163,12 +179,19 @@ class BasketPolicy(policyfile.PolicyFile):
             raise ValueError("private items need h, the largest confidence in one of them")
         if self.utility == "itemsets" and self.nuggets is None:
             raise ValueError('utility = "itemsets" needs nuggets, as  { support = 0.01 }')
+        if self.columns and self.format != "long":
+            raise ValueError('only a table has columns: set  format = "long"')
         return self
 
     @property
     def promised(self) -> list[str]:
         """What it promises, in words."""
         return [self.promise.text]
+
+    @property
+    def two_columns(self) -> tuple[str, str] | None:
+        """The columns of id and item, if they are named."""
+        return (self.columns.basket, self.columns.item) if self.columns else None
 
     @property
     def promise(self) -> Coherence:
