@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from reticent.errors import many
 from reticent.privacy.promises import Anonymity, ours
 from reticent.releases.facts import Facts, seconds
 
@@ -378,7 +379,8 @@ def html(told: Facts) -> str:
     )
     early = " Stopped early: more could have been revealed." if public["stopped_early"] else ""
     return (
-        f"<p><b>{public['rows']:,} rows released</b> after {public['steps']} "
-        f"refinements.{early}</p><table><thead><tr><th>promise</th><th>asked</th>"
+        f"<p><b>{many(public['rows'], 'row')} released</b> after "
+        f"{many(public['steps'], 'refinement')}.{early}</p>"
+        "<table><thead><tr><th>promise</th><th>asked</th>"
         f"<th>before</th><th>after</th><th>verified</th></tr></thead><tbody>{rows}</tbody></table>"
     )
