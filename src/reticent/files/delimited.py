@@ -200,7 +200,17 @@ def _with_header(path: Path, dialect: Dialect) -> Dialect:
     return replace(dialect, header=tuple(header), lines=lines, has_rows=has_rows)
 
 
+def _zero_bytes(where: str) -> Problem:
+    """Why a file with zero bytes is not read where none can be meant."""
+    return Problem(
+        "there are zero bytes in it, so it is no text, or in another encoding",
+        where=where, do="tell its encoding with --encoding, for example utf-16-le.",
+    )  # fmt: skip
+
+
 def _check_header(path: Path, header: Sequence[str], line: int) -> None:
+    if "\0" in "".join(header):
+        raise InputError(_zero_bytes(f"{path}, line {line}"))
     problems = []
     twice = sorted({name for name in header if header.count(name) > 1} - {""})
     if twice:
@@ -355,10 +365,7 @@ def _whole_lines(path: Path, encoding: str) -> Iterator[str]:
             block = (block + file.readline()).removeprefix(mark)
             mark = ""
             if "\0" in block:
-                raise InputError(
-                    "there are zero bytes in it, so it is no text, or in another encoding",
-                    where=str(path), do="tell its encoding with --encoding, for example utf-16-le.",
-                )  # fmt: skip
+                raise InputError(_zero_bytes(str(path)))
             if block:
                 yield block if block.endswith("\n") else block + "\n"
 
