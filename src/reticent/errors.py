@@ -145,9 +145,15 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     >>> did_you_mean("Ocupation", ["Age", "Occupation"])
     'Did you mean "Occupation"?'
     """
+    close = nearest(word, known)
+    return f'Did you mean "{close}"?' if close else ""
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """The known name that is spelt most nearly so, if it is near; else nothing."""
     names = list(known)
     lower = {name.lower(): name for name in names}
     close = get_close_matches(word, names, n=1, cutoff=0.65) or [
         lower[name] for name in get_close_matches(word.lower(), lower, n=1, cutoff=0.65)
     ]
-    return f'Did you mean "{close[0]}"?' if close else ""
+    return close[0] if close else ""

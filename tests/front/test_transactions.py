@@ -17,7 +17,7 @@ import pytest
 from at_hand import refusal, written
 from naive import transactions as naive
 from reticent import transactions
-from reticent.errors import Unsatisfiable
+from reticent.errors import InputError, Unsatisfiable
 from terminal import interrupted_everywhere, run
 
 
@@ -173,3 +173,88 @@ def test_stopped_at_any_point(baskets: Path, monkeypatch: pytest.MonkeyPatch) ->
             early = "stopped before its end" in page or "Stopped early" in page
             assert early == json.loads(said.stdout)["stopped_early"]
         run("transactions", "verify", "out", "-p", "p.toml")
+
+
+# --- columns that a policy names -------------------------------------------------------------------
+
+DIARY = """\
+format = "long"
+columns = { basket = "person", item = "mood" }
+private = []
+k = 2
+"""
+
+
+def diary() -> pl.DataFrame:
+    """Items stand before baskets, and between columns that are nobody's business."""
+    moods = ["calm", "glad", "calm", "glad", "calm", "odd"]
+    people = ["p7", "p7", "p3", "p3", "p9", "p9"]
+    days = [f"SECRET-{i}" for i in range(6)]
+    return pl.DataFrame({"day": days, "mood": moods, "note": days, "person": people})
+
+
+@pytest.mark.parametrize("order", ["sorted", "input"])
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".csv.gz", ".parquet", ".arrow"])
+def test_named_columns_of_files(suffix: str, order: str, work: Path) -> None:
+    written(diary(), work / f"in{suffix}", suffix)
+    Path("p.toml").write_text(DIARY + f'order = "{order}"\n')
+    for out in (f"out{suffix}", "out"):
+        run("transactions", "release", f"in{suffix}", "-p", "p.toml", "-o", out)
+        run("transactions", "verify", out, "-p", "p.toml")
+        done = run("transactions", "evaluate", f"in{suffix}", out, "-p", "p.toml", "--json")
+        assert json.loads(done.stdout)["occurrences"]["after"] == 5
+    run("verify", "out")
+    run("transactions", "risk", f"in{suffix}", "-p", "p.toml")
+    run("policy", "check", "p.toml", f"in{suffix}")
+    data = next(Path("out/public").glob("data.*"))
+    for path in (Path(f"out{suffix}"), data):
+        back = transactions.release(path, {"format": "long", "private": [], "k": 1}).table
+        assert back.column_names == ["person", "mood"]
+    assert not [p for p in Path("out").rglob("*") if p.is_file() and b"SECRET" in p.read_bytes()]
+
+
+@pytest.mark.parametrize("kind", ["polars", "pandas", "pyarrow"])
+def test_named_columns_of_frames(kind: str) -> None:
+    frame: Any = diary()
+    frame = {"polars": frame, "pandas": frame.to_pandas(), "pyarrow": frame.to_arrow()}[kind]
+    policy = transactions.Policy.parse(DIARY)
+    found = transactions.release(frame, policy)
+    assert type(found.table) is type(frame)
+    assert list(getattr(found.table, "column_names", found.table.columns))[:2] == ["person", "mood"]
+    assert found.suppressed == ["odd"]
+    assert transactions.verify(found.table, policy).holds
+    assert transactions.evaluate(frame, found.table, policy).occurrences == (6, 5)
+    assert transactions.risk(frame, policy).items == 3
+
+
+def test_a_table_that_is_out_has_no_other_columns() -> None:
+    """Nothing is promised of them, and whoever reads the table sees them."""
+    table = diary().filter(pl.col("mood") != "odd")
+    found = transactions.verify(table, transactions.Policy.parse(DIARY))
+    assert found.finding.holds
+    assert not found.holds
+    assert 'the table also has "day", "note"' in found.altered[0].text()
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ('columns = { basket = "a" }', "columns, item: this key is needed here"),
+        ('columns = { basket = "a", item = "a" }', "stand in two columns"),
+        ('columns = { basket = "a", items = "b" }', 'Did you mean "item"?'),
+        ('columns = { basket = 1, item = "b" }', "columns, basket: write a text in quotes"),
+        ('columns = ["a", "b"]', "columns"),
+    ],
+)
+def test_columns_that_cannot_be_meant(said: str, reason: str) -> None:
+    with pytest.raises(InputError) as caught:
+        transactions.Policy.parse(f'format = "long"\n{said}\nprivate = []\nk = 2\n')
+    assert reason in caught.value.text()
+
+
+def test_only_tables_have_columns() -> None:
+    with pytest.raises(InputError, match='set  format = "long"'):
+        transactions.Policy.parse(DIARY.replace('"long"', '"basket"'))
+    parts = transactions.Policy.json_schema()
+    assert set(parts["$defs"]["BasketColumns"]["properties"]) == {"basket", "item"}
+    assert transactions.Policy.parse(transactions.Policy.parse(DIARY).canonical()).columns

@@ -480,3 +480,36 @@ def test_every_alternative_can_be_released_instead() -> None:
 def test_as_many_rounds_as_the_table_gets_find_the_same() -> None:
     assert told(reticent.release(survey(), rules(), search_rounds=24)) == told(surveyed())
     assert reticent.release(survey(), rules(), search_rounds=3).found.rounds == 3
+
+
+# --- cuts that tell next to nothing of a column ---------------------------------------------------
+
+
+def pets(seed: int, rows: int = 240) -> pa.Table:
+    """Many pets, none of them common, and a quarter of all people without one."""
+    rng = np.random.default_rng(seed)
+    pet = rng.choice(["a", "b", "c", "d", "e", "f"], rows).astype(object)
+    none = rng.random(rows) < 0.25
+    pet[none] = None
+    job = rng.choice(["u", "v", "w"], rows)
+    told = np.where(rng.random(rows) < 0.35 + 0.1 * none, "yes", "no")
+    return pa.table({"Pet": pet.tolist(), "Job": job.tolist(), "Told": told.tolist()})
+
+
+@pytest.mark.parametrize(("seed", "bare"), [(0, 0), (7, 1), (32, 1)])
+def test_who_misses_a_value_is_not_all_that_a_column_tells_at_no_more_errors(
+    seed: int, bare: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy = {"class": "Told", "anonymity": [{"over": ["Pet", "Job"], "k": 30}]}
+    found = reticent.release(pets(seed), policy)
+    assert found.found.bare == 0
+    assert found.cuts["Pet"] != ["", "*"]
+    assert reticent.verify(found.table, policy).holds
+    assert reticent.release(pets(seed), policy).table.equals(found.table)
+    monkeypatch.setattr(Found, "bare", 0)  # as if nobody minded
+    before = reticent.release(pets(seed), policy)
+    assert (before.cuts["Pet"] == ["", "*"]) == bool(bare)
+    assert found.found.error is not None
+    assert before.found.error is not None
+    assert found.found.error <= before.found.error
+    assert bare or found.table.equals(before.table)

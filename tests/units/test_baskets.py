@@ -240,11 +240,33 @@ def test_a_row_without_an_item(tmp_path: Path) -> None:
 
 
 def test_further_columns_are_ignored_and_told(tmp_path: Path) -> None:
-    found = long(tmp_path, "id;item;price;day\n1;a;2,5;x\n")
+    path = file_of(tmp_path, "price;item;day;id\n2,5;a;x;1\n", "shop.csv")
+    found = read(path, "long", columns=("id", "item"))
     assert rows_of(found) == [["a"]]
-    assert found.notes == (
-        f'{tmp_path}/shop.csv: only the first two columns are read, not "price", "day".',
-    )
+    assert found.columns == ("id", "item")
+    assert found.others == ("price", "day")
+    assert found.notes == (f'{path}: neither read nor released: "price", "day".',)
+
+
+def test_columns_that_nobody_names_or_that_are_not_there(tmp_path: Path) -> None:
+    path = file_of(tmp_path, f"person,mood,day\n1,{SECRET},x\n", "shop.csv")
+    frame = pa.table({"person": ["1"], "mood": [SECRET], "day": ["x"]})
+    for take in (partial(read, path, "long"), partial(taken, frame)):
+        refusal(
+            take,
+            'the table has 3 columns: "person", "mood", "day"',
+            'columns = { basket = "id", item = "item" }',
+        )
+        refusal(
+            partial(take, columns=("persn", "zzz")),
+            'there is no column "persn"', 'Did you mean "person"?',
+            'there is no column "zzz"', 'the table has "person", "mood", "day".',
+        )  # fmt: skip
+    lone = pa.table({"mood": ["a"]})
+    refusal(partial(taken, lone), "1 of two columns")
+    refusal(partial(taken, lone, columns=("id", "mood")), 'no column "id"')
+    swapped = pa.table({"mood": ["a", "b"], "person": ["1", "1"]})
+    assert rows_of(taken(swapped, columns=("person", "mood"))[0]) == [["a", "b"]]
 
 
 def test_cells_are_verbatim(tmp_path: Path) -> None:
@@ -269,11 +291,14 @@ def test_typed_tables(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"shop{suffix}"
     save = pq.write_table if suffix == ".parquet" else feather.write_feather
     save(pa.table(cells), path)
-    found = read(path, "long")
+    two = "id", "item"
+    found = read(path, "long", columns=two)
     assert rows_of(found) == [["10"], ["9"], []]
     assert ids_of(found) == [2.0, 1.5, 9.0]
     assert len(found.notes) == 1
-    assert rows_of(read(path.rename(tmp_path / "x"), "long", suffix=suffix)) == rows_of(found)
+    assert rows_of(
+        read(path.rename(tmp_path / "x"), "long", suffix=suffix, columns=two)
+    ) == rows_of(found)
 
 
 def test_rows_without_an_id(tmp_path: Path) -> None:

@@ -510,3 +510,23 @@ def test_the_schema_and_the_policy_agree(policy: dict[str, Any], good: bool) -> 
     if importlib.util.find_spec("jsonschema"):
         checker = importlib.import_module("jsonschema").Draft202012Validator(Policy.json_schema())
         assert checker.is_valid(whole) == good
+
+
+# --- words ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("k", [1, 2, 5])
+@pytest.mark.parametrize("of", [(), ("Name",)])
+@pytest.mark.parametrize("over", [("A",), ("A", "old.B")])
+def test_one_is_no_plural(k: int, of: tuple[str, ...], over: tuple[str, ...]) -> None:
+    promise = Anonymity(over=over, k=k, of=of).among(["old"])
+    said = [
+        promise.text, promise.short, promise.plain_words, promise.bound, promise.would_break(1),
+        promise.counted(1, 1), promise.counted(k, k),
+        *(promise.infeasible(value).text() for value in (0, 1, 2)),
+    ]  # fmt: skip
+    for text in said:
+        assert not re.search(r"\b1 (others|records|pairs|rows|groups|distinct values|are)\b", text)
+        assert not re.search(r"\b[025] (other|record|pair|row|group|distinct value|is)\b", text)
+    if not of and not promise.releases:
+        assert promise.short == f"A: at least {k} record{'s' * (k > 1)}"

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from at_hand import refusal
+from reticent.errors import InputError
 from reticent.transactions import Policy
 from reticent.transactions.policy import Nuggets
 
@@ -66,7 +67,7 @@ def test_what_is_usual() -> None:
         ("private = []\nk = 3\nnuggets = { suport = 1 }", 'Did you mean "support"'),
         ("private = []\nk = 3\nmetod = 'best'", 'Did you mean "method"'),
         ("private = []\nk = 3\nmethod = 'fast'", "method"),
-        ("private = [\nk = 3", "not valid TOML"),
+        ("private = [\nk = 3", "line 1: the list of `private` is not closed"),
     ],
 )
 def test_what_is_wrong(text: str, said: str) -> None:
@@ -99,6 +100,21 @@ def test_a_typo_in_a_private_item() -> None:
     roles = Policy.of({"private": ["hiv-tets"], "h": 0.2, "k": 2}).roles(["hiv-test", "milk"])
     assert roles.warnings == ('private: "hiv-tets" matches no item, so it protects nothing.',)
     assert roles.hints[0].endswith('Did you mean "hiv-test"?')
+
+
+def test_a_private_name_that_no_original_holds_is_refused_unless_it_may_be_absent() -> None:
+    items, said = ["hiv-test", "milk"], {"private": ["hiv-tets", "gone", "s*"], "h": 0.2, "k": 2}
+    with pytest.raises(InputError) as caught:
+        Policy.of(said).roles(items, original=True)
+    assert "hiv-test" not in caught.value.text()
+    assert "hiv-test" in caught.value.text(show_values=True)
+    assert '"hiv-tets", "gone"' in caught.value.text()
+    allowed = Policy.of({**said, "allow_absent": True})
+    for original in (True, False):
+        told = allowed.roles(items, original=original).warnings
+        assert told == ('private: "s*" matches no item, so it protects nothing.',)
+    Policy.of({"private": ["milk", "s*"], "h": 0.2, "k": 2}).roles(items, original=True)
+    assert "allow_absent = true" in allowed.canonical()
 
 
 def test_patterns_tell_case() -> None:

@@ -35,6 +35,7 @@ class Baskets:
     columns: tuple[str, str] = ("id", "item")  # the names of both in long tables
     numbers: bool = False  # whether items came as Python's numbers, and go back as such
     notes: tuple[str, ...] = ()  # what was assumed in reading them
+    others: tuple[str, ...] = ()  # columns of a long table that nobody reads
 
     def __post_init__(self) -> None:
         assert self.starts[0] == 0

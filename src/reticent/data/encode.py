@@ -60,8 +60,10 @@ class Domain:
 
     @property
     def holds_missing(self) -> bool:
-        """Whether some row of a column with a tree misses its value."""
-        return self.root is not None and any(
+        """Whether some row misses its value; the code of a missing value is the last."""
+        if self.root is None:
+            return self.leaves[-1:] == (MISSING,)
+        return any(
             child.label == MISSING and child.low < child.high for child in self.root.children
         )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from reticent.errors import many
 from reticent.privacy.words import percent
 from reticent.releases.facts import Facts, seconds, small_table
 
@@ -149,4 +150,4 @@ def html(told: Facts) -> str:
         "further entries hidden": f"{told.public['hidden']['entries']:,} ({told.private['loss']})",
     }
     early = "; stopped early, less might be hidden" if told.public["stopped_early"] else ""
-    return small_table(f"{told.public['rows']:,} rows released{early}", rows)
+    return small_table(f"{many(told.public['rows'], 'row')} released{early}", rows)

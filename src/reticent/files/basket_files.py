@@ -23,11 +23,12 @@ from numpy.typing import NDArray
 from reticent.data.baskets import Baskets, Ints, Part, made
 from reticent.data.columns import Column, smallest, without_missing
 from reticent.data.memory import runs
-from reticent.errors import InputError, quoted
+from reticent.errors import InputError, Problem, did_you_mean, quoted, refuse
 from reticent.files import sheets, tabular
 from reticent.files.delimited import Reading, read_lines
 
 Form = Literal["basket", "long"]
+Columns = tuple[str, str]  # of id and item
 _AT_ONCE = 1 << 22  # rows looked at together
 _SEPARATORS = r"[ \t\r\n\x00]"  # what no item of a basket file can hold
 
@@ -52,16 +53,20 @@ def suffix_of(path: Path, form: Form) -> str:
 
 
 def read(
-    data: str | Path, form: Form, reading: Reading | None = None, suffix: str | None = None
+    data: str | Path,
+    form: Form,
+    reading: Reading | None = None,
+    suffix: str | None = None,
+    columns: Columns | None = None,
 ) -> Baskets:
     """Read a file, or several one after the other.
 
-    The id of a long table is its first column, the item its second; `suffix` tells its format where
-    its name does not.
+    `columns` names the id and the item of a long table; in one of two columns, the id is the first.
+    `suffix` tells its format where its name does not.
     """
     reading = reading or Reading()
     if form == "long":
-        return _from_long(tabular.parse(data, reading, suffix))
+        return _from_long(tabular.parse(data, reading, suffix), columns)
     if reading.delimiter not in (None, " ", "\t"):
         raise InputError(
             "the items of a basket file are separated by blanks", where="--delimiter",
@@ -92,17 +97,13 @@ def _cut(text: str) -> Part:
     return Part(rows, coded.indices.to_numpy(), coded.dictionary, len(before))
 
 
-def _from_long(parsed: tabular.Parsed) -> Baskets:
-    name, columns, notes = parsed.name, parsed.arrow.column_names, list(parsed.notes)
-    if len(columns) < 2:
-        raise InputError(
-            f"the table has {len(columns)} of two columns", where=name,
-            why="its first column is the id of a transaction, its second one an item.",
-            do='give both, or set  format = "basket"  if every line is a transaction.',
-        )  # fmt: skip
-    if others := columns[2:]:
-        notes.append(f"{name}: only the first two columns are read, not {quoted(others)}.")
-    table = replace(parsed, arrow=parsed.arrow.select([0, 1])).table()
+def _from_long(parsed: tabular.Parsed, columns: Columns | None = None) -> Baskets:
+    name, known, notes = parsed.name, parsed.arrow.column_names, list(parsed.notes)
+    tabular.refuse_twice(known, name)
+    columns = _two_of(known, columns, name)
+    if others := tuple(column for column in known if column not in columns):
+        notes.append(f"{name}: neither read nor released: {quoted(others)}.")
+    table = replace(parsed, arrow=parsed.arrow.select(columns)).table()
     headed = not parsed.coded
     del parsed  # of a hundred million rows, two gigabytes
     id_, item = (without_missing(column) for column in table.columns.values())
@@ -111,7 +112,32 @@ def _from_long(parsed: tabular.Parsed) -> Baskets:
     if not headed:
         _refuse_headless(columns, ids, texts, name)
     part = Part(rows[held], items, texts, len(ids))
-    return made(name, [part], ids=ids, columns=(columns[0], columns[1]), notes=notes)
+    return replace(made(name, [part], ids=ids, columns=columns, notes=notes), others=others)
+
+
+def _two_of(known: Sequence[str], columns: Columns | None, name: str) -> Columns:
+    """The columns of id and item: those that are named, or the only two."""
+    refuse(
+        Problem(
+            f'there is no column "{column}"', where=name,
+            do=did_you_mean(column, known) or f"the table has {quoted(known)}.",
+        )
+        for column in columns or ()
+        if column not in known
+    )  # fmt: skip
+    if columns or len(known) == 2:
+        return columns or (known[0], known[1])
+    if len(known) < 2:
+        raise InputError(
+            f"the table has {len(known)} of two columns", where=name,
+            why="one is the id of a transaction, the other an item.",
+            do='give both, or set  format = "basket"  if every line is a transaction.',
+        )  # fmt: skip
+    raise InputError(
+        f"the table has {len(known)} columns: {quoted(known)}", where=name,
+        why="one is the id of a transaction and one an item, and nobody said which.",
+        do='name them in the policy, as  columns = { basket = "id", item = "item" }.',
+    )  # fmt: skip
 
 
 def _refuse_headless(columns: Sequence[str], ids: pa.Array, items: pa.Array, name: str) -> None:
@@ -167,7 +193,9 @@ def _present(column: Column) -> tuple[NDArray[np.bool_] | slice, NDArray[np.inte
 # --- from Python, and back -----------------------------------------------------------------------
 
 
-def taken(data: Any, names: Sequence[str | int] | None = None) -> tuple[Baskets, str]:
+def taken(
+    data: Any, names: Sequence[str | int] | None = None, columns: Columns | None = None
+) -> tuple[Baskets, str]:
     """Take over what Python holds; also says what kind of thing it was, to hand back the same.
 
     That is a long data frame, a sparse matrix (a row is a transaction, a column an item, called by
@@ -183,7 +211,7 @@ def taken(data: Any, names: Sequence[str | int] | None = None) -> tuple[Baskets,
     if names is not None:
         raise InputError("only the columns of a sparse matrix take names", where="names")
     if kind := tabular.frame_kind(data):
-        return _from_long(tabular.parse_frame(data, kind)), kind
+        return _from_long(tabular.parse_frame(data, kind), columns), kind
     if isinstance(data, np.ndarray):
         raise InputError(
             "an array can be read in two ways", where="data",

@@ -200,7 +200,18 @@ def _with_header(path: Path, dialect: Dialect) -> Dialect:
     return replace(dialect, header=tuple(header), lines=lines, has_rows=has_rows)
 
 
+def _zero_bytes(where: str) -> Problem:
+    """Why a file with zero bytes is not read where none can be meant."""
+    return Problem(
+        "there are zero bytes in it, so it is no text, or in another encoding",
+        where=where, do="tell its encoding with --encoding, for example utf-16-le.",
+    )  # fmt: skip
+
+
 def _wrong_names(header: Sequence[str], where: str) -> Iterator[Problem]:
+    if "\0" in "".join(header):
+        yield _zero_bytes(where)
+        return
     twice = sorted({name for name in header if header.count(name) > 1} - {""})
     if twice:
         at = {name: [i for i, n in enumerate(header, 1) if n == name] for name in twice}
@@ -343,10 +354,7 @@ def _whole_lines(path: Path, encoding: str) -> Iterator[str]:
             block = (block + file.readline()).removeprefix(mark)
             mark = ""
             if "\0" in block:
-                raise InputError(
-                    "there are zero bytes in it, so it is no text, or in another encoding",
-                    where=str(path), do="tell its encoding with --encoding, for example utf-16-le.",
-                )  # fmt: skip
+                raise InputError(_zero_bytes(str(path)))
             if block:
                 yield block if block.endswith("\n") else block + "\n"
 

@@ -29,7 +29,7 @@ from pydantic import (
     WithJsonSchema,
 )
 
-from reticent.errors import Problem
+from reticent.errors import Problem, many
 from reticent.privacy.words import brief, joined, measured, percent
 
 
@@ -167,7 +167,7 @@ def _even_joined(said: str, releases: Sequence[str]) -> str:
 
 def _counted(groups: int, worst: str, releases: Sequence[str]) -> str:
     where = f"the join with {joined(releases)}" if releases else "the released rows"
-    return f"In {where}, {groups:,} groups can be told apart; {worst}."
+    return f"In {where}, {many(groups, 'group')} can be told apart; {worst}."
 
 
 _NOT_COUNTED = "This could not be counted on the released rows alone."
@@ -220,10 +220,12 @@ class Anonymity(Record):
     @property
     def text(self) -> str:
         """The promise in words."""
-        who = f"distinct values of {', '.join(self.of)}" if self.of else self._who
+        who = self._records(self.k)
+        if self.of:
+            who = f"{many(self.k, 'distinct value')} of {', '.join(self.of)}"
         return (
             f"{_beside(self.releases)}every combination of {', '.join(self.over)} is shared by at "
-            f"least {self.k} {who}"
+            f"least {who}"
         )
 
     @property
@@ -233,7 +235,8 @@ class Anonymity(Record):
         >>> Anonymity(over=["Job", "Sex"], k=4).short
         'Job, Sex: at least 4 records'
         """
-        return f"{', '.join(self.over)}: at least {self.k} {', '.join(self.of) or self._who}"
+        who = f"{self.k:,} {', '.join(self.of)}" if self.of else self._records(self.k)
+        return f"{', '.join(self.over)}: at least {who}"
 
     @property
     def plain_words(self) -> str:
@@ -242,11 +245,10 @@ class Anonymity(Record):
         >>> Anonymity(over=["Age", "Job"], k=50).plain_words
         'Everybody shares Age and Job with at least 49 others.'
         """
-        over, others = joined(self.over), "1 other" if self.k == 2 else f"{self.k - 1:,} others"
-        said = f"Everybody shares {over} with at least {others}."
+        over = joined(self.over)
+        said = f"Everybody shares {over} with at least {many(self.k - 1, 'other')}."
         if self.of or self.releases:
-            what = f"different {joined(self.of)}" if self.of else self._who
-            said = f"Knowing {over} leaves at least {self.k:,} {what}."
+            said = f"Knowing {over} leaves at least {self._different(self.k)}."
         elif self.k == 1:
             said = f"Groups of equal {over} may be of any size."
         return _even_joined(said, self.releases)
@@ -260,8 +262,7 @@ class Anonymity(Record):
         """What the verifier counted, in a sentence."""
         if value is None:
             return _NOT_COUNTED
-        what = f"different {joined(self.of)}" if self.of else self._who
-        return _counted(groups, f"the smallest holds {value:,} {what}", self.releases)
+        return _counted(groups, f"the smallest holds {self._different(int(value))}", self.releases)
 
     def would_break(self, value: int | Fraction) -> str:
         """Why it rules out a refinement.
@@ -269,18 +270,20 @@ class Anonymity(Record):
         >>> Anonymity(over=["Age"], k=50).would_break(12)
         'a group of 12 would be left, and 50 are asked for'
         """
-        return f"a group of {brief(value)} would be left, and {self.k:,} are asked for"
+        are = "is" if self.k == 1 else "are"
+        return f"a group of {brief(value)} would be left, and {self.k:,} {are} asked for"
 
     def infeasible(self, value: int | Fraction) -> Problem:
         """Why no release can keep it, and what could be kept instead."""
         asked = f"⟨{{{', '.join(self.over)}}}, k = {self.k}⟩"
         if self.releases:
             return _broken_join(asked, self.releases, f"there is a joined group of {value}")
-        counted = f"distinct values of {', '.join(self.of)}" if self.of else "rows"
+        counted = many(int(value), "row")
+        if self.of:
+            counted = f"{many(int(value), 'distinct value')} of {', '.join(self.of)}"
         lower = f"lower k to {value} or less, or add rows."
         return Problem(
-            f"No release keeps {asked}: even the fully masked table is one group of {value} "
-            f"{counted}.",
+            f"No release keeps {asked}: even the fully masked table is one group of {counted}.",
             do=lower if value else f"every {', '.join(self.of)} is missing: count by another.",
         )
 
@@ -291,10 +294,17 @@ class Anonymity(Record):
         said |= {"of": list(self.of)} if self.of else {}
         return said | {"asked": self.asked}
 
-    @property
-    def _who(self) -> str:
-        """What is counted, if no column is named."""
-        return "pairs of records" if self.releases else "records"
+    def _records(self, count: int) -> str:
+        """So many of what is counted, if no column is named."""
+        return (
+            many(count, "pair of records", "pairs of records")
+            if self.releases
+            else many(count, "record")
+        )
+
+    def _different(self, count: int) -> str:
+        """So many of what is counted."""
+        return f"{count:,} different {joined(self.of)}" if self.of else self._records(count)
 
     @property
     def releases(self) -> tuple[str, ...]:

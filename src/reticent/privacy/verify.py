@@ -25,7 +25,7 @@ import pyarrow as pa
 
 from reticent.data.memory import spill_folder
 from reticent.data.scales import texts
-from reticent.errors import Broken, InputError, Problem, quoted, refuse
+from reticent.errors import Broken, InputError, Problem, many, quoted, refuse
 from reticent.privacy.promises import Anonymity, Confidence, Promise, ours
 from reticent.privacy.rejoin import Meeting, Queries, Rejoined, columns_of, text_of
 from reticent.privacy.rejoin_fast import FastJoin
@@ -387,8 +387,10 @@ def _foreign_labels(counted: _Counted, rules: VerifierRules) -> Iterator[Problem
         )
         foreign = [(cell, n) for cell, n in shown if not _may_show(cell, column, labels, rules)]
         if foreign:
+            rows = sum(int(n) for _, n in foreign)
             yield Problem(
-                f"{len(foreign)} labels, on {sum(int(n) for _, n in foreign)} rows, are none "
+                f"{many(len(foreign), 'label')}, on {many(rows, 'row')}, "
+                f"{'is' if len(foreign) == 1 else 'are'} none "
                 "that the policy can show: no node, interval, value or marker",
                 where=f'column "{column}"',
                 why="groups of such labels say nothing about the promise.",

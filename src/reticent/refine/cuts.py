@@ -8,7 +8,7 @@ known by one slot, and the order of slots is the tie order of candidates.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -170,6 +170,14 @@ class Cuts:
         self.current[slot : first + node.high] = slot
         self.lows[slot], self.highs[slot] = slot, first + node.high
         self.shown[slot] = node
+
+    def after(self, attribute: int, parts: Iterable[int]) -> NDArray[np.int64]:
+        """What leaf codes were shown as, equal or not, when just these parts had been revealed."""
+        first, bottom = self.span(attribute)
+        shown = np.zeros(bottom - first, dtype=np.int64)
+        shown[[part - first for part in parts if first <= part < bottom]] = 1
+        begun = np.cumsum(shown)
+        return begun if self.domains[attribute].root is not None else begun * shown
 
     def labels(self, attribute: int) -> tuple[NDArray[np.int64], list[str]]:
         """What each leaf code of a column is shown as: positions into a list of labels."""

@@ -37,7 +37,7 @@ Where we differ from the papers:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -64,7 +64,8 @@ class Step:
     privacy_loss: float
     score: float
     values: tuple[int | Fraction, ...]  # each measure's value after the step
-    slot: int = -1  # the candidate, as `Cuts` knows it
+    slot: int = -1  # the candidate, as `Cuts` knows it,
+    parts: tuple[int, ...] = field(default=(), compare=False)  # and what it became
 
 
 def begin(cuts: Cuts, measures: Sequence[Measure], goal: Usefulness) -> Losses:
@@ -107,7 +108,7 @@ def refine(
         yield Step(
             cuts.reveals, cuts.domains[reveal.attribute].name, reveal.label, reveal.into,
             float(gains[winner]), float(loss[winner]), float(scores[winner]),
-            tuple(measure.value for measure in measures), slot,
+            tuple(measure.value for measure in measures), slot, reveal.parts,
         )  # fmt: skip
     cuts.stop(cuts.candidates())  # what could have become possible again, and did not
 

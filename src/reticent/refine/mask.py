@@ -31,7 +31,7 @@ def recoding(
             for code, value in enumerate(domain.leaves)
             if value != MISSING and labels[position[code]] != domain.marker
         }
-        disclosed = MISSING in domain.leaves and labels[position[-1]] == MISSING
+        disclosed = domain.holds_missing and labels[position[-1]] == MISSING
         missing = MISSING if disclosed else domain.marker
         return Recoding(domain.name, domain.mask, shown, (), "text", missing, domain.marker)
     return _by_interval(cuts, attribute, refined, decimal, date_format)

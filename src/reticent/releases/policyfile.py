@@ -155,10 +155,14 @@ def read(path: Path) -> str:
 
 def parsed(text: str, where: str) -> dict[str, Any]:
     """A policy file as plain data, its numbers exact."""
+    from reticent.releases.toml_words import not_toml, zero_bytes
+
+    if "\0" in text:
+        raise InputError(zero_bytes(text, where))
     try:
         return tomllib.loads(text, parse_float=Decimal)
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"this is not valid TOML: {error}", where=where) from None
+        raise InputError(not_toml(text, str(error), where)) from None
     except RecursionError:
         raise InputError(
             "its tables are nested too deeply", where=where,

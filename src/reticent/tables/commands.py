@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from reticent.errors import InputError
+from reticent.errors import InputError, many
 from reticent.terminal.command import (
     Data,
     Earlier,
@@ -145,11 +145,11 @@ def apply(
 
     done = flow.apply(folder, data, output=output, reading=reading, force=say.force)
     strange = "".join(
-        f"\n{rows:,} rows of column {name} held a value not foreseen, which was suppressed."
+        f"\n{many(rows, 'row')} of column {name} held a value not foreseen, which was suppressed."
         for name, rows in done["unforeseen"].items()
     )
     say.result(
-        f"{done['rows']:,} rows masked and written to {output}.{strange}\n"
+        f"{many(done['rows'], 'row')} masked and written to {output}.{strange}\n"
         "The promise covers the released table alone, not these rows: verify them if it must.",
         done,
     )

@@ -51,10 +51,15 @@ class Prepared:
     domains: tuple[Domain, ...]  # masked columns, in tie order
     taxonomies: dict[str, Taxonomy]
     rows_in: int  # before records with missing values were left out
-    warnings: tuple[str, ...]
-    asides: tuple[str, ...] = ()  # the same of what stands around; no page keeps it
+    asides: tuple[str, ...] = ()  # warnings of what stands around; no page keeps them
     earlier: Mapping[str, Linked] = field(default_factory=dict)  # releases it may be joined with,
-    meeting: Meeting | None = None  # and what the verifier is told of them
+    meeting: Meeting | None = None  # what the verifier is told of them,
+    odd: tuple[str, ...] = ()  # and what a steward should hear of them
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What breaks no promise but should be looked at."""
+        return (*_warnings(self), *self.odd)
 
     @property
     def classes(self) -> tuple[Codes, int] | None:
@@ -160,10 +165,9 @@ def prepare(table: Table, policy: Policy, reading: Reading | None = None) -> Pre
             problems.extend(error.problems)
     problems.extend(_too_many_classes(cleaned, roles, domains))
     refuse(problems)
-    prepared = Prepared(
-        policy, reading, roles, shown, cleaned, tuple(domains), taxonomies, table.records, ()
+    return Prepared(
+        policy, reading, roles, shown, cleaned, tuple(domains), taxonomies, table.records
     )
-    return replace(prepared, warnings=tuple(_warnings(prepared)))
 
 
 def without_blanks(table: Table, policy: Policy) -> Table:
@@ -181,7 +185,7 @@ def cleared(table: Table, policy: Policy, marker: str | None = None) -> Table:
 
 
 def part_of(prepared: Prepared, rows: NDArray[np.bool_]) -> Prepared:
-    """Some rows of a prepared table, masked as the whole is.
+    """Some rows of a prepared table, masked as the whole is; what stands around it stays there.
 
     How a column is masked where the policy does not say is told from all of its values; without the
     only text of a column, what is left may look like numbers.
@@ -192,7 +196,7 @@ def part_of(prepared: Prepared, rows: NDArray[np.bool_]) -> Prepared:
         update={"attributes": {**named, **prepared.policy.attributes}}
     )
     part = prepare(prepared.table.take(rows), settled, prepared.reading)
-    return replace(part, policy=prepared.policy, rows_in=prepared.rows_in)
+    return replace(prepared, table=part.table, cleaned=part.cleaned, domains=part.domains)
 
 
 def _fit(policy: Policy, columns: Sequence[str]) -> tuple[Roles, dict[str, Taxonomy]]:

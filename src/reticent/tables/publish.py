@@ -144,6 +144,8 @@ class _Publishing:
         return self._release(proof, output=self.outlet.place.name, utility=judged)
 
     def _release(self, proof: Proof, **more: Any) -> Release:
+        from reticent.tables.held_back import held_back
+
         meets: tuple[LinkedRelease, ...] = ()
         if self.prepared.policy.releases:
             from reticent.tables.previous.exposure import linked_releases
@@ -151,7 +153,8 @@ class _Publishing:
             meets = linked_releases(self.prepared, self.found.recodings)
         return Release(
             self.prepared, self.masked.sheet, self.found, self.before, proof, self.clock.seconds,
-            self.left_out, self.outlet.asked, meets, **more,
+            self.left_out, self.outlet.asked, meets,
+            tuple(held_back(self.prepared, self.found)), **more,
         )  # fmt: skip
 
     def contents(self, release: Release, spot: Spot) -> Contents:

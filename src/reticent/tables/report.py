@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from reticent.errors import many
 from reticent.privacy.promises import Anonymity, ours
 from reticent.releases.facts import Facts, seconds
 
@@ -88,6 +89,10 @@ def facts(release: Release) -> Facts:
             for one in release.meets
         ],
         "asides": list(prepared.asides),
+        "held_back": [
+            {"column": one.column, "missing": one.records, "says": one.says, "do": one.do}
+            for one in release.held_back
+        ],
         "output": release.output,
         "seconds": seconds(release.seconds),
     }
@@ -142,6 +147,7 @@ def release_summary(told: Facts) -> dict[str, Any]:
             one | more
             for one, more in zip(public["joined_with"], private["candidates"], strict=True)
         ],
+        "held_back": private["held_back"],
         "warnings": [*public["warnings"], *private["asides"]],
         "output": private["output"],
         "seconds": private["seconds"],
@@ -240,14 +246,17 @@ def stopped(release: Release) -> Iterator[dict[str, Any]]:
     """One record for each refinement that a promise ruled out: which, when, and by how much."""
     asked = [promise.asked for promise in release.prepared.policy.promises]
     searched = searched_promises(release)
+    missing = {(one.column, one.value): one.records for one in release.held_back}
     for stop in release.limits.stops():
         broken = [(searched[measure], plain(value)) for measure, value in stop.broken]
+        alone = missing.get((stop.attribute, stop.value), 0)
         yield {
             "attribute": stop.attribute,
             "value": stop.value,
             "into": list(stop.into),
             "after_step": stop.after,
             "stopped_by": [{"template": i + 1, "value": v, "asked": asked[i]} for i, v in broken],
+            **({"for_missing": alone} if alone else {}),
         }
 
 
@@ -355,7 +364,8 @@ def html(told: Facts) -> str:
     )
     early = " Stopped early: more could have been revealed." if public["stopped_early"] else ""
     return (
-        f"<p><b>{public['rows']:,} rows released</b> after {public['steps']} "
-        f"refinements.{early}</p><table><thead><tr><th>promise</th><th>asked</th>"
+        f"<p><b>{many(public['rows'], 'row')} released</b> after "
+        f"{many(public['steps'], 'refinement')}.{early}</p>"
+        "<table><thead><tr><th>promise</th><th>asked</th>"
         f"<th>before</th><th>after</th><th>verified</th></tr></thead><tbody>{rows}</tbody></table>"
     )

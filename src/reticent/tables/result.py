@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from reticent.refine.engine import Step
     from reticent.refine.limits import Limits
     from reticent.releases.facts import Facts
+    from reticent.tables.held_back import HeldBack
     from reticent.tables.prepare import Prepared
     from reticent.tables.previous.exposure import LinkedRelease
     from reticent.tables.search.greedy import Found
@@ -36,6 +37,7 @@ class Release:
     # Options of the command that decided all this.
     asked: Mapping[str, str] = field(default_factory=dict, repr=False)
     meets: tuple[LinkedRelease, ...] = field(default=(), repr=False)
+    held_back: tuple[HeldBack, ...] = field(default=(), repr=False)  # hidden for a few's sake
     table: Any = field(default=None, repr=False)  # the released rows, in the kind that came in
     output: str | None = None
     # How well a classifier learns from it: errors by name (see `tables.pages.public`), or the

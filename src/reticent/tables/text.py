@@ -42,6 +42,8 @@ def release(told: Facts) -> str:
             ],
         ),
     ]
+    if private["held_back"]:
+        lines += ["", *(f"{one['says']} {one['do']}" for one in private["held_back"])]
     if private["alternatives"]:
         lines += ["", _alternatives(private)]
     if private["output"]:
@@ -77,27 +79,29 @@ def _few(labels: Sequence[str], width: int = 60) -> str:
 
 def risk(told: Facts) -> str:
     """How far an unmasked table is from its promises."""
-    lines = [f"{told.private['rows']:,} rows, before masking.", ""]
+    lines = [f"{many(told.private['rows'], 'row')}, before masking.", ""]
     for promise in told.private["promises"]:
         lines.append(promise["short"])
         asked = promise["about"]["asked"]
         if promise["is_count"]:
             lines.append(
-                f"  {promise['groups']:,} groups, the smallest of {promise['value']:,}; "
-                f"{promise['breaking']:,} records stand in groups below {asked}."
+                f"  {many(promise['groups'], 'group')}, the smallest of {promise['value']:,}; "
+                f"{many(promise['breaking'], 'record stands', 'records stand')} in groups below "
+                f"{asked}."
             )
         else:
             above = ", ".join(f"{n:,} above {level}" for level, n in promise["above"].items())
             lines.append(
                 f"  the surest inference has confidence {cell(promise['value'])}; "
-                f"{promise['breaking']:,} inferences are above {asked} ({above})."
+                f"{many(promise['breaking'], 'inference is', 'inferences are')} above {asked} "
+                f"({above})."
             )
     return "\n".join(lines)
 
 
 def evaluation(found: Evaluation) -> str:
     """What a release costs and what it stops, on one screen."""
-    lines = [f"{found.rows:,} records, compared with their release.", ""]
+    lines = [f"{many(found.rows, 'record')}, compared with their release.", ""]
     lines += _errors(found.classification)
     lost, apart = found.loss, found.loss["discernibility"]
     lines += [

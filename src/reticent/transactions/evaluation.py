@@ -62,7 +62,7 @@ def evaluate(
         place = folder.opened_as(released, policy.format)
         part, _ = read(place.data, policy, place.reading or reading, names)
     gone = _gone(whole, part)
-    roles = policy.roles(whole.names)
+    roles = policy.roles(whole.names, original=True)
     with clock.stage("count"):
         wanted = policy.nuggets or Nuggets(support=_USUAL)
         counted = nuggets_of(whole, wanted)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from reticent.data.baskets import Baskets
-from reticent.errors import InputError, Problem, Stopped, Unsatisfiable
+from reticent.errors import InputError, Problem, Stopped, Unsatisfiable, quoted
 from reticent.files import basket_files
 from reticent.files.tabular import Reading
 from reticent.privacy import coherence
@@ -116,7 +116,7 @@ def release(
         )  # fmt: skip
     with clock.stage("read"):
         baskets, kind = read(data, policy, reading, names)
-    roles = policy.roles(baskets.names)
+    roles = policy.roles(baskets.names, original=True)
     refuse_infeasible(baskets, roles, policy)
     with clock.stage("search"):
         search, gone, nuggets = find(baskets, roles, policy, clock.watch)
@@ -140,7 +140,7 @@ def release(
 
     def recount(spot: Spot, _: None) -> BasketFinding:
         own = folder.written(policy.format, spot.suffix)
-        written = basket_files.read(spot.data, policy.format, own, spot.suffix)
+        written = basket_files.read(spot.data, policy.format, own, spot.suffix, policy.two_columns)
         return _proven(written, policy, baskets)
 
     return publish(
@@ -273,10 +273,10 @@ def read(
 ) -> tuple[Baskets, str]:
     """Baskets, and what kind of thing they were."""
     if isinstance(data, str | Path):
-        baskets = basket_files.read(data, policy.format, reading)
+        baskets = basket_files.read(data, policy.format, reading, columns=policy.two_columns)
         _refuse_tables(baskets, data, policy)
         return baskets, "file"
-    return basket_files.taken(data, names)
+    return basket_files.taken(data, names, policy.two_columns)
 
 
 def _refuse_tables(baskets: Baskets, data: str | Path, policy: BasketPolicy) -> None:
@@ -334,10 +334,24 @@ def verify(
     roles = policy.roles(baskets.names)
     with clock.stage("verify"):
         finding = coherence.recount(roled(baskets, roles), policy.promise)
+    altered = (*place.altered, *_more_columns(baskets))
     return BasketVerdict(
-        finding, baskets.transactions, baskets.occurrences, baskets.names, roles, place.altered,
+        finding, baskets.transactions, baskets.occurrences, baskets.names, roles, altered,
         place.warnings,
     )  # fmt: skip
+
+
+def _more_columns(baskets: Baskets) -> list[Problem]:
+    """What a table that is out tells besides its baskets; the promise knows nothing of it."""
+    if not baskets.others:
+        return []
+    return [
+        Problem(
+            f"the table also has {quoted(baskets.others)}", where=baskets.name,
+            why="no release of baskets holds more than ids and items.",
+            do="leave them out.",
+        )
+    ]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,7 +394,7 @@ def risk(
     with clock.stage("read"):
         place = folder.opened_as(data, policy.format)
         baskets, _ = read(place.data, policy, place.reading or reading, names)
-    roles = policy.roles(baskets.names)
+    roles = policy.roles(baskets.names, original=not place.manifest)
     with clock.stage("count"):
         levels = coherence.exposure(roled(baskets, roles), policy.promise, most=most)
     return BasketRisk(policy, levels, baskets.transactions, len(baskets.names), roles)
@@ -402,6 +416,6 @@ def check(
         return ()
     with Clock(watch or Watch()).stage("read"):
         baskets, _ = read(data, policy, reading)
-    roles = policy.roles(baskets.names)
+    roles = policy.roles(baskets.names, original=True)
     refuse_infeasible(baskets, roles, policy)
     return tuple(roles.warnings)

@@ -33,7 +33,7 @@ from pydantic import (
     model_validator,
 )
 
-from reticent.errors import SHOWN, did_you_mean
+from reticent.errors import SHOWN, InputError, Problem, did_you_mean, nearest, quoted
 from reticent.privacy.coherence import Coherence
 from reticent.privacy.promises import Record, Share
 from reticent.releases import policyfile
@@ -102,6 +102,19 @@ class Nuggets(Record):
         return max(int(-(-share // 1)), 1)
 
 
+class BasketColumns(Record):
+    """The two columns of a long table; others are neither read nor released."""
+
+    basket: str = Field(description="The column that says which transaction a row belongs to.")
+    item: str = Field(description="The column of items.")
+
+    @model_validator(mode="after")
+    def _are_two(self) -> Self:
+        if self.basket == self.item:
+            raise ValueError("a transaction and its items stand in two columns")
+        return self
+
+
 class BasketPolicy(policyfile.PolicyFile):
     """What nobody may infer from baskets.
 
@@ -112,15 +125,21 @@ class BasketPolicy(policyfile.PolicyFile):
 
     model_config = ConfigDict(title="Policy")
     kind: ClassVar[ReleaseKind] = BASKETS
-    parts: ClassVar[Mapping[str, type[Record]]] = {"nuggets": Nuggets}
+    parts: ClassVar[Mapping[str, type[Record]]] = {"nuggets": Nuggets, "columns": BasketColumns}
 
     format: Literal["basket", "long"] = Field(
         default="basket",
         description="One transaction a line, items separated by blanks; or a table of id and item.",
     )
+    columns: BasketColumns | None = Field(
+        default=None, description="Which columns of a long table are read, if it has more than two."
+    )
     private: Names = Field(description="Names or patterns of items to protect; [] for none.")
     public: Names = Field(
         default=("*",), description="Names or patterns of items that somebody may know."
+    )
+    allow_absent: bool = Field(
+        default=False, strict=True, description="A private name may occur in no transaction."
     )
     h: Share | None = Field(
         default=None, description='The largest confidence in a private item: 0.5 or "1/2".'
@@ -156,12 +175,19 @@ class BasketPolicy(policyfile.PolicyFile):
             raise ValueError("private items need h, the largest confidence in one of them")
         if self.utility == "itemsets" and self.nuggets is None:
             raise ValueError('utility = "itemsets" needs nuggets, as  { support = 0.01 }')
+        if self.columns and self.format != "long":
+            raise ValueError('only a table has columns: set  format = "long"')
         return self
 
     @property
     def promised(self) -> list[str]:
         """What it promises, in words."""
         return [self.promise.text]
+
+    @property
+    def two_columns(self) -> tuple[str, str] | None:
+        """The columns of id and item, if they are named."""
+        return (self.columns.basket, self.columns.item) if self.columns else None
 
     @property
     def promise(self) -> Coherence:
@@ -181,11 +207,20 @@ class BasketPolicy(policyfile.PolicyFile):
         plain = self.model_dump(mode="python", exclude_defaults=True)
         return policyfile.toml_lines({"private": [], **plain})
 
-    def roles(self, names: pa.Array | Sequence[str]) -> ItemRoles:
-        """Who plays which part among the items of some transactions."""
+    def roles(self, names: pa.Array | Sequence[str], *, original: bool = False) -> ItemRoles:
+        """Who plays which part among the items of some transactions.
+
+        `original`: these are as they were, so that a private name which is not there is misspelt,
+        and refused. What is released may lack any item.
+        """
         texts = names.to_pylist() if isinstance(names, pa.Array) else list(names)
         private, no_private = _meant(self.private, texts)
         public, no_public = _meant(self.public, texts)
+        absent = [name for name in no_private if not _is_pattern(name)]
+        if self.allow_absent:
+            no_private = [pattern for pattern in no_private if _is_pattern(pattern)]
+        elif original and absent:
+            raise InputError(self._absent(absent, texts))
         lost = [
             *((f'private: "{p}" matches no item, so it protects nothing.', p) for p in no_private),
             *((f'public: "{p}" matches no item.', p) for p in no_public),
@@ -197,6 +232,18 @@ class BasketPolicy(policyfile.PolicyFile):
             warnings.append(hints[-1])
         return ItemRoles(public & ~private, private, tuple(warnings), tuple(hints))
 
+    def _absent(self, names: Sequence[str], items: Sequence[str]) -> Problem:
+        """Private names that no item has; items that may be meant are personal, and kept apart."""
+        near = [item for name in names if (item := nearest(name, items))]
+        return Problem(
+            f"no transaction holds the private {quoted(names)}",
+            where=f"{self.name}, private",
+            why="a misspelt name protects nothing.",
+            do="correct the spelling, or say  allow_absent = true."
+            + (" The values are items spelt nearly so." if near else ""),
+            values=tuple(dict.fromkeys(near)),
+        )
+
     def shown_with(self, names: Sequence[str]) -> BasketPolicy:
         """The policy without names of items that are not there: a release does not tell them.
 
@@ -204,7 +251,7 @@ class BasketPolicy(policyfile.PolicyFile):
         """
         there = {*names}
         update = {
-            key: tuple(p for p in patterns if p in there or any(sign in p for sign in _SIGNS))
+            key: tuple(p for p in patterns if p in there or _is_pattern(p))
             for key, patterns in (("private", self.private), ("public", self.public))
         }
         return self.model_copy(update=update)
@@ -220,13 +267,17 @@ class ItemRoles:
     hints: tuple[str, ...]  # the same, with items that may be meant: they may be personal
 
 
+def _is_pattern(text: str) -> bool:
+    return any(sign in text for sign in _SIGNS)
+
+
 def _meant(patterns: Sequence[str], names: Sequence[str]) -> tuple[Mask, list[str]]:
     """Which names are meant, the very name or one that a pattern fits; and what means none."""
     places = {name: place for place, name in enumerate(names)}
     meant, nothing = np.zeros(len(names), np.bool_), []
     for pattern in patterns:
         hits = [places[pattern]] if pattern in places else []
-        if any(sign in pattern for sign in _SIGNS):
+        if _is_pattern(pattern):
             fits = re.compile(fnmatch.translate(pattern)).match
             hits += [place for place, name in enumerate(names) if fits(name)]
         meant[hits] = True

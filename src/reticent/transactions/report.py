@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from reticent.errors import many
 from reticent.releases.facts import Facts, seconds, small_table
 
 if TYPE_CHECKING:
@@ -183,4 +184,4 @@ def html(told: Facts) -> str:
         "occurrences lost": f"{told.private['loss']:.1%}",
     }
     early = "; stopped early, less might be suppressed" if told.public["stopped_early"] else ""
-    return small_table(f"{told.public['transactions']:,} transactions released{early}", rows)
+    return small_table(f"{many(told.public['transactions'], 'transaction')} released{early}", rows)

@@ -70,12 +70,11 @@ def lay_beside(prepared: Prepared, earlier: Mapping[str, Earlier]) -> Prepared:
         prepared.reading,
         frozenset(d.name for d in prepared.domains if d.mask == "discretize" and not d.bins),
     )  # fmt: skip
-    linked, warnings = check(new, earlier)
+    linked, odd = check(new, earlier)
     told = meeting(
         prepared.policy, prepared.taxonomies, earlier, prepared.table.known, prepared.reading
     )
-    warnings = (*prepared.warnings, *warnings)
-    return replace(prepared, earlier=linked, meeting=told, warnings=warnings)
+    return replace(prepared, earlier=linked, meeting=told, odd=odd)
 
 
 def check(

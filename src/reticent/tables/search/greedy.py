@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from reticent.data.encode import MISSING
 from reticent.errors import Problem, Unsatisfiable
 from reticent.privacy.promises import Anonymity
 
@@ -56,6 +57,12 @@ class Found:
     rounds: int = 1  # how many searches it was chosen from
     number: int = 0  # among the alternatives that a search offers; 0 is the one it takes
     alternatives: tuple[Found, ...] = ()  # clearly different cuts that were found as well
+
+    @property
+    def bare(self) -> int:
+        """How many suppressed columns show nothing but who has no value."""
+        told = self.recodings.values()
+        return sum(r.mask == "suppress" and not r.labels and r.missing == MISSING for r in told)
 
 
 class Search:

@@ -251,7 +251,7 @@ def _fewest_errors(
     cuts = [replace(cut, alternatives=()) for cut in (others, *others.alternatives)]
     wrong = [judge.wrong(_shown(prepared, cut, read=True) or relaxed.shown, out) for cut in cuts]
     cuts = [replace(cut, error=float(w.mean())) for cut, w in zip(cuts, wrong, strict=True)]
-    at = min(range(len(cuts)), key=lambda i: int(wrong[i].sum()))
+    at = min(range(len(cuts)), key=lambda i: (int(wrong[i].sum()), cuts[i].bare))
     if not clearly_fewer(wrong[at], judge.wrong(everybody.shown), errors=2):
         return None
     ranked = sorted((cut for cut in cuts if cut is not cuts[at]), key=lambda cut: cut.error or 0)
