@@ -64,7 +64,8 @@ class Step:
     privacy_loss: float
     score: float
     values: tuple[int | Fraction, ...]  # each measure's value after the step
-    slot: int = -1  # the candidate, as `Cuts` knows it
+    slot: int = -1  # the candidate, as `Cuts` knows it,
+    name: str = ""  # and as those of other tables do
 
 
 def begin(cuts: Cuts, measures: Sequence[Measure], goal: Usefulness) -> Losses:
@@ -107,7 +108,7 @@ def refine(
         yield Step(
             cuts.reveals, cuts.domains[reveal.attribute].name, reveal.label, reveal.into,
             float(gains[winner]), float(loss[winner]), float(scores[winner]),
-            tuple(measure.value for measure in measures), slot,
+            tuple(measure.value for measure in measures), slot, reveal.name,
         )  # fmt: skip
     cuts.stop(cuts.candidates())  # what could have become possible again, and did not
 
