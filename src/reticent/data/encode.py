@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from reticent.data import memory
+from reticent.data.borders import border_label, rounded_border
 from reticent.data.columns import Codes, Column, smallest
 from reticent.data.scales import Scale, scale_of, shortest
 from reticent.data.taxonomy import Taxonomy
@@ -28,7 +29,7 @@ MISSING = ""  # how a disclosed missing value is printed
 class DomainNode:
     """One value a masked column can show, and what it can be refined into."""
 
-    label: str
+    label: str  # as the search knows it; `Domain.printed` tells how it is shown
     low: int  # the leaf codes below it are low, …, high - 1; none if no row holds one
     high: int
     children: tuple[DomainNode, ...] = ()
@@ -53,6 +54,7 @@ class Domain:
     scale: Scale | None = None  # intervals: the points, and the outer ends
     ends: tuple[Any, Any] | None = None
     bins: tuple[Any, ...] = ()  # the edges of fixed intervals
+    rounded: bool = False  # learnt intervals are shown with borders that read well
 
     def __deepcopy__(self, memo: object) -> Domain:
         """Itself, as nothing in it changes."""
@@ -67,21 +69,40 @@ class Domain:
             child.label == MISSING and child.low < child.high for child in self.root.children
         )
 
-    def interval(self, low: int, high: int) -> str:
+    def interval(self, low: int, high: int, *, rounded: bool = False) -> str:
         """Print the learnt interval of codes low, …, high - 1."""
         assert self.scale is not None
         assert self.ends is not None
-        points, label = self.scale.points, self.scale.label
-        start = self.ends[0] if low == 0 else points[low]
-        if high == len(points):
-            return f"[{label(start)},{label(self.ends[1])}]"
-        return f"[{label(start)},{label(points[high])})"
+        scale, ends = self.scale, self.ends
+
+        def border(code: int) -> str:
+            return border_label(scale, code) if rounded else scale.label(scale.points[code])
+
+        start = scale.label(ends[0]) if low == 0 else border(low)
+        if high == len(scale.points):
+            return f"[{start},{scale.label(ends[1])}]"
+        return f"[{start},{border(high)})"
+
+    def printed(self, node: DomainNode) -> str:
+        """How a node is shown to people.
+
+        A search knows intervals by values that occur, so that it goes the same way whatever is
+        printed: how far a rounded border reaches depends on which records are there.
+        """
+        if not self.rounded or node.label in (self.marker, MISSING):
+            return node.label
+        return self.interval(node.low, node.high, rounded=True)
+
+    def border(self, code: int) -> Any:
+        """Where what is shown of the values from `code` on begins: those below it go left."""
+        assert self.scale is not None
+        return rounded_border(self.scale, code) if self.rounded else self.scale.points[code]
 
     def share(self, node: DomainNode) -> float:
         """How much of its column a node covers: of the range, or of the other values that occur.
 
         The marker above "missing" and the full interval tells nothing and covers it all; "missing"
-        hides nothing and covers none.
+        hides nothing and covers none. Borders are values that occur, however they are printed.
         """
         if self.scale is None:
             return (node.high - node.low - 1) / (self.size - 1) if self.size > 1 else 0.0
@@ -156,10 +177,14 @@ def discretized(
     *,
     limits: Sequence[Any] | None = None,
     bins: Sequence[Any] | None = None,
+    rounded: bool = False,
     decimal: str = ".",
     date_format: str | None = None,
 ) -> Domain:
-    """Encode a continuous column, its intervals learnt within `limits` or fixed by `bins`."""
+    """Encode a continuous column, its intervals learnt within `limits` or fixed by `bins`.
+
+    `rounded`: learnt borders are printed so that they read well.
+    """
     _refuse_marker(column, column.texts(), marker)
     scale = scale_of(column, decimal=decimal, date_format=date_format)
     bounds = _bounds(scale, limits or bins, where)
@@ -173,7 +198,7 @@ def discretized(
     codes = np.where(scale.rank < 0, count, scale.rank)
     domain = Domain(
         column.name, "discretize", _map(column, codes, count + missing), count + missing, marker,
-        root=None, scale=scale, ends=ends,
+        root=None, scale=scale, ends=ends, rounded=rounded,
     )  # fmt: skip
     if missing and ends and domain.interval(0, count) == marker:
         raise InputError(

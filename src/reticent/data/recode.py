@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -160,6 +160,20 @@ def read_off(
         domain.name, domain.mask, {}, tuple(found), domain.scale.kind, missing, domain.marker,
         decimal, date_format,
     )  # fmt: skip
+
+
+def at_values(recoding: Recoding, scale: Scale) -> Recoding:
+    """The same intervals with every border between two of them at the next value that occurs.
+
+    That is where the search cut, wherever the border is printed.
+    """
+    lows = [interval.low for interval in recoding.intervals[1:]]
+    inner = scale.points[np.searchsorted(scale.points, lows)].tolist()
+    first, last = recoding.intervals[0], recoding.intervals[-1]
+    moved = zip(recoding.intervals, [first.low, *inner], [*inner, last.high], strict=True)
+    return replace(
+        recoding, intervals=tuple(replace(i, low=low, high=high) for i, low, high in moved)
+    )
 
 
 def _interval(label: str, scale: Scale) -> Interval | None:

@@ -28,8 +28,9 @@ class Reveal:
     value: int  # the disclosed suppressed value, or -1
     bottom: int  # the slot of ⊥ it leaves, or -1
     parts: tuple[int, ...]  # slots of the non-empty parts
-    label: str
-    into: tuple[str, ...]
+    name: str  # by which `Cuts.slot_of` finds it
+    label: str  # how it was shown,
+    into: tuple[str, ...]  # and what is shown now
 
 
 class Cuts:
@@ -77,8 +78,8 @@ class Cuts:
     def slot_of(self, name: str, label: str, whole: str = "") -> int:
         """The slot of a value that a column shows, or could disclose; -1 if there is none.
 
-        `whole`: the widest interval of the table that a label is of. Its ends are its own: what
-        reaches up to one of them there reaches up to our own end here.
+        `label`: as a search knows it. `whole`: the widest interval of the table that it is of. Its
+        ends are its own: what reaches up to one of them there reaches up to our own end here.
         """
         attribute = [domain.name for domain in self.domains].index(name)
         first, bottom = self.span(attribute)
@@ -150,7 +151,7 @@ class Cuts:
             rest = (bottom,) if (self.current[first:bottom] == bottom).any() else ()
             return Reveal(
                 attribute, slot, slot, slot + 1, slot, bottom,
-                (slot, *rest), label, (label, domain.marker),
+                (slot, *rest), label, label, (label, domain.marker),
             )  # fmt: skip
         node = self.shown.pop(slot)
         self.live[slot] = False
@@ -161,7 +162,7 @@ class Cuts:
         return Reveal(
             attribute, slot, first + node.low, first + node.high, -1, -1,
             tuple(first + part.low for part in node.children if part.low < part.high),
-            node.label, tuple(part.label for part in node.children),
+            node.label, domain.printed(node), tuple(map(domain.printed, node.children)),
         )  # fmt: skip
 
     def _show(self, attribute: int, node: DomainNode) -> None:

@@ -65,7 +65,8 @@ class Step:
     score: float
     values: tuple[int | Fraction, ...]  # each measure's value after the step
     slot: int = -1  # the candidate, as `Cuts` knows it,
-    parts: tuple[int, ...] = field(default=(), compare=False)  # and what it became
+    parts: tuple[int, ...] = field(default=(), compare=False)  # what it became,
+    name: str = ""  # and how searches of other tables know it
 
 
 def begin(cuts: Cuts, measures: Sequence[Measure], goal: Usefulness) -> Losses:
@@ -108,7 +109,7 @@ def refine(
         yield Step(
             cuts.reveals, cuts.domains[reveal.attribute].name, reveal.label, reveal.into,
             float(gains[winner]), float(loss[winner]), float(scores[winner]),
-            tuple(measure.value for measure in measures), slot, reveal.parts,
+            tuple(measure.value for measure in measures), slot, reveal.parts, reveal.name,
         )  # fmt: skip
     cuts.stop(cuts.candidates())  # what could have become possible again, and did not
 

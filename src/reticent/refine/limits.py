@@ -64,21 +64,21 @@ class Limits:
         after = self.cuts.stopped[slots].tolist()
         for i, slot in enumerate(slots.tolist()):
             label, node = self.label(slot), self.cuts.shown.get(slot)
-            into = tuple(part.label for part in node.children) if node else (label, domain.marker)
+            into = map(domain.printed, node.children) if node else (label, domain.marker)
             broken = (
                 (measure, what.value(first + i))
                 for measure, what in enumerate(self.forecasts)
                 if what.breaks[first + i]
             )
-            yield Stop(domain.name, label, into, after[i], tuple(broken))
+            yield Stop(domain.name, label, tuple(into), after[i], tuple(broken))
 
     def label(self, slot: int) -> str:
         """The value that goes by a slot."""
-        node = self.cuts.shown.get(slot)
-        if node is not None:
-            return node.label
         attribute = self.cuts.attribute_of(slot)
-        return self.cuts.domains[attribute].leaves[slot - int(self.cuts.offset[attribute])]
+        domain, node = self.cuts.domains[attribute], self.cuts.shown.get(slot)
+        if node is not None:
+            return domain.printed(node)
+        return domain.leaves[slot - int(self.cuts.offset[attribute])]
 
     def fates(self, attribute: int) -> dict[Fate, NDArray[np.int64]]:
         """The values of one column by what became of them."""

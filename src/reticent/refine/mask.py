@@ -57,7 +57,7 @@ def _by_interval(
 ) -> Recoding:
     domain = cuts.domains[attribute]
     assert domain.scale is not None
-    points, count = domain.scale.points, len(domain.scale.points)
+    count = len(domain.scale.points)
     nodes = sorted(
         (node for slot, node in cuts.shown.items() if cuts.attribute_of(slot) == attribute),
         key=lambda node: node.low,
@@ -68,10 +68,9 @@ def _by_interval(
         edges = list(domain.bins)
         labels = [domain.bin_label(i) for i in range(len(edges) - 1)]
     else:
-        edges = [*(points[node.low] for node in nodes), None]
-        labels = [node.label for node in nodes]
-        if domain.ends is not None:
-            edges[0], edges[-1] = domain.ends
+        inner = [domain.border(node.low) for node in nodes[1:]]
+        edges = [domain.ends[0], *inner, domain.ends[1]] if nodes and domain.ends else []
+        labels = [domain.printed(node) for node in nodes]
     intervals = [
         Interval(as_python(low), as_python(high), i == len(labels) - 1, label)
         for i, (low, high, label) in enumerate(zip(edges[:-1], edges[1:], labels, strict=True))

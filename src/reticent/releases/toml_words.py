@@ -29,6 +29,12 @@ def not_toml(text: str, said: str, where: str) -> Problem:
     at = re.search(r"at line (\d+)", said)
     number = int(at[1]) if at else max((i for i, s in enumerate(lines, 1) if s.strip()), default=1)
     reason = said.partition(" (at ")[0]
+    if (
+        reason == "Invalid value"
+        and _STATEMENT.match(lines[number - 1])
+        and _is_open(lines, number)
+    ):
+        reason = "Unclosed array"  # a key and its value stand where an item of a list was expected
     if reason == "Unclosed array" and "[" not in lines[number - 1]:
         number = _opened(lines, number)
     what, do = _words(lines, number, reason)
@@ -143,6 +149,12 @@ def _section_of(lines: Sequence[str], number: int) -> str:
 def _named(line: str, shape: re.Pattern[str], group: int) -> str | None:
     found = shape.match(line)
     return found[group] if found else None
+
+
+def _is_open(lines: Sequence[str], number: int) -> bool:
+    """Whether a list that was opened above a line is still open there."""
+    above = [line.partition("#")[0] for line in lines[: number - 1]]
+    return sum(line.count("[") - line.count("]") for line in above) > 0
 
 
 def _opened(lines: Sequence[str], number: int) -> int:

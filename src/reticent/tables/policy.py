@@ -90,6 +90,12 @@ class Attribute(Record):
     intervals: Annotated[tuple[Bound, ...], Field(min_length=2)] | None = Field(
         default=None, description="Fixed bins of a discretized column."
     )
+    round: bool = Field(
+        default=False,
+        strict=True,
+        description="true: learnt borders are printed as the shortest decimal that parts the same "
+        "records.",
+    )
     join: bool = Field(
         default=True,
         strict=True,
@@ -118,6 +124,10 @@ class Attribute(Record):
             raise ValueError(f'range and intervals go with mask = "discretize", not "{self.mask}"')
         if self.range and self.intervals:
             raise ValueError("give range or intervals, not both: intervals have their own ends")
+        if self.round and self.mask != "discretize":
+            raise ValueError('round goes with mask = "discretize": nothing else has borders')
+        if self.round and self.intervals:
+            raise ValueError("give round or intervals, not both: those given are printed as given")
         for name, bounds in (("range", self.range), ("intervals", self.intervals)):
             if bounds and not _rising(bounds):
                 raise ValueError(f"the bounds of {name} must be of one kind and rise")

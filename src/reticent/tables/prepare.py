@@ -287,7 +287,7 @@ def _domain(
         return generalized(column, taxonomies[column.name], policy.marker, where)
     return discretized(
         column, policy.marker, where, limits=attribute.range, bins=attribute.intervals,
-        **reading.form,
+        rounded=attribute.round, **reading.form,
     )  # fmt: skip
 
 

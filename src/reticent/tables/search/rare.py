@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.data.linking import number_rows
+from reticent.data.recode import at_values
 from reticent.errors import InputError, Unsatisfiable
 from reticent.tables.prepare import Prepared, part_of
 from reticent.tables.search.greedy import UNBOUNDED, Effort
@@ -264,13 +265,15 @@ def _shown(prepared: Prepared, found: Found, *, read: bool = False) -> Cut | Non
 
     None if it cannot be: without the only text of a column, what is left of it may be numbers.
     `read`: as a classifier reads it, to whom the marker among numbers tells nothing and is -1.
-    That is how numbers look that only those left out had.
+    That is how numbers look that only those left out had. How borders are printed is no matter.
     """
     shown = []
-    for domain in prepared.domains:
-        column = prepared.cleaned.columns[domain.name]
+    for domain, of_part in zip(prepared.domains, found.limits.cuts.domains, strict=True):
+        column, recoding = prepared.cleaned.columns[domain.name], found.recodings[domain.name]
+        if of_part.rounded and of_part.scale is not None and recoding.intervals:
+            recoding = at_values(recoding, of_part.scale)
         try:
-            masked = found.recodings[domain.name].apply(column)[0]
+            masked = recoding.apply(column)[0]
         except InputError:
             return None
         of_leaf = np.zeros(domain.size, dtype=np.int64)

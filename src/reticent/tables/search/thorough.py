@@ -312,9 +312,9 @@ def _steps_of(way: Sequence[Step]) -> Iterator[tuple[str, str, str]]:
     """Steps by name; those of intervals with the widest one of their column."""
     widest: dict[str, str] = {}
     for step in way:
-        if step.value.startswith("["):
-            widest.setdefault(step.attribute, step.value)
-        yield step.attribute, step.value, widest.get(step.attribute, "")
+        if step.name.startswith("["):
+            widest.setdefault(step.attribute, step.name)
+        yield step.attribute, step.name, widest.get(step.attribute, "")
 
 
 def _choose(ahead: Iterator[int], plan: _Plan, offset: Any, slots: Any, scores: Any) -> int:
