@@ -62,11 +62,12 @@ def read(
     reading = reading or Reading()
     if form == "long":
         return _from_long(tabular.parse(data, reading, suffix))
+    otherwise = 'leave it out, or write rows of id and item and set  format = "long".'
     if reading.delimiter not in (None, " ", "\t"):
-        raise InputError(
-            "the items of a basket file are separated by blanks", where="--delimiter",
-            do='leave it out, or write rows of id and item and set  format = "long".',
-        )  # fmt: skip
+        said = "the items of a basket file are separated by blanks"
+        raise InputError(said, where="--delimiter", do=otherwise)
+    if reading.header_row is not None:
+        raise InputError("a basket file has no header", where="--header-row", do=otherwise)
     notes: list[str] = []
     parts: list[Part] = []
     for path in paths_of(data, form):
