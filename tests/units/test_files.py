@@ -25,7 +25,7 @@ from reticent.data.columns import Table
 from reticent.errors import InputError
 from reticent.files import delimited
 from reticent.files.delimited import Dialect, _quotes_are_plain, look, stream_csv
-from reticent.files.tabular import Reading, from_arrow, paths_of, read, suffix_of
+from reticent.files.tabular import Reading, from_arrow, is_made_up, paths_of, read, suffix_of
 
 CELLS = [("Cook", "a,b;c\td|e"), ("Clerk", 'said "no"'), ("Böss", "line\nbreak"), ("", " x ")]
 
@@ -335,12 +335,11 @@ def test_a_quote_that_never_closes_swallows_no_rows(tmp_path: Path, content: str
     assert str(tmp_path / "table.csv") in str(error)
 
 
-def test_column_names_that_repeat_or_are_empty_are_told_at_once(tmp_path: Path) -> None:
+def test_column_names_that_repeat_are_told_at_once(tmp_path: Path) -> None:
     error = refused(tmp_path, f"a,b,a,,b, ,a\n{SECRET},2,3,4,5,6,7\n")
     text = str(error)
-    assert len(error.problems) == 2
+    assert len(error.problems) == 1
     assert '2 column names repeat: "a" at 1, 3, 7; "b" at 2, 5' in text
-    assert "columns without a name: number 4, 6" in text
     assert "line 1" in text
 
 
@@ -384,7 +383,7 @@ def test_what_is_wrong_below_a_title_is_told_by_its_line(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("line", "said"),
     [(5, "there is no line 5"), (90, "there is no line 90"), (2, "line 2 is blank"),
-     (3, "line 3: columns without a name"), (0, "counted from 1"), (-1, "counted from 1")],
+     (3, "line 3: no column has a name"), (0, "counted from 1"), (-1, "counted from 1")],
 )  # fmt: skip
 def test_a_line_that_is_no_header(tmp_path: Path, line: int, said: str) -> None:
     assert said in str(refused(tmp_path, f"{SECRET}\n\n , \nA,B\n", header_row=line))
@@ -428,6 +427,67 @@ def test_what_is_told_wins_key_by_key() -> None:
     assert list(usual.policy_keys()) == keys
     assert list(told.policy_keys()) == ["delimiter", "encoding", "date_format", "table"]
     assert Reading(quote="'").policy_keys() == {} == Reading().policy_keys()
+
+
+# --- columns without a name -----------------------------------------------------------------------
+
+
+def test_columns_without_a_name_go_by_their_position(tmp_path: Path) -> None:
+    path = file_of(tmp_path, ",A, ,unnamed 1\n1,2,3,4\n")
+    table = read(path)
+    assert list(table.columns) == ["unnamed 1 (2)", "A", "unnamed 3", "unnamed 1"]
+    assert rows_of(table) == [("1", "2", "3", "4")]
+    said = 'columns without a name are called "unnamed 1 (2)", "unnamed 3".'
+    assert table.notes == (f"{path}: {said}",)
+    notes: list[str] = []
+    assert look(path, Reading(), notes).header == tuple(table.columns)
+    assert notes == list(table.notes)
+    assert [is_made_up(name) for name in table.columns] == [True, False, True, True]
+
+
+@pytest.mark.parametrize("head", [",", ' ,""', '""', " "])
+def test_a_header_without_any_name_is_refused(tmp_path: Path, head: str) -> None:
+    cells = ",".join([SECRET] * (head.count(",") + 1))
+    assert "no column has a name" in str(refused(tmp_path, f"{head}\n{cells}\n"))
+
+
+UNNAMED = pa.table([["u", "v"], ["x", "x"], ["p", "q"]], names=["", "A", " "])
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+@pytest.mark.parametrize(
+    "data",
+    [
+        ".parquet", ".arrow", UNNAMED, pl.DataFrame(UNNAMED.to_pydict()),
+        pd.DataFrame([["u", "x", "p"], ["v", "x", "q"]], columns=[None, "A", float("nan")]),
+        pd.DataFrame([["u", "x", "p"], ["v", "x", "q"]], columns=[None, "A", None]),
+    ],
+    ids=["parquet", "arrow", "pyarrow", "polars", "pandas", "pandas twice"],
+)  # fmt: skip
+def test_typed_columns_without_a_name(tmp_path: Path, engine: str, data: Any) -> None:
+    if isinstance(data, str):
+        path = tmp_path / f"in{data}"
+        if data == ".parquet":
+            pq.write_table(UNNAMED, path)
+        else:
+            with pa.ipc.new_file(path, UNNAMED.schema) as file:
+                file.write_table(UNNAMED)
+        data = path
+    policy = policy_of(
+        drop=["unnamed 1"], keep=["unnamed 3"], anonymity=[{"over": ["A"], "k": 2}]
+    )  # fmt: skip
+    found = reticent.release(data, policy, engine=engine)
+    assert 'are called "unnamed 1", "unnamed 3".' in found.prepared.table.notes[0]
+    assert found.sheet.arrow().to_pydict() == {"A": ["x", "x"], "unnamed 3": ["p", "q"]}
+    assert reticent.verify(found.table, policy).holds
+
+
+def test_a_query_with_a_column_without_a_name() -> None:
+    data = duckdb.sql("SELECT 'x' AS A, i AS \" \" FROM range(2) AS t(i)")
+    policy = policy_of(keep=["unnamed 2"], anonymity=[{"over": ["A"], "k": 2}])
+    for engine in ("memory", "duckdb"):
+        found = reticent.release(data, policy, engine=engine)
+        assert found.sheet.arrow()["unnamed 2"].to_pylist() == [0, 1]
 
 
 def test_names_that_differ_in_case_or_blanks_are_different(tmp_path: Path) -> None:

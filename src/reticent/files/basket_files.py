@@ -101,9 +101,13 @@ def _from_long(parsed: tabular.Parsed) -> Baskets:
             why="its first column is the id of a transaction, its second one an item.",
             do='give both, or set  format = "basket"  if every line is a transaction.',
         )  # fmt: skip
-    if others := columns[2:]:
-        notes.append(f"{name}: only the first two columns are read, not {quoted(others)}.")
-    table = replace(parsed, arrow=parsed.arrow.select([0, 1])).table()
+    # An index that came along is neither an id nor an item, where there are two others.
+    given = [place for place, column in enumerate(columns) if not tabular.is_made_up(column)]
+    read = given[:2] if len(given) > 1 else [0, 1]
+    if others := [column for place, column in enumerate(columns) if place not in read]:
+        columns = [columns[place] for place in read]
+        notes.append(f"{name}: only {quoted(columns)} are read, not {quoted(others)}.")
+    table = replace(parsed, arrow=parsed.arrow.select(read)).table()
     headed = not parsed.coded
     del parsed  # of a hundred million rows, two gigabytes
     id_, item = (without_missing(column) for column in table.columns.values())

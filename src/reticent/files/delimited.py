@@ -15,7 +15,7 @@ import itertools
 import mmap
 import re
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 
 from reticent.data.scales import has_year
-from reticent.errors import SHOWN, InputError, Problem, listed, refuse
+from reticent.errors import SHOWN, InputError, Problem, listed, quoted, refuse
 from reticent.files.output import name_of
 
 _DELIMITERS = ",;\t|"
@@ -37,6 +37,9 @@ _WORKERS_BLOCK = 16 << 20
 _LINES_BLOCK = 8 << 20  # characters; blocks of 1 MB took a third longer
 _WINDOW = 64 << 20
 _QUOTES = 4 << 20  # bytes looked at together: of every quote, several numbers are kept
+_MADE_UP = re.compile(
+    r"unnamed \d+( \(\d+\))?|Unnamed: \d+(_level_\d+)?|\.\.\.\d+|__index_level_\d+__"
+)
 _CELL = pa.dictionary(pa.int32(), pa.large_string())
 _READ_AS_LATIN = "{} is not UTF-8 and was read as Latin-1; --encoding tells otherwise."
 
@@ -126,6 +129,7 @@ class Dialect:
     lines: int = 0  # that the header takes, all lines above it included
     has_rows: bool = True
     above: int = 0  # lines that stand above the header and are no part of the table
+    unnamed: tuple[str, ...] = ()  # the names of `header` that are made up
 
 
 def read_csv(path: Path, reading: Reading, notes: list[str]) -> pa.Table:
@@ -148,6 +152,7 @@ def _assumed(path: Path, dialect: Dialect, reading: Reading) -> Iterator[str]:
     """What was assumed in reading a file."""
     if dialect.encoding == "latin-1" and not reading.encoding:
         yield _READ_AS_LATIN.format(path)
+    yield from told_unnamed(dialect.unnamed, path)
 
 
 @contextmanager
@@ -263,7 +268,8 @@ def _with_header(path: Path, dialect: Dialect, reading: Reading) -> Dialect:
         except csv.Error:
             has_rows = True  # what is wrong with it is found below, with its line
     refuse(_wrong_names(header, f"{path}, line {lines}"))
-    return replace(dialect, header=tuple(header), lines=lines, has_rows=has_rows)
+    names, unnamed = named(header)
+    return replace(dialect, header=names, lines=lines, has_rows=has_rows, unnamed=unnamed)
 
 
 def _refuse_no_header(path: Path, header: Sequence[str] | None, line: int) -> None:
@@ -277,7 +283,7 @@ def _refuse_no_header(path: Path, header: Sequence[str] | None, line: int) -> No
 
 
 def _wrong_names(header: Sequence[str], where: str) -> Iterator[Problem]:
-    twice = sorted({name for name in header if header.count(name) > 1} - {""})
+    twice = sorted({name for name in header if header.count(name) > 1 and name.strip()})
     if twice:
         at = {name: [i for i, n in enumerate(header, 1) if n == name] for name in twice}
         places = "; ".join(f'"{name}" at {listed(at[name])}' for name in twice[:SHOWN])
@@ -285,10 +291,41 @@ def _wrong_names(header: Sequence[str], where: str) -> Iterator[Problem]:
             f"{len(twice)} column names repeat: {places}", where,
             why="a policy could not say which one it means.", do="rename them.",
         )  # fmt: skip
-    unnamed = [i for i, name in enumerate(header, 1) if not name.strip()]
+    if not any(name.strip() for name in header):
+        yield Problem("no column has a name", where, do="name them in the header.")
+
+
+def named(names: Iterable[Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names of columns as texts, and which of them are made up: from where a column stands.
+
+    >>> named([None, "unnamed 3", ""])
+    (('unnamed 1', 'unnamed 3', 'unnamed 3 (2)'), ('unnamed 1', 'unnamed 3 (2)'))
+    """
+    given = [None if isinstance(name, float) and name != name else name for name in names]
+    texts = ["" if name is None else str(name) for name in given]
+    made: dict[int, str] = {}
+    for place in (i for i, text in enumerate(texts) if not text.strip()):
+        name, more = f"unnamed {place + 1}", 2
+        while name in texts:
+            name, more = f"unnamed {place + 1} ({more})", more + 1
+        made[place] = name
+    return tuple(made.get(i, text) for i, text in enumerate(texts)), tuple(made.values())
+
+
+def told_unnamed(unnamed: Sequence[str], where: object) -> Iterator[str]:
+    """What is said of columns that got a name."""
     if unnamed:
-        said = f"columns without a name: number {listed(unnamed)}"
-        yield Problem(said, where, do="name them in the header.")
+        said = "a column without a name is" if len(unnamed) == 1 else "columns without a name are"
+        yield f"{where}: {said} called {quoted(unnamed)}."
+
+
+def is_made_up(name: str) -> bool:
+    """Whether a program called a column so, that had no name: ours, pandas or R.
+
+    >>> is_made_up("unnamed 1"), is_made_up("Unnamed: 0"), is_made_up("...1"), is_made_up("Age")
+    (True, True, True, False)
+    """
+    return _MADE_UP.fullmatch(name) is not None
 
 
 # --- its cells -----------------------------------------------------------------------------------

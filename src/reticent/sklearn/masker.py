@@ -26,6 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 from reticent.data.columns import encode, trimmed, without_missing
 from reticent.data.recode import Recoding
 from reticent.errors import InputError
+from reticent.files.delimited import named
 from reticent.files.tabular import to_frame
 from reticent.sklearn.frames import arrow_of, cells_of, checked, kind_of
 from reticent.tables.flow import release
@@ -131,8 +132,7 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
         return tags
 
     def _names(self) -> list[str]:
-        names: list[str] = super().get_feature_names_out().tolist()
-        return names
+        return list(named(super().get_feature_names_out().tolist())[0])
 
     def _released(self) -> list[int]:
         """The positions in X of the columns that `transform` gives."""
