@@ -400,6 +400,10 @@ def test_a_header_that_was_told_is_not_looked_for(tmp_path: Path) -> None:
     assert rows_of(read(both, Reading(header_row=2))) == [("a", "2"), ("b", "2")]
 
 
+def test_a_sheet_is_for_spreadsheets(tmp_path: Path) -> None:
+    assert "only spreadsheets" in str(refused(tmp_path, f"A\n{SECRET}\n", sheet="x"))
+
+
 @pytest.mark.parametrize(
     ("told", "said"),
     [

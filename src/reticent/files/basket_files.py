@@ -62,6 +62,7 @@ def read(
     reading = reading or Reading()
     if form == "long":
         return _from_long(tabular.parse(data, reading, suffix))
+    tabular.refuse_sheet(data, reading)
     otherwise = 'leave it out, or write rows of id and item and set  format = "long".'
     if reading.delimiter not in (None, " ", "\t"):
         said = "the items of a basket file are separated by blanks"

@@ -87,6 +87,7 @@ class Parsed:
 def parse(data: str | Path, reading: Reading | None = None, suffix: str | None = None) -> Parsed:
     """Parse one file, or several that share their columns; `suffix` tells a format unseen."""
     reading = reading or Reading()
+    refuse_sheet(data, reading)
     notes: list[str] = []
     parts: list[pa.Table] = []
     for path in paths_of(data):
@@ -101,6 +102,15 @@ def parse(data: str | Path, reading: Reading | None = None, suffix: str | None =
         raise InputError("its files give one column different types", where=str(data)) from None
     coded = (suffix or suffix_of(paths_of(data)[0])) in CSV
     return Parsed(str(data), whole, tuple(dict.fromkeys(notes)), coded)
+
+
+def refuse_sheet(data: object, reading: Reading) -> None:
+    """Refuse the name of a sheet where there are none."""
+    if reading.sheet is not None:
+        raise InputError(
+            "only spreadsheets have sheets, and this is none", where=str(data),
+            do="leave out  sheet  in [reading].",
+        )  # fmt: skip
 
 
 def refuse_others(path: Path, names: Sequence[str], first: Sequence[str]) -> None:

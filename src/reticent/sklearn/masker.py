@@ -205,7 +205,8 @@ def _fitted_to(policy: Policy, names: list[str], classes: Any) -> Policy:
         while class_ in names:
             class_ += "_"
     drop = tuple(name for name in policy.drop if name in names or name in counted)
-    return policy.model_copy(update={"class_": class_, "drop": drop})
+    nowhere = policy.reading.model_copy(update={"table": None})  # X stands in no database
+    return policy.model_copy(update={"class_": class_, "drop": drop, "reading": nowhere})
 
 
 def _classes(y: Any) -> Any:

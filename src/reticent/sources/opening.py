@@ -25,6 +25,7 @@ from reticent.files.tabular import (
     parse_frame,
     paths_of,
     refuse_others,
+    refuse_sheet,
     refuse_twice,
     schema_of,
     suffix_of,
@@ -33,6 +34,7 @@ from reticent.sources.addresses import (
     is_ibis_connection,
     is_ibis_table,
     is_url,
+    shown_name,
     without_password,
 )
 from reticent.sources.databases import InDatabase, table_at, table_of
@@ -51,6 +53,8 @@ def opened(
 ) -> Iterator[RowSource]:
     """A table where it stands, for as long as its engine is needed."""
     notes: list[str] = []
+    if isinstance(data, str | Path) and reading:
+        refuse_sheet(shown_name(data), reading)
     with ExitStack() as ends:
         spill = ends.enter_context(spill_folder())
         name = str(data) if isinstance(data, str | Path) else "data"

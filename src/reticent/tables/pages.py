@@ -71,7 +71,8 @@ def _command(release: Release) -> str:
         **release.asked,
     }
     given = [f" --previous {one.release}=PATH" for one in release.meets]
-    return command("reticent release", release.prepared.reading, options) + "".join(given)
+    told = release.prepared.reading.besides(release.prepared.policy.reading.told())
+    return command("reticent release", told, options) + "".join(given)
 
 
 def _check(release: Release) -> str:

@@ -24,6 +24,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from pydantic import (
+    BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
@@ -116,7 +117,10 @@ class BasketPolicy(policyfile.PolicyFile):
 
     model_config = ConfigDict(title="Policy")
     kind: ClassVar[ReleaseKind] = BASKETS
-    parts: ClassVar[Mapping[str, type[Record]]] = {"nuggets": Nuggets}
+    parts: ClassVar[Mapping[str, type[BaseModel]]] = {
+        "nuggets": Nuggets,
+        "reading": policyfile.FileReading,
+    }
 
     format: Literal["basket", "long"] = Field(
         default="basket",
@@ -139,6 +143,7 @@ class BasketPolicy(policyfile.PolicyFile):
     order: Literal["sorted", "input"] = Field(
         default="sorted", description="Input order links transactions to where they came from."
     )
+    reading: policyfile.FileReading = policyfile.FileReading()
 
     @field_validator("private", "public")
     @classmethod
@@ -156,6 +161,11 @@ class BasketPolicy(policyfile.PolicyFile):
 
     @model_validator(mode="after")
     def _belongs_together(self) -> Self:
+        if self.format == "basket" and self.reading.model_fields_set - {"encoding"}:
+            raise ValueError(
+                "of [reading], lines of items have an encoding alone; a table of id and item is "
+                'format = "long"'
+            )
         if self.private and self.h is None:
             raise ValueError("private items need h, the largest confidence in one of them")
         if self.utility == "itemsets" and self.nuggets is None:
