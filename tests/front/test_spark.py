@@ -165,6 +165,26 @@ def test_csv(text: str, tmp_path: Path, spark: Any, request: pytest.FixtureReque
     same(data, policy(trim=text == "multi-line"), tmp_path, spark, ".csv")
 
 
+def test_a_title_and_columns_without_a_name(tmp_path: Path, spark: Any) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    lines = [f";{'ab'[i % 2]};{i % 3}\n" for i in range(60)]
+    for name in ("one", "two"):
+        text = f'Of "{name}\n\n;Job;\n' + "".join(lines)
+        (folder / f"{name}.csv").write_text(text, encoding="utf-8")
+    told = policy(
+        drop=["unnamed 1"], keep=["unnamed 3"], attributes={}, confidence=[],
+        anonymity=[{"over": ["Job"], "k": 2}], reading={"header_row": 3, "delimiter": ";"},
+    )  # fmt: skip
+    same(folder, told, tmp_path, spark, ".csv")
+    typed = pa.table([["x", "y"] * 9, ["a", "b", "b"] * 6, [1, 2] * 9], names=["", "Job", " "])
+    same(written(typed, tmp_path / "data.parquet"), told, tmp_path, spark)
+    frame = spark.createDataFrame(typed.rename_columns(["a", "b", "c"])).toDF("", "Job", " ")
+    found = reticent.release(frame, told)
+    assert found.sheet.arrow() == reticent.release(typed, told).sheet.arrow()
+    assert "are called" in found.prepared.table.notes[0]
+
+
 @pytest.mark.usefixtures("many")
 def test_rows_left_out_and_a_hidden_column(tmp_path: Path, spark: Any) -> None:
     folder = tmp_path / "data"

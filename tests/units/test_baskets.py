@@ -239,6 +239,15 @@ def test_a_row_without_an_item(tmp_path: Path) -> None:
     assert rows_of(long(tmp_path, "id,item\n1,\n")) == [[]]
 
 
+def test_an_index_without_a_name_is_neither_id_nor_item(tmp_path: Path) -> None:
+    found = long(tmp_path, ";id;item\n0;1;a\n1;1;b\n")
+    assert rows_of(found) == [["a", "b"]]
+    assert 'neither read nor released: "unnamed 1".' in found.notes[1]
+    assert rows_of(long(tmp_path, "id;item;\n1;a;x\n1;b;x\n")) == [["a", "b"]]
+    assert rows_of(long(tmp_path, "id;;item\n1;x;a\n1;x;b\n")) == [["a", "b"]]
+    assert rows_of(long(tmp_path, ";item\n1;a\n1;b\n")) == [["a", "b"]]  # it must be the id
+
+
 def test_further_columns_are_ignored_and_told(tmp_path: Path) -> None:
     path = file_of(tmp_path, "price;item;day;id\n2,5;a;x;1\n", "shop.csv")
     found = read(path, "long", columns=("id", "item"))

@@ -24,8 +24,8 @@ from at_hand import SECRET, file_of, policy_of, refusal, table_file
 from reticent.data.columns import Table
 from reticent.errors import InputError, ReticentError
 from reticent.files import delimited
-from reticent.files.delimited import Dialect, _quotes_are_plain
-from reticent.files.tabular import Reading, from_arrow, paths_of, read, suffix_of
+from reticent.files.delimited import Dialect, _quotes_are_plain, look, stream_csv
+from reticent.files.tabular import Reading, from_arrow, is_made_up, paths_of, read, suffix_of
 
 CELLS = [("Cook", "a,b;c\td|e"), ("Clerk", 'said "no"'), ("Böss", "line\nbreak"), ("", " x ")]
 
@@ -315,12 +315,163 @@ def test_a_quote_that_never_closes_swallows_no_rows(tmp_path: Path, content: str
     refused(tmp_path, content, str(tmp_path / "table.csv"))
 
 
-def test_column_names_that_repeat_or_are_empty_are_told_at_once(tmp_path: Path) -> None:
+def test_column_names_that_repeat_are_told_at_once(tmp_path: Path) -> None:
     error = refused(
         tmp_path, f"a,b,a,,b, ,a\n{SECRET},2,3,4,5,6,7\n", "line 1",
-        '2 column names repeat: "a" at 1, 3, 7; "b" at 2, 5', "columns without a name: number 4, 6",
+        '2 column names repeat: "a" at 1, 3, 7; "b" at 2, 5',
     )  # fmt: skip
-    assert len(error.problems) == 2
+    assert len(error.problems) == 1
+
+
+TITLED = [
+    ("\n", 'Report "Q3, of 5" things\n\nby; me\n', "utf-8"),
+    ("\r\n", '"never closed\r\n', "utf-8"),
+    ("\r", "a\r\rb\r", "utf-8"),
+    ("\n", "Käufe;;;\x0b\x85\n", "latin-1"),
+    ("\n", "\ufeffKäufe\n", "utf-8"),
+    ("\r\n", "Käufe\r\n", "utf-16"),
+]
+
+
+@pytest.mark.parametrize(("end", "title", "encoding"), TITLED)
+@pytest.mark.parametrize("head", ['"A",B', '"A\nA",B'])
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_header_below_a_title(
+    tmp_path: Path, end: str, title: str, encoding: str, head: str, packed: bool
+) -> None:
+    text = title + head + end + f'1,"x{end}""y"{end}{end}' + f"2,z{end}" * 3
+    content = text.encode(encoding)
+    name = "table.csv.gz" if packed else "table.csv"
+    path = file_of(tmp_path, gzip.compress(content) if packed else content, name)
+    line = len(list(io.StringIO(title, newline=""))) + 1
+    how = Reading(header_row=line, encoding=encoding)
+    table = read(path, how)
+    assert list(table.columns) == [head.split('"')[1], "B"]
+    assert rows_of(table) == [("1", f'x{end}"y'), *[("2", "z")] * 3]
+    dialect = look(path, how, [])
+    [batch] = stream_csv(path, dialect, ["B"])
+    assert batch.column(0).to_pylist() == [f'x{end}"y', "z", "z", "z"]
+
+
+def test_what_is_wrong_below_a_title_is_told_by_its_line(tmp_path: Path) -> None:
+    error = refused(tmp_path, f"x,y,z\n\nA,B\n1,2\n{SECRET}\n", header_row=3)
+    assert "line 5: 1 cells where the header has 2" in str(error)
+    error = refused(tmp_path, f'x"\nA,B\n1,"{SECRET}\n2,3\n', header_row=2)
+    assert "above line 5" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [(5, "there is no line 5"), (90, "there is no line 90"), (2, "line 2 is blank"),
+     (3, "line 3: no column has a name"), (0, "counted from 1"), (-1, "counted from 1")],
+)  # fmt: skip
+def test_a_line_that_is_no_header(tmp_path: Path, line: int, said: str) -> None:
+    assert said in str(refused(tmp_path, f"{SECRET}\n\n , \nA,B\n", header_row=line))
+
+
+def test_a_header_that_was_told_is_not_looked_for(tmp_path: Path) -> None:
+    path = file_of(tmp_path, "\n\nA\n1\n")
+    assert list(read(path).columns) == ["A"]
+    assert "line 1 is blank" in str(refusal(lambda: read(path, Reading(header_row=1))))
+    both = tmp_path / "several"
+    both.mkdir()
+    for name, title in (("a", "of May"), ("b", "of June, twice")):
+        file_of(both, f"{title}\nA,B\n{name},2\n", f"{name}.csv")
+    assert rows_of(read(both, Reading(header_row=2))) == [("a", "2"), ("b", "2")]
+
+
+def test_a_sheet_is_for_spreadsheets(tmp_path: Path) -> None:
+    assert "only spreadsheets" in str(refused(tmp_path, f"A\n{SECRET}\n", sheet="x"))
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ({"delimiter": ";;"}, "--delimiter: a delimiter is one ASCII character"),
+        ({"delimiter": ""}, "--delimiter"), ({"delimiter": "§"}, "--delimiter"),
+        ({"delimiter": '"'}, "--delimiter"), ({"delimiter": "\n"}, "--delimiter"),
+        ({"decimal": ";"}, "--decimal: a decimal sign is . or ,"),
+        ({"encoding": "klingon"}, '--encoding: there is no encoding "klingon"'),
+        ({"encoding": "rot13"}, "--encoding"), ({"encoding": "undefined"}, "--encoding"),
+        ({"date_format": "%d.%m."}, '--date-format: the date format "%d.%m." has no year'),
+        ({"header_row": 0}, "--header-row: lines are counted from 1"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_told(told: dict[str, Any], said: str) -> None:
+    assert said in str(refusal(lambda: Reading(**told)))
+
+
+def test_what_is_told_wins_key_by_key() -> None:
+    usual = Reading(";", None, "latin-1", ",", "%d.%m.%Y", None, 3, "t")
+    told = Reading(encoding="utf-8", decimal=".", header_row=1).over(usual)
+    assert told == Reading(";", None, "utf-8", ".", "%d.%m.%Y", None, 1, "t")
+    assert told.besides(usual) == Reading(encoding="utf-8", decimal=".", header_row=1)
+    assert usual.cells == Reading(decimal=",", date_format="%d.%m.%Y")
+    keys = ["delimiter", "encoding", "decimal", "date_format", "header_row", "table"]
+    assert list(usual.policy_keys()) == keys
+    assert list(told.policy_keys()) == ["delimiter", "encoding", "date_format", "table"]
+    assert Reading(quote="'").policy_keys() == {} == Reading().policy_keys()
+
+
+# --- columns without a name -----------------------------------------------------------------------
+
+
+def test_columns_without_a_name_go_by_their_position(tmp_path: Path) -> None:
+    path = file_of(tmp_path, ",A, ,unnamed 1\n1,2,3,4\n")
+    table = read(path)
+    assert list(table.columns) == ["unnamed 1 (2)", "A", "unnamed 3", "unnamed 1"]
+    assert rows_of(table) == [("1", "2", "3", "4")]
+    said = 'columns without a name are called "unnamed 1 (2)", "unnamed 3".'
+    assert table.notes == (f"{path}: {said}",)
+    notes: list[str] = []
+    assert look(path, Reading(), notes).header == tuple(table.columns)
+    assert notes == list(table.notes)
+    assert [is_made_up(name) for name in table.columns] == [True, False, True, True]
+
+
+@pytest.mark.parametrize("head", [",", ' ,""', '""', " "])
+def test_a_header_without_any_name_is_refused(tmp_path: Path, head: str) -> None:
+    cells = ",".join([SECRET] * (head.count(",") + 1))
+    assert "no column has a name" in str(refused(tmp_path, f"{head}\n{cells}\n"))
+
+
+UNNAMED = pa.table([["u", "v"], ["x", "x"], ["p", "q"]], names=["", "A", " "])
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+@pytest.mark.parametrize(
+    "data",
+    [
+        ".parquet", ".arrow", UNNAMED, pl.DataFrame(UNNAMED.to_pydict()),
+        pd.DataFrame([["u", "x", "p"], ["v", "x", "q"]], columns=[None, "A", float("nan")]),
+        pd.DataFrame([["u", "x", "p"], ["v", "x", "q"]], columns=[None, "A", None]),
+    ],
+    ids=["parquet", "arrow", "pyarrow", "polars", "pandas", "pandas twice"],
+)  # fmt: skip
+def test_typed_columns_without_a_name(tmp_path: Path, engine: str, data: Any) -> None:
+    if isinstance(data, str):
+        path = tmp_path / f"in{data}"
+        if data == ".parquet":
+            pq.write_table(UNNAMED, path)
+        else:
+            with pa.ipc.new_file(path, UNNAMED.schema) as file:
+                file.write_table(UNNAMED)
+        data = path
+    policy = policy_of(
+        drop=["unnamed 1"], keep=["unnamed 3"], anonymity=[{"over": ["A"], "k": 2}]
+    )  # fmt: skip
+    found = reticent.release(data, policy, engine=engine)
+    assert 'are called "unnamed 1", "unnamed 3".' in found.prepared.table.notes[0]
+    assert found.sheet.arrow().to_pydict() == {"A": ["x", "x"], "unnamed 3": ["p", "q"]}
+    assert reticent.verify(found.table, policy).holds
+
+
+def test_a_query_with_a_column_without_a_name() -> None:
+    data = duckdb.sql("SELECT 'x' AS A, i AS \" \" FROM range(2) AS t(i)")
+    policy = policy_of(keep=["unnamed 2"], anonymity=[{"over": ["A"], "k": 2}])
+    for engine in ("memory", "duckdb"):
+        found = reticent.release(data, policy, engine=engine)
+        assert found.sheet.arrow()["unnamed 2"].to_pylist() == [0, 1]
 
 
 def test_names_that_differ_in_case_or_blanks_are_different(tmp_path: Path) -> None:

@@ -66,6 +66,15 @@ drop = ["Id"]
 [[inconsistent]]
 Sex = "Male"
 Condition = "Pregnant"
+
+[reading]
+delimiter = "\\t"
+encoding = "latin-1"
+decimal = ","
+date_format = "%d.%m.%Y"
+sheet = "May"
+header_row = 3
+table = "patients"
 """
 LEAST = '[[anonymity]]\nover = ["A"]\nk = 2\n'
 
@@ -330,6 +339,11 @@ ATTRIBUTES = st.one_of(
         lambda tree: {"mask": "generalize", "taxonomy": tree}
     ),
 )
+READING = {
+    "delimiter": st.sampled_from(";\t |\\"), "encoding": st.sampled_from(["utf-8", "cp1252"]),
+    "decimal": st.sampled_from(".,"), "date_format": NAMES.map("%Y{}".format), "sheet": NAMES,
+    "header_row": st.integers(1, 99), "table": NAMES,
+}  # fmt: skip
 COLUMNS = st.lists(NAMES, min_size=1, max_size=3)
 VALUES = st.just("*") | COLUMNS
 
@@ -356,6 +370,7 @@ def policies(draw: st.DrawFn) -> Policy:
         "attributes": st.dictionaries(NAMES, ATTRIBUTES, max_size=3),
         "anonymity": st.lists(over, max_size=2), "confidence": st.lists(sure, max_size=2),
         "goal": st.sampled_from([{}, {"utility": "distortion"}, {"score": "paper"}]),
+        "reading": st.fixed_dictionaries({}, optional=READING),
     }  # fmt: skip
     return Policy.from_data(draw(st.fixed_dictionaries({}, optional=parts)))
 
@@ -430,7 +445,7 @@ def test_the_schema_knows_the_keys_of_the_file() -> None:
     assert list(found["properties"]) == [
         "class", "drop", "keep", "missing", "missing_values", "trim", "marker", "order",
         "suppress_records", "attributes", "anonymity", "confidence", "goal", "previous",
-        "inconsistent",
+        "inconsistent", "reading",
     ]  # fmt: skip
     written = tomllib.loads(FULL)
     assert set(written) == set(found["properties"])

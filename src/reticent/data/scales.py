@@ -129,6 +129,11 @@ def _all_match(values: pa.Array, pattern: str) -> bool:
     return bool(pc.all(pc.match_substring_regex(values, pattern)).as_py())
 
 
+def has_year(date_format: str) -> bool:
+    """Whether dates of a form tell their year."""
+    return re.search("%[YyGcx]", date_format) is not None
+
+
 def _parse_time(text: str, date_format: str | None) -> datetime:
     return datetime.strptime(text, date_format) if date_format else datetime.fromisoformat(text)
 

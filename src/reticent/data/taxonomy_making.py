@@ -13,7 +13,7 @@ from datetime import date, datetime
 from fractions import Fraction
 from itertools import groupby, pairwise
 
-from reticent.data.scales import number_text
+from reticent.data.scales import has_year, number_text
 from reticent.data.taxonomy import Taxonomy, from_rows, refuse
 
 
@@ -43,7 +43,7 @@ def by_date(values: Iterable[str], date_format: str | None = None, root: str = "
     >>> by_date(["31.12.1999"], "%d.%m.%Y").rows()
     [('31.12.1999', '1999-12', '1999', '*')]
     """
-    if date_format is not None and not re.search("%[YyGcx]", date_format):
+    if date_format is not None and not has_year(date_format):
         refuse(f'the date format "{date_format}" has no year')
     texts = _distinct(values)
     days = {text: _day(text, date_format) for text in texts}

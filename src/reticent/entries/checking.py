@@ -127,10 +127,10 @@ def verify(
     policy = EntryPolicy.of(policy)
     with clock.stage("read"):
         place = opened(data, ENTRIES)
-        own = place.reading or (None if original is not None else reading)
-        parsed, kind = parse(place.data, own)
+        own = policy.reads_released(None if original is not None else reading)
+        parsed, kind = parse(place.data, place.read_as(own))
         table = parsed.table(None)
-        known = None if original is None else read(original, policy, reading)[0]
+        known = None if original is None else read(original, policy, policy.reads(reading))[0]
         if known is None and not table.rows:
             raise InputError("the table has no rows", where=table.name)
     problems = [*place.altered, *_strangers(policy, table, known), *carried(place.data, kind)]

@@ -137,6 +137,7 @@ def release(
     """
     clock = Clock(watch or Watch())
     policy = EntryPolicy.of(policy)
+    reading = policy.reads(reading)
     place = None
     if output is not None:
         place = Place.of(output, inputs=[*inputs(data), *policy.files()], force=force)
@@ -146,9 +147,7 @@ def release(
         search = find(original, clock.watch)
     with clock.stage("mask"):
         released = without(original, search)
-    result = EntryRelease(
-        original, search, released, seconds=clock.seconds, reading=reading or Reading()
-    )
+    result = EntryRelease(original, search, released, seconds=clock.seconds, reading=reading)
     if place is not None:
         return _publish(result, data, place, clock)
     with clock.stage("verify"):
@@ -333,7 +332,7 @@ def risk(
     clock = Clock(watch or Watch())
     policy = EntryPolicy.of(policy)
     with clock.stage("read"):
-        original, _ = read(data, policy, reading)
+        original, _ = read(data, policy, policy.reads(reading))
     with clock.stage("count"):
         published, truth = original.requests_alone()
         finding = verifier.recount(published, policy.promise, original.asked.records, truth)
@@ -356,4 +355,4 @@ def check(
         asking.check(policy)
         return ()
     with Clock(watch or Watch()).stage("read"):
-        return read(data, policy, reading)[0].warnings
+        return read(data, policy, policy.reads(reading))[0].warnings

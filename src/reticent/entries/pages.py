@@ -105,7 +105,9 @@ def _shared(release: EntryRelease) -> dict[str, Any]:
         "drawn": charts.bars("Entries hidden besides the requests", "entries", bars),
         "not_drawn": len(hidden) - len(bars),
         "may_hide": _regions(release.policy.may_hide, release, "or"),
-        "command": command("reticent entries release", release.reading),
+        "command": command(
+            "reticent entries release", release.reading.besides(release.policy.reading.told())
+        ),
     }
 
 

@@ -16,7 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
-from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema, field_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    WithJsonSchema,
+    field_validator,
+)
 
 from reticent.data.recode import as_python
 from reticent.errors import Problem, quoted, refuse
@@ -98,6 +105,7 @@ class EntryPolicy(policyfile.PolicyFile):
 
     model_config = ConfigDict(title="Policy")
     kind: ClassVar[ReleaseKind] = ENTRIES
+    parts: ClassVar[Mapping[str, type[BaseModel]]] = {"reading": policyfile.CellReading}
 
     conditions: Names = Field(description="Columns that an attacker may infer from.")
     sensitive: str = Field(description="The column whose entries people asked to hide.")
@@ -135,6 +143,7 @@ class EntryPolicy(policyfile.PolicyFile):
     missing_values: tuple[Cell, ...] = Field(
         default=(), description="Texts that mean missing, besides empty cells, nulls and NaN."
     )
+    reading: policyfile.CellReading = policyfile.CellReading()
 
     @field_validator("conditions", "may_hide")
     @classmethod

@@ -67,11 +67,13 @@ def read(
     reading = reading or Reading()
     if form == "long":
         return _from_long(tabular.parse(data, reading, suffix), columns)
+    tabular.refuse_sheet(data, reading)
+    otherwise = 'leave it out, or write rows of id and item and set  format = "long".'
     if reading.delimiter not in (None, " ", "\t"):
-        raise InputError(
-            "the items of a basket file are separated by blanks", where="--delimiter",
-            do='leave it out, or write rows of id and item and set  format = "long".',
-        )  # fmt: skip
+        said = "the items of a basket file are separated by blanks"
+        raise InputError(said, where="--delimiter", do=otherwise)
+    if reading.header_row is not None:
+        raise InputError("a basket file has no header", where="--header-row", do=otherwise)
     notes: list[str] = []
     parts: list[Part] = []
     for path in paths_of(data, form):
@@ -116,7 +118,10 @@ def _from_long(parsed: tabular.Parsed, columns: Columns | None = None) -> Basket
 
 
 def _two_of(known: Sequence[str], columns: Columns | None, name: str) -> Columns:
-    """The columns of id and item: those that are named, or the only two."""
+    """The columns of id and item: those that are named, or the only two.
+
+    An index that came along without a name is neither, where there are two others.
+    """
     refuse(
         Problem(
             f'there is no column "{column}"', where=name,
@@ -125,8 +130,10 @@ def _two_of(known: Sequence[str], columns: Columns | None, name: str) -> Columns
         for column in columns or ()
         if column not in known
     )  # fmt: skip
-    if columns or len(known) == 2:
-        return columns or (known[0], known[1])
+    given = [column for column in known if not tabular.is_made_up(column)]
+    found = columns or (given if len(given) == 2 else known)
+    if len(found) == 2:
+        return found[0], found[1]
     if len(known) < 2:
         raise InputError(
             f"the table has {len(known)} of two columns", where=name,

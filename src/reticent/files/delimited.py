@@ -15,16 +15,17 @@ import itertools
 import mmap
 import re
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
-from reticent.errors import SHOWN, InputError, Problem, listed, refuse
+from reticent.data.scales import has_year
+from reticent.errors import SHOWN, InputError, Problem, listed, quoted, refuse
 from reticent.files.output import name_of
 
 _DELIMITERS = ",;\t|"
@@ -36,6 +37,9 @@ _WORKERS_BLOCK = 16 << 20
 _LINES_BLOCK = 8 << 20  # characters; blocks of 1 MB took a third longer
 _WINDOW = 64 << 20
 _QUOTES = 4 << 20  # bytes looked at together: of every quote, several numbers are kept
+_MADE_UP = re.compile(
+    r"unnamed \d+( \(\d+\))?|Unnamed: \d+(_level_\d+)?|\.\.\.\d+|__index_level_\d+__"
+)
 _CELL = pa.dictionary(pa.int32(), pa.large_string())
 _READ_AS_LATIN = "{} is not UTF-8 and was read as Latin-1; --encoding tells otherwise."
 
@@ -44,18 +48,74 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How to read a file where its looks do not say; None means look."""
+    """How to read data where their looks do not say; None: nobody told.
+
+    >>> told = Reading(decimal=".").over(Reading(delimiter=";", decimal=","))
+    >>> told.delimiter, told.decimal, told.policy_keys()
+    (';', '.', {'delimiter': ';'})
+    """
 
     delimiter: str | None = None
     quote: str | None = None
     encoding: str | None = None
-    decimal: str = "."
-    date_format: str | None = None
+    decimal: str | None = None  # else a point
+    date_format: str | None = None  # else ISO dates
+    sheet: str | None = None  # of a spreadsheet
+    header_row: int | None = None  # the line of the header, from 1; else the first not blank
+    table: str | None = None  # of a database
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be meant."""
+        wrong = ((key, unfit(key, value)) for key, value in self._told().items())
+        refuse(Problem(said, f"--{key.replace('_', '-')}") for key, said in wrong if said)
+
+    def over(self, usual: Reading) -> Reading:
+        """What is told here and, where nothing is, what is usual."""
+        return replace(usual, **self._told())
+
+    def besides(self, usual: Reading) -> Reading:
+        """What has to be told to those who know what is usual."""
+        told = self._told().items()
+        return Reading(**{key: value for key, value in told if value != getattr(usual, key)})
+
+    @property
+    def cells(self) -> Reading:
+        """What of it is about cells, in whatever file they stand."""
+        return Reading(decimal=self.decimal, date_format=self.date_format)
 
     @property
     def form(self) -> dict[str, Any]:
         """How numbers and dates are written, as those who read them are told."""
-        return {"decimal": self.decimal, "date_format": self.date_format}
+        return {"decimal": self.decimal or ".", "date_format": self.date_format}
+
+    def policy_keys(self) -> dict[str, Any]:
+        """The keys of ``[reading]`` in a policy that say the same, in their order."""
+        usual = {"decimal": ".", "header_row": 1}
+        told = self._told().items()
+        return {key: value for key, value in told if key != "quote" and value != usual.get(key)}
+
+    def _told(self) -> dict[str, Any]:
+        every = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {key: value for key, value in every.items() if value is not None}
+
+
+def unfit(key: str, value: Any) -> str:
+    """Why a part of `Reading` cannot be this; nothing where it can."""
+    if key == "delimiter" and (len(value) != 1 or not value.isascii() or value in "\"'\r\n"):
+        return "a delimiter is one ASCII character, no quote and no line end; a tab works"
+    if key == "decimal" and value not in (".", ","):
+        return f"a decimal sign is . or , and not {value!r}"
+    if key == "date_format" and not has_year(value):
+        return f'the date format "{value}" has no year'
+    if key == "header_row" and value < 1:
+        return "lines are counted from 1"
+    if key == "encoding":
+        try:
+            "a".encode(value)  # some codecs are no encodings of text
+            codecs.getincrementaldecoder(value)
+        except (LookupError, UnicodeError, ValueError):
+            return f'there is no encoding "{value}"'
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +126,10 @@ class Dialect:
     quote: str
     encoding: str
     header: tuple[str, ...] = ()
-    lines: int = 0  # that the header takes, blank lines above it included
+    lines: int = 0  # that the header takes, all lines above it included
     has_rows: bool = True
+    above: int = 0  # lines that stand above the header and are no part of the table
+    unnamed: tuple[str, ...] = ()  # the names of `header` that are made up
 
 
 def read_csv(path: Path, reading: Reading, notes: list[str]) -> pa.Table:
@@ -82,9 +144,15 @@ def read_csv(path: Path, reading: Reading, notes: list[str]) -> pa.Table:
             dialect = sniff(path, replace(reading, encoding="latin-1"))
             table = _parse(path, dialect)
         _refuse_swallowed_rows(path, dialect, table.num_rows)
-    if dialect.encoding == "latin-1" and not reading.encoding:
-        notes.append(_READ_AS_LATIN.format(path))
+    notes += _assumed(path, dialect, reading)
     return table
+
+
+def _assumed(path: Path, dialect: Dialect, reading: Reading) -> Iterator[str]:
+    """What was assumed in reading a file."""
+    if dialect.encoding == "latin-1" and not reading.encoding:
+        yield _READ_AS_LATIN.format(path)
+    yield from told_unnamed(dialect.unnamed, path)
 
 
 @contextmanager
@@ -124,12 +192,14 @@ def sniff(path: Path, reading: Reading) -> Dialect:
     if not head.strip(b"\xef\xbb\xbf\xff\xfe \t\r\n"):
         raise InputError("the file is empty", where=str(path), do="give a header and rows.")
     encoding, text = _decoded(path, head, ended, reading.encoding)
+    above = (reading.header_row or 1) - 1
+    text = "".join(itertools.islice(io.StringIO(text, newline=""), above, None))
     lines = text.removeprefix("\ufeff").splitlines()
     lines = [line for line in lines[: 200 if ended else -1] or lines if line.strip()][:100]
     single = '"' not in text and len(lines) > 1 and not reading.quote
     quotes = "'\"" if single else reading.quote or '"'
     delimiter, quote = _signs(path, lines, reading.delimiter, quotes)
-    return _with_header(path, Dialect(delimiter, quote, encoding))
+    return _with_header(path, Dialect(delimiter, quote, encoding, above=above), reading)
 
 
 def _begun(path: Path) -> tuple[bytes, bool]:
@@ -151,10 +221,7 @@ def _decoded(path: Path, head: bytes, ended: bool, told: str | None) -> tuple[st
     bom = head[:2] in (b"\xff\xfe", b"\xfe\xff")
     encoding = told or ("utf-16" if bom else "utf-8")
     try:
-        "a".encode(encoding)  # some codecs are no encodings of text
         return encoding, codecs.getincrementaldecoder(encoding)().decode(head, final=ended)
-    except LookupError:
-        raise InputError(f'there is no encoding "{encoding}"', where="--encoding") from None
     except UnicodeError:
         if told or bom:
             raise _undecodable(path, encoding) from None
@@ -185,10 +252,14 @@ def _signs(path: Path, lines: Sequence[str], told: str | None, quotes: str) -> t
     return best if merit(best) > (0, 0) else (delimiters[0], quotes[-1])
 
 
-def _with_header(path: Path, dialect: Dialect) -> Dialect:
-    """Read the first row that is not blank as names."""
+def _with_header(path: Path, dialect: Dialect, reading: Reading) -> Dialect:
+    """Read the row that was told, or the first that is not blank, as names."""
     with _rows(path, dialect, strict=True) as rows:
-        header = next((row for row in rows if row), None)
+        if reading.header_row is None:
+            header = next((row for row in rows if row), None)
+        else:
+            header = next(itertools.islice(rows, dialect.above, None), None)
+            _refuse_no_header(path, header, reading.header_row)
         if header is None:
             raise InputError("the file is empty", where=str(path), do="give a header and rows.")
         lines = rows.line_num
@@ -197,7 +268,18 @@ def _with_header(path: Path, dialect: Dialect) -> Dialect:
         except csv.Error:
             has_rows = True  # what is wrong with it is found below, with its line
     refuse(_wrong_names(header, f"{path}, line {lines}"))
-    return replace(dialect, header=tuple(header), lines=lines, has_rows=has_rows)
+    names, unnamed = named(header)
+    return replace(dialect, header=names, lines=lines, has_rows=has_rows, unnamed=unnamed)
+
+
+def _refuse_no_header(path: Path, header: Sequence[str] | None, line: int) -> None:
+    """Refuse a line that was told to be the header, and is none."""
+    if not header:
+        said = f"there is no line {line}" if header is None else f"line {line} is blank"
+        raise InputError(
+            f"{said}, where the header should be", where=str(path),
+            do="correct --header-row, or header_row in [reading].",
+        )  # fmt: skip
 
 
 def _zero_bytes(where: str) -> Problem:
@@ -212,7 +294,7 @@ def _wrong_names(header: Sequence[str], where: str) -> Iterator[Problem]:
     if "\0" in "".join(header):
         yield _zero_bytes(where)
         return
-    twice = sorted({name for name in header if header.count(name) > 1} - {""})
+    twice = sorted({name for name in header if header.count(name) > 1 and name.strip()})
     if twice:
         at = {name: [i for i, n in enumerate(header, 1) if n == name] for name in twice}
         places = "; ".join(f'"{name}" at {listed(at[name])}' for name in twice[:SHOWN])
@@ -220,10 +302,41 @@ def _wrong_names(header: Sequence[str], where: str) -> Iterator[Problem]:
             f"{len(twice)} column names repeat: {places}", where,
             why="a policy could not say which one it means.", do="rename them.",
         )  # fmt: skip
-    unnamed = [i for i, name in enumerate(header, 1) if not name.strip()]
+    if not any(name.strip() for name in header):
+        yield Problem("no column has a name", where, do="name them in the header.")
+
+
+def named(names: Iterable[Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The names of columns as texts, and which of them are made up: from where a column stands.
+
+    >>> named([None, "unnamed 3", ""])
+    (('unnamed 1', 'unnamed 3', 'unnamed 3 (2)'), ('unnamed 1', 'unnamed 3 (2)'))
+    """
+    given = [None if isinstance(name, float) and name != name else name for name in names]
+    texts = ["" if name is None else str(name) for name in given]
+    made: dict[int, str] = {}
+    for place in (i for i, text in enumerate(texts) if not text.strip()):
+        name, more = f"unnamed {place + 1}", 2
+        while name in texts:
+            name, more = f"unnamed {place + 1} ({more})", more + 1
+        made[place] = name
+    return tuple(made.get(i, text) for i, text in enumerate(texts)), tuple(made.values())
+
+
+def told_unnamed(unnamed: Sequence[str], where: object) -> Iterator[str]:
+    """What is said of columns that got a name."""
     if unnamed:
-        said = f"columns without a name: number {listed(unnamed)}"
-        yield Problem(said, where, do="name them in the header.")
+        said = "a column without a name is" if len(unnamed) == 1 else "columns without a name are"
+        yield f"{where}: {said} called {quoted(unnamed)}."
+
+
+def is_made_up(name: str) -> bool:
+    """Whether a program called a column so, that had no name: ours, pandas or R.
+
+    >>> is_made_up("unnamed 1"), is_made_up("Unnamed: 0"), is_made_up("...1"), is_made_up("Age")
+    (True, True, True, False)
+    """
+    return _MADE_UP.fullmatch(name) is not None
 
 
 # --- its cells -----------------------------------------------------------------------------------
@@ -318,8 +431,7 @@ def look(path: Path, reading: Reading, notes: list[str]) -> Dialect:
         dialect = sniff(path, reading)
         if dialect.encoding == "utf-8" and not reading.encoding and not _is_utf8(path):
             dialect = sniff(path, replace(reading, encoding="latin-1"))
-        if dialect.encoding == "latin-1" and not reading.encoding:
-            notes.append(_READ_AS_LATIN.format(path))
+        notes += _assumed(path, dialect, reading)
         if _holds_quotes(path, dialect) and not _quotes_are_plain(path, dialect):
             _count_strictly(path, dialect)
     return dialect
@@ -492,8 +604,10 @@ def _quotes_are_plain(path: Path, dialect: Dialect) -> bool:
     with _bytes(path) as view:
         data = np.frombuffer(view, dtype=np.uint8)
         start = 3 if data[:3].tobytes() == codecs.BOM_UTF8 else 0
+        ends = itertools.islice(re.finditer(rb"\r\n?|\n", view), dialect.above)
+        first = max((end.end() for end in ends), default=0)  # the header's byte
         try:
-            for begin in range(0, len(data), _QUOTES):
+            for begin in range(first, len(data), _QUOTES):
                 at = begin + np.flatnonzero(data[begin : begin + _QUOTES] == ord(dialect.quote))
                 opens, closes = at[int(inside) :: 2], at[1 - int(inside) :: 2]
                 before = edges[data[opens - 1]] | (opens == start)
@@ -569,4 +683,8 @@ def _rows(path: Path, dialect: Dialect, *, strict: bool = False) -> Iterator[Any
     encoding = "utf-8-sig" if codecs.lookup(dialect.encoding).name == "utf-8" else dialect.encoding
     with _open(path, "rt", encoding=encoding, newline="") as file:
         assert isinstance(file, io.TextIOBase)
-        yield csv.reader(file, delimiter=dialect.delimiter, quotechar=dialect.quote, strict=strict)
+        for _ in itertools.islice(file, dialect.above):
+            pass
+        # What stands above the header counts as blank lines.
+        lines = itertools.chain(itertools.repeat("\n", dialect.above), file)
+        yield csv.reader(lines, delimiter=dialect.delimiter, quotechar=dialect.quote, strict=strict)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import glob
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +16,8 @@ from reticent.data.columns import Column, Table, encode, is_supported, smallest
 from reticent.data.scales import is_text
 from reticent.errors import InputError, did_you_mean, quoted
 from reticent.files.delimited import Reading as Reading
-from reticent.files.delimited import read_csv, unreadable
+from reticent.files.delimited import is_made_up as is_made_up
+from reticent.files.delimited import named, read_csv, told_unnamed, unreadable
 
 CSV = (".csv", ".tsv", ".txt", ".data", ".csv.gz", ".tsv.gz")
 ARROW = (".arrow", ".feather", ".ipc")
@@ -86,6 +87,7 @@ class Parsed:
 def parse(data: str | Path, reading: Reading | None = None, suffix: str | None = None) -> Parsed:
     """Parse one file, or several that share their columns; `suffix` tells a format unseen."""
     reading = reading or Reading()
+    refuse_sheet(data, reading)
     notes: list[str] = []
     parts: list[pa.Table] = []
     for path in paths_of(data):
@@ -100,6 +102,15 @@ def parse(data: str | Path, reading: Reading | None = None, suffix: str | None =
         raise InputError("its files give one column different types", where=str(data)) from None
     coded = (suffix or suffix_of(paths_of(data)[0])) in CSV
     return Parsed(str(data), whole, tuple(dict.fromkeys(notes)), coded)
+
+
+def refuse_sheet(data: object, reading: Reading) -> None:
+    """Refuse the name of a sheet where there are none."""
+    if reading.sheet is not None:
+        raise InputError(
+            "only spreadsheets have sheets, and this is none", where=str(data),
+            do="leave out  sheet  in [reading].",
+        )  # fmt: skip
 
 
 def refuse_others(path: Path, names: Sequence[str], first: Sequence[str]) -> None:
@@ -176,9 +187,19 @@ def _read_arrow(path: Path, suffix: str, reading: Reading, notes: list[str]) -> 
         known = ", ".join(SUFFIXES)
         raise InputError("its name tells no known format", where=str(path), do=f"known: {known}.")
     try:
-        return read_csv(path, reading, notes) if suffix in CSV else read_typed(path, suffix)
+        if suffix in CSV:
+            return read_csv(path, reading, notes)
+        table = read_typed(path, suffix)
+        return table.rename_columns(names_of(table.column_names, path, notes))
     except (OSError, pa.ArrowException) as error:
         raise unreadable(error, path, f"{suffix} file") from None
+
+
+def names_of(columns: Iterable[Any], where: object, notes: list[str]) -> list[str]:
+    """The names of columns; what those are called that have none is noted."""
+    names, unnamed = named(columns)
+    notes += told_unnamed(unnamed, where)
+    return list(names)
 
 
 def read_typed(path: Path, suffix: str) -> pa.Table:
@@ -209,9 +230,12 @@ def batches_of(path: Path, suffix: str, names: Sequence[str]) -> Iterator[pa.Rec
     """Some columns of a Parquet or Arrow file, batch by batch."""
     with _typed(path, suffix) as file:
         parquet = suffix == ".parquet"
-        batches = file.iter_batches(columns=list(names)) if parquet else _arrow_batches(file)
+        every, unnamed = named((file.schema_arrow if parquet else file.schema).names)
+        only = None if unnamed else list(names)  # by an empty name, none can be asked for
+        batches = file.iter_batches(columns=only) if parquet else _arrow_batches(file)
         for batch in batches:
-            yield batch.select(list(names))
+            whole = batch.rename_columns(list(every)) if unnamed else batch
+            yield whole.select(list(names))
 
 
 def _arrow_batches(reader: Any) -> Iterator[pa.RecordBatch]:
@@ -255,9 +279,12 @@ def frame_kind(data: Any) -> str | None:
 
 def parse_frame(data: Any, kind: str) -> Parsed:
     """Take over a data frame; an index is no column and is left behind."""
+    notes: list[str] = []
     if kind == "pandas":
-        data = data.set_axis([str(n) for n in data.columns], axis=1).reset_index(drop=True)
-    return Parsed("data", _arrow_of(data, kind))
+        data = data.set_axis(names_of(data.columns, "data", notes), axis=1).reset_index(drop=True)
+    table = _arrow_of(data, kind)
+    table = table.rename_columns(names_of(table.column_names, "data", notes))
+    return Parsed("data", table, tuple(notes))
 
 
 def _arrow_of(data: Any, kind: str) -> pa.Table:
@@ -277,7 +304,8 @@ def _arrow_of(data: Any, kind: str) -> pa.Table:
 def _arrow_of_pandas(data: Any) -> pa.Table:
     import pandas as pd
 
-    refuse_twice([str(name) for name in data.columns], "data", do="rename them.")
+    data = data.set_axis(list(named(data.columns)[0]), axis=1)
+    refuse_twice(list(data.columns), "data", do="rename them.")
     try:
         table = pa.Table.from_pandas(data)
     except (pa.ArrowException, ValueError, TypeError):  # whose words quote a cell
@@ -340,7 +368,7 @@ def _to_pandas(table: pa.Table, like: Any) -> Any:
     frame = table.to_pandas()
     if not isinstance(like, pd.DataFrame):
         return frame
-    kinds = {str(name): kind for name, kind in zip(like.columns, like.dtypes, strict=True)}
+    kinds = dict(zip(named(like.columns)[0], like.dtypes, strict=True))
     for field in table.schema:
         kind: Any = kinds.get(field.name)
         whole = pa.types.is_integer(field.type) or pa.types.is_boolean(field.type)

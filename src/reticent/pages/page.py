@@ -50,12 +50,13 @@ def page(template: str, facts: Mapping[str, Any]) -> str:
 
 
 def command(words: str, reading: Reading, options: Mapping[str, str | None] | None = None) -> str:
-    """What makes a release again, of a file that is read in this way."""
+    """What makes a release again, of a file of which this has to be told besides."""
     every = {
         "--delimiter": "tab" if reading.delimiter == "\t" else reading.delimiter,
         "--encoding": reading.encoding,
-        "--decimal": None if reading.decimal == "." else reading.decimal,
+        "--decimal": reading.decimal,
         "--date-format": reading.date_format,
+        "--header-row": reading.header_row and str(reading.header_row),
         **(options or {}),
     }
     given = [f" {name} {shlex.quote(value)}" for name, value in every.items() if value]

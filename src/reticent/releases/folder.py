@@ -112,6 +112,10 @@ class Opened:
     altered: tuple[Problem, ...] = ()
     warnings: tuple[str, ...] = ()
 
+    def read_as(self, told: Reading) -> Reading:
+        """How its data are read: as we write files, if we did; else as somebody tells."""
+        return told if self.reading is None else self.reading.over(told.cells)
+
 
 def opened(data: Any, kind: ReleaseKind, formats: Sequence[str] = SUFFIXES) -> Opened:
     """The data of a release folder of some kind; or whatever else was given, as it is."""

@@ -4,19 +4,69 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import tomli_w
-from pydantic import BaseModel, BeforeValidator, ConfigDict, PrivateAttr, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 
 from reticent.errors import InputError, Problem, did_you_mean, listed, quoted, refuse
+from reticent.files.delimited import unfit
+from reticent.files.tabular import Reading
 from reticent.releases.kinds import TO_COME, ReleaseKind, kind_of
 
 may_be_one = BeforeValidator(lambda given: (given,) if isinstance(given, str) else given)
 Names = Annotated[tuple[str, ...], may_be_one]
+Named = Annotated[str, Field(min_length=1)]
+
+
+class FileReading(BaseModel):
+    """How the input is written, where its looks do not say."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    delimiter: str | None = Field(default=None, description="CSV: what parts cells.")
+    encoding: str | None = Field(default=None, description="CSV: utf-8, latin-1, utf-16, …")
+    sheet: Named | None = Field(default=None, description="Which sheet of a spreadsheet.")
+    header_row: int | None = Field(
+        default=None, ge=1, strict=True, description="CSV: the line of the header, from 1 on."
+    )
+
+    @field_validator("*")
+    @classmethod
+    def _can_be_meant(cls, value: Any, about: ValidationInfo) -> Any:
+        if value is not None and (said := unfit(about.field_name or "", value)):
+            raise ValueError(said)
+        return value
+
+    def told(self) -> Reading:
+        """The same, as those who read are told."""
+        return Reading(**self.model_dump())
+
+
+class CellReading(FileReading):
+    """How the input and its cells are written, where their looks do not say."""
+
+    decimal: Literal[".", ","] | None = Field(default=None, description="The decimal sign.")
+    date_format: str | None = Field(default=None, description="Dates, such as %d.%m.%Y.")
+
+
+class TableReading(CellReading):
+    """How the input and its cells are written, and where in a database it stands."""
+
+    table: Named | None = Field(default=None, description="Which table of a database.")
 
 
 class PolicyFile(BaseModel):
@@ -26,6 +76,9 @@ class PolicyFile(BaseModel):
 
     kind: ClassVar[ReleaseKind]
     parts: ClassVar[Mapping[str, type[BaseModel]]] = {}  # sections that have keys of their own
+
+    if TYPE_CHECKING:
+        reading: FileReading  # each kind has its own: with the keys that say something of it
 
     _source: Path | None = PrivateAttr(default=None)
     _text: str | None = PrivateAttr(default=None)
@@ -71,7 +124,7 @@ class PolicyFile(BaseModel):
     @classmethod
     def place(cls, loc: Sequence[Any]) -> str:
         """A place in the file, named as a reader of it would."""
-        return ", ".join(map(str, loc))
+        return ", ".join("[reading]" if part == "reading" else str(part) for part in loc)
 
     @classmethod
     def contradictions(cls, data: Mapping[str, Any], where: str) -> Iterator[Problem]:
@@ -120,6 +173,16 @@ class PolicyFile(BaseModel):
     def promised(self) -> list[str]:
         """What it promises, in words."""
         raise NotImplementedError
+
+    def reads(self, told: Reading | None, table: str | None = None) -> Reading:
+        """How the input is read: as somebody tells who asks, and else as the policy says."""
+        asked = told or Reading()
+        asked = asked if table is None else replace(asked, table=table)
+        return asked.over(self.reading.told())
+
+    def reads_released(self, told: Reading | None) -> Reading:
+        """How a release is read: its cells as the input's; but it is a file of its own."""
+        return (told or Reading()).over(self.reading.told().cells)
 
     def canonical(self) -> str:
         """The policy as TOML without the comments of its file, which may hold anything."""

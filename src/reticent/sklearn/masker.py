@@ -26,6 +26,7 @@ from sklearn.utils.validation import check_is_fitted
 from reticent.data.columns import encode, trimmed, without_missing
 from reticent.data.recode import Recoding
 from reticent.errors import InputError
+from reticent.files.delimited import named
 from reticent.files.tabular import to_frame
 from reticent.sklearn.frames import arrow_of, cells_of, checked, kind_of
 from reticent.tables.flow import release
@@ -131,8 +132,7 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
         return tags
 
     def _names(self) -> list[str]:
-        names: list[str] = super().get_feature_names_out().tolist()
-        return names
+        return list(named(super().get_feature_names_out().tolist())[0])
 
     def _released(self) -> list[int]:
         """The positions in X of the columns that `transform` gives."""
@@ -205,7 +205,8 @@ def _fitted_to(policy: Policy, names: list[str], classes: Any) -> Policy:
         while class_ in names:
             class_ += "_"
     drop = tuple(name for name in policy.drop if name in names or name in counted)
-    return policy.model_copy(update={"class_": class_, "drop": drop})
+    nowhere = policy.reading.model_copy(update={"table": None})  # X stands in no database
+    return policy.model_copy(update={"class_": class_, "drop": drop, "reading": nowhere})
 
 
 def _classes(y: Any) -> Any:

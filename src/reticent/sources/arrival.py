@@ -115,4 +115,6 @@ def taken(
 
     with ExitStack() as ends:
         clock = Clock(Watch())
-        return at_hand(data, reading, means_of(**means), clock, ends, taking, None)[0]
+        told = {"table": reading.table} if reading and not means.get("table") else {}
+        found = means_of(**{**means, **told})
+        return at_hand(data, reading, found, clock, ends, taking, None)[0]

@@ -81,7 +81,10 @@ def elsewhere(data: Any, means: Means) -> bool:
 def _refuse_idle(data: Any, means: Means) -> None:
     """Refuse what would change nothing: whoever said it expects something."""
     if means.table is not None and not (is_url(data) or is_ibis_connection(data)):
-        raise InputError("only databases have tables", where="--table", do="leave it out.")
+        raise InputError(
+            "only databases have tables", where="--table, or [reading] of the policy",
+            do="leave it out.",
+        )  # fmt: skip
     if is_url(data) and isinstance(means.engine, str) and means.engine != "duckdb":
         raise InputError(
             f"a database counts its own rows, and not {means.engine}", where="--engine",

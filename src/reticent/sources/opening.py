@@ -20,15 +20,23 @@ from reticent.files.tabular import (
     batches_of,
     count_rows,
     frame_kind,
+    names_of,
     parse,
     parse_frame,
     paths_of,
     refuse_others,
+    refuse_sheet,
     refuse_twice,
     schema_of,
     suffix_of,
 )
-from reticent.sources.addresses import is_ibis_connection, is_ibis_table, is_url, without_password
+from reticent.sources.addresses import (
+    is_ibis_connection,
+    is_ibis_table,
+    is_url,
+    shown_name,
+    without_password,
+)
 from reticent.sources.databases import InDatabase, table_at, table_of
 from reticent.sources.duckdb import Embedded, Standing, Stream, sql_name
 from reticent.sources.engines import Progress, RowSource
@@ -45,6 +53,8 @@ def opened(
 ) -> Iterator[RowSource]:
     """A table where it stands, for as long as its engine is needed."""
     notes: list[str] = []
+    if isinstance(data, str | Path) and reading:
+        refuse_sheet(shown_name(data), reading)
     with ExitStack() as ends:
         spill = ends.enter_context(spill_folder())
         name = str(data) if isinstance(data, str | Path) else "data"
@@ -103,9 +113,10 @@ def _on_spark(
     from reticent.sources import spark
 
     if is_spark(data, "DataFrame"):
-        return spark.of_frame(session, data, progress=progress)
+        names = names_of(data.columns, "data", notes)
+        return spark.of_frame(session, data, names, progress=progress)
     if not isinstance(data, str | Path):
-        schema, rows, stream = _frame(data)
+        schema, rows, stream = _frame(data, notes)
         return spark.of_arrow(session, schema, rows, stream, progress=progress)
     paths, name = paths_of(data), str(data)
     if (suffix := suffix_of(paths[0])) in CSV:
@@ -120,14 +131,14 @@ def _on_spark(
 def _rows_of(data: Any, reading: Reading, notes: list[str]) -> tuple[pa.Schema, int, Standing]:
     """The columns of a table, about how many rows it has, and how to read them."""
     if not isinstance(data, str | Path):
-        return _frame(data)
+        return _frame(data, notes)
     paths = paths_of(data)
     suffix = suffix_of(paths[0])
     if not suffix:
         parse(data, reading)  # says what is wrong with the name
     if suffix in CSV:
         return _csv(paths, reading, notes)
-    return _typed(paths, str(data), suffix)
+    return _typed(paths, str(data), suffix, notes)
 
 
 def _dialects(paths: list[Path], reading: Reading, notes: list[str]) -> list[Dialect]:
@@ -149,21 +160,26 @@ def _csv(paths: list[Path], reading: Reading, notes: list[str]) -> tuple[pa.Sche
     return schema, sum(map(about_rows, paths)), stream
 
 
-def _typed(paths: list[Path], name: str, suffix: str) -> tuple[pa.Schema, int, Standing]:
+def _typed(
+    paths: list[Path], name: str, suffix: str, notes: list[str]
+) -> tuple[pa.Schema, int, Standing]:
     try:
         schemas = [schema_of(path, suffix) for path in paths]
         rows = sum(count_rows(path, suffix) for path in paths)
     except (pa.ArrowException, OSError) as error:
         raise unreadable(error, name) from None
-    first = schemas[0]
+    kinds = []
     for path, one in zip(paths, schemas, strict=True):
-        refuse_others(path, one.names, first.names)
-        if [one.field(n).type for n in first.names] != first.types:
+        names = names_of(one.names, path, notes)
+        refuse_twice(names, name)
+        kinds.append(dict(zip(names, one.types, strict=True)))
+        refuse_others(path, names, [*kinds[0]])
+        if [kinds[-1][n] for n in kinds[0]] != [*kinds[0].values()]:
             raise InputError("its files give one column different types", where=name)
-    schema = plain_schema(first)
+    schema = plain_schema(pa.schema(kinds[0].items()))
     alike = len({name.lower() for name in schema.names}) < len(schema.names)
     patterns = any(map(glob.has_magic, map(str, paths)))  # DuckDB would look for other files
-    if suffix == ".parquet" and not alike and not patterns:
+    if suffix == ".parquet" and not alike and not patterns and schema.names == schemas[0].names:
         return schema, rows, paths
 
     def stream(names: Sequence[str]) -> pa.RecordBatchReader:
@@ -173,7 +189,7 @@ def _typed(paths: list[Path], name: str, suffix: str) -> tuple[pa.Schema, int, S
     return schema, rows, stream
 
 
-def _frame(data: Any) -> tuple[pa.Schema, int, Stream]:
+def _frame(data: Any, notes: list[str]) -> tuple[pa.Schema, int, Stream]:
     kind = frame_kind(data)
     if kind is None:
         raise InputError(
@@ -181,15 +197,19 @@ def _frame(data: Any) -> tuple[pa.Schema, int, Stream]:
             do="give a path, a database table, or a pandas, Polars, PyArrow or DuckDB table.",
         )
     if kind == "duckdb":  # runs its query again for each pass, and holds no rows
+        schema = data.limit(0).to_arrow_table().schema
+        called = names_of(schema.names, "data", notes)
+        own = dict(zip(called, map(sql_name, schema.names), strict=True))
+        schema = pa.schema(zip(called, schema.types, strict=True))
 
         def pull(names: Sequence[str]) -> pa.RecordBatchReader:
-            return data.project(", ".join(map(sql_name, names))).to_arrow_reader()
+            return data.project(", ".join(own[name] for name in names)).to_arrow_reader()
 
-        schema = data.limit(0).to_arrow_table().schema
         rows = int(data.count("*").fetchall()[0][0])
     else:
-        arrow = parse_frame(data, kind).arrow
-        schema, rows = arrow.schema, arrow.num_rows
+        parsed = parse_frame(data, kind)
+        arrow, schema, rows = parsed.arrow, parsed.arrow.schema, parsed.arrow.num_rows
+        notes += parsed.notes
 
         def pull(names: Sequence[str]) -> pa.RecordBatchReader:
             return arrow.select(list(names)).to_reader()

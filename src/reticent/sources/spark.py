@@ -27,7 +27,15 @@ import pyarrow as pa
 
 from reticent.data.columns import Table
 from reticent.errors import InputError, ReticentError
-from reticent.files.delimited import Dialect, Reading, about_rows, look, pieces_of, stream_csv
+from reticent.files.delimited import (
+    Dialect,
+    Reading,
+    about_rows,
+    look,
+    named,
+    pieces_of,
+    stream_csv,
+)
 from reticent.files.sheets import ROW_GROUP, Sheet, write
 from reticent.files.tabular import CSV, delimiter_of
 from reticent.sources.engines import (
@@ -373,7 +381,9 @@ def of_parquet(
 
     def frame(names: Sequence[str]) -> Any:
         reader = session.read.option("__globPaths__", "false")  # names are no patterns
-        return _keyed(reader.parquet(*files), names, schema)
+        rows = reader.parquet(*files)
+        every, unnamed = named(rows.columns)
+        return _keyed(rows.toDF(*every) if unnamed else rows, names, schema)
 
     return Spark(name or str(paths[0]), schema, session, frame, rows=rows, **more)
 
@@ -436,8 +446,8 @@ def _parser(
     return parse
 
 
-def of_frame(session: Any, data: Any, **more: Any) -> Spark:
-    """A Spark data frame."""
+def of_frame(session: Any, data: Any, names: Sequence[str], **more: Any) -> Spark:
+    """A Spark data frame, its columns called so."""
     from pyspark.sql import functions as F
     from pyspark.sql.types import StringType
 
@@ -446,7 +456,7 @@ def of_frame(session: Any, data: Any, **more: Any) -> Spark:
     for column in texts:  # texts that are equal by a collation are still two texts
         keyed = keyed.withColumn(column, F.col(column).cast("string"))
     kinds = [_in_utc(field.type) for field in keyed.limit(0).toArrow().schema]
-    schema = pa.schema(list(zip(data.columns, kinds, strict=True)))
+    schema = pa.schema(list(zip(names, kinds, strict=True)))
 
     def frame(names: Sequence[str]) -> Any:
         return keyed.select([key(schema.names.index(name)) for name in names])

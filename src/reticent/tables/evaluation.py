@@ -88,11 +88,12 @@ def evaluate(
     used = classify.chosen(classifiers)
     watch.stage("read")
     policy = Policy.of(policy).with_previous(previous or {})
+    reading = policy.reads(reading)
     rows = arrival.read(original, reading, policy.spare)[0]
     prepared = fitted(rows, policy, reading)
     place = Path(released) if isinstance(released, str | Path) else None
     watch.stage("verify")
-    proof = flow.verify(released, prepared.policy)
+    proof = flow.verify(released, prepared.policy, reading=reading.cells)
     table, _ = arrival.read(release_folder.published(place) if place else released)
     masked = aligned(prepared, table)
     register = None

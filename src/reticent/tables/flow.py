@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from reticent.privacy.verify import Proof
     from reticent.releases.places import Place
     from reticent.sources.engines import RowSource
+    from reticent.sources.means import Means
     from reticent.tables.policy import Policy
     from reticent.tables.prepare import Prepared
     from reticent.tables.result import Release
@@ -82,7 +83,6 @@ def release(
     begun = time.monotonic()
     clock = Clock(watch or Watch())
     _refuse_numbers(search_time, search_rounds, rows_per_file)
-    means = means_of(engine, memory_limit, engine_options, table)
     place = None
     if output is not None:
         place = Place.of(output, force=force, parts=rows_per_file is not None)
@@ -90,12 +90,14 @@ def release(
     with ExitStack() as ends:
         beside = ends.enter_context(_beside())
         with clock.stage("read"):
-            away = elsewhere(data, means)
-            coming = None if away else beside.submit(parse, data, reading)
-            # Reading needs the interpreter least,
             from reticent.tables.policy import Policy
 
             policy = Policy.of(policy).with_previous(previous or {})
+            reading = policy.reads(reading, table)
+            means = means_of(engine, memory_limit, engine_options, reading.table)
+            away = elsewhere(data, means)
+            # Reading needs the interpreter least,
+            coming = None if away else beside.submit(parse, data, reading)
             outputs = [Path(path) for path in (output, trace) if path is not None]
             refuse_inputs(outputs, [*inputs(data), *policy.files()])
             _load_engine()  # and loading the engine needs it most
@@ -131,7 +133,7 @@ def release(
                 prepared, clock.watch, effort, alternative=alternative
             )
         asked = _asked(found, effort, several=bool(prepared.policy.suppress_records))
-        asked |= {"--table": "TABLE"} if table else {}
+        asked |= {"--table": "TABLE"} if means.table != policy.reading.table else {}
         asked |= {"--rows-per-file": str(rows_per_file)} if rows_per_file else {}
         outlet = Outlet(
             data, kind, place, Path(trace) if trace else None, force, rows_per_file, means, asked
@@ -238,8 +240,9 @@ def verify(
     from reticent.tables.rules import rules
 
     policy = Policy.of(policy).with_previous(previous or {})
+    reading = policy.reads_released(reading)
     opened = opened_as(data, TABLES)
-    means = means_of(engine, memory_limit, engine_options, table)
+    means = means_of(engine, memory_limit, engine_options, table or reading.table)
     with ExitStack() as ends:
         earlier = read_previous(policy, reading, whole=False)
         shown = [one.taxonomies for one in earlier.values()]
@@ -251,7 +254,8 @@ def verify(
             return counted_columns(source, linking.union(*columns_of(policy.promises)))
 
         clock = Clock(watch or Watch())
-        rows, kind, _ = at_hand(opened.data, reading, means, clock, ends, counting)
+        own = opened.read_as(reading)
+        rows, kind, _ = at_hand(opened.data, own, means, clock, ends, counting)
         rows = _as_published(rows, policy, opened.place)
         met: tuple[str, ...] = ()
         if earlier:  # what cannot be compared with them is refused
@@ -326,7 +330,8 @@ def risk(
     from reticent.tables.policy import Policy
 
     policy = Policy.of(policy).with_previous(previous or {})
-    means = means_of(engine, memory_limit, engine_options, table)
+    reading = policy.reads(reading, table)
+    means = means_of(engine, memory_limit, engine_options, reading.table)
     clock = Clock(watch or Watch())
     with ExitStack() as ends:
         counting = partial(counted, policy=policy)
@@ -349,6 +354,7 @@ def apply(
     from reticent.files.sheets import sheet, write
     from reticent.releases.places import format_asked
     from reticent.tables.learnt import read_learnt
+    from reticent.tables.policy import Policy
 
     target = Path(output)
     suffix = format_asked(output)
@@ -360,7 +366,8 @@ def apply(
     check_free(target, force=force)
     refuse_inputs([target], [*inputs(data), Path(release_folder) / "private" / "recoding.json"])
     learnt = read_learnt(Path(release_folder))
-    table, _ = read(data, reading)
+    kept = Path(release_folder) / "private" / "policy.toml"
+    table, _ = read(data, Policy.load(kept).reads(reading) if kept.is_file() else reading)
     if not table.rows:
         raise InputError("the table has no rows", where=table.name)
     columns, strange = learnt.mask(table)
@@ -388,16 +395,22 @@ def check(
     """
     from reticent.tables.policy import Policy, PolicyError
 
-    means = means_of(engine, memory_limit, engine_options, table)
     clock = Clock(watch or Watch())
     with ExitStack() as ends:
+
+        def told(policy: Policy) -> tuple[Reading, Means]:
+            found = policy.reads(reading, table)
+            return found, means_of(engine, memory_limit, engine_options, found.table)
+
         try:
             policy = Policy.of(policy_path).with_previous(previous or {})
         except PolicyError as error:
             if data is None or error.rest is None:
                 raise
-            rows, _, _ = at_hand(data, reading, means, clock, ends, lambda source: source.first(1))
+            how = told(error.rest)
+            rows, _, _ = at_hand(data, *how, clock, ends, lambda source: source.first(1))
             raise InputError([*error.problems, *error.rest.unknown(list(rows.columns))]) from None
+        reading, means = told(policy)
         if data is None:
             policy.taxonomies()
             if policy.previous:

@@ -60,10 +60,11 @@ def _shared(release: Release) -> dict[str, Any]:
     # Steps that ran out of time are asked for by their number.
     steps = str(len(release.steps)) if release.stopped_early else None
     options = {"--max-steps": steps, **release.asked}
+    told = release.prepared.reading.besides(release.prepared.policy.reading.told())
     some = _uncheckable(release)
     check = f"reticent verify public/ --policy policy.toml{previous}"
     return {
-        "command": command("reticent release", release.prepared.reading, options) + previous,
+        "command": command("reticent release", told, options) + previous,
         "check": check + (" --skip-uncheckable" if some else ""),
         "all_columns": not some,
         "meets": release.meets,

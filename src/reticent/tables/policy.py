@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import (
+    BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
@@ -195,12 +196,13 @@ class Policy(policyfile.PolicyFile):
 
     model_config = ConfigDict(populate_by_name=True, title="Reticent policy")
     kind: ClassVar[ReleaseKind] = TABLES
-    parts: ClassVar[Mapping[str, type[Record]]] = {
+    parts: ClassVar[Mapping[str, type[BaseModel]]] = {
         "anonymity": Anonymity,
         "confidence": Confidence,
         "attributes": Attribute,
         "goal": Goal,
         "previous": Previous,
+        "reading": policyfile.TableReading,
     }
 
     class_: str | None = Field(
@@ -246,6 +248,7 @@ class Policy(policyfile.PolicyFile):
     inconsistent: tuple[dict[str, Cell], ...] = Field(
         default=(), description="Two values of different columns that nobody has together."
     )
+    reading: policyfile.TableReading = policyfile.TableReading()
 
     @model_validator(mode="after")
     def _know_columns_of_releases(self) -> Self:
@@ -265,7 +268,7 @@ class Policy(policyfile.PolicyFile):
         elif head == "previous" and rest:
             first = f"[previous.{rest.pop(0)}]"
         else:
-            first = "[goal]" if head == "goal" else str(head)
+            first = f"[{head}]" if head in ("goal", "reading") else str(head)
         return ", ".join([first, *map(str, rest)])
 
     @field_validator("previous")
@@ -345,9 +348,10 @@ class Policy(policyfile.PolicyFile):
         if callable(self.goal.utility):
             del plain["goal"]["utility"]
         attributes, goal = plain.pop("attributes", {}), plain.pop("goal", {})
-        previous = plain.pop("previous", {})
+        previous, reading = plain.pop("previous", {}), plain.pop("reading", {})
         lists = {k: plain.pop(k, ()) for k in ("inconsistent", "anonymity", "confidence")}
         parts = [toml_lines(plain)] if plain else []
+        parts += [f"[reading]\n{toml_lines(reading)}"] if reading else []
         parts += [f"[previous.{toml_key(n)}]\n{toml_lines(p)}" for n, p in previous.items()]
         parts += [f"[attributes.{toml_key(n)}]\n{toml_lines(a)}" for n, a in attributes.items()]
         parts += [f"[[{kind}]]\n{toml_lines(one)}" for kind, all_ in lists.items() for one in all_]

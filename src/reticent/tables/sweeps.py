@@ -126,6 +126,7 @@ def sweep(
     """
     watch = watch or Watch()
     policy = Policy.of(policy).with_previous(previous or {})
+    reading = policy.reads(reading)
     points = _points(policy, k, at_most)
     used = classify.chosen(classifiers or ("tree",))
     classify.check_seed(seed)

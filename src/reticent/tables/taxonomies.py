@@ -66,9 +66,9 @@ def make_taxonomy(
     elif date:
         made = making.by_date(values, reading.date_format)
     elif bins is not None:
-        made = making.by_bins(values, _listed(bins, "--bins", float), reading.decimal)
+        made = making.by_bins(values, _listed(bins, "--bins", float), reading.form["decimal"])
     else:
-        made = making.by_equal(values, equal or 1, reading.decimal)
+        made = making.by_equal(values, equal or 1, reading.form["decimal"])
     save(made, Path(output), force=force)
     return made
 

@@ -110,8 +110,11 @@ _COMMON: dict[str, Any] = {
 _READING: dict[str, Any] = {
     "delimiter": Annotated[str | None, typer.Option(help="CSV: what parts cells.")],
     "encoding": Annotated[str | None, typer.Option(help="CSV: utf-8, latin-1, utf-16, …")],
-    "decimal": Annotated[str, typer.Option(help="CSV: the decimal sign, . or ,")],
+    "decimal": Annotated[str | None, typer.Option(help="CSV: the decimal sign, . or ,")],
     "date_format": Annotated[str | None, typer.Option(help="CSV: dates, such as %d.%m.%Y")],
+    "header_row": Annotated[
+        int | None, typer.Option(min=1, help="CSV: the line of the header, below a title.")
+    ],
 }
 
 
@@ -157,7 +160,7 @@ def command(group: typer.Typer, name: str) -> Callable[[Callable[..., None]], Ca
         reads = any(p.name == "reading" for p in own)
         chooses = any(p.name == "means" for p in own)
         extra = {**(_MEANS if chooses else {}), **(_READING if reads else {}), **_COMMON}
-        defaults = {**dict.fromkeys([*_MEANS, *_READING]), "decimal": ".", "progress": "auto"}
+        defaults = {**dict.fromkeys([*_MEANS, *_READING]), "progress": "auto"}
 
         def run(**given: Any) -> None:
             say = Say(**{key: given.pop(key) for key in _COMMON if key != "version"})
@@ -185,17 +188,11 @@ def command(group: typer.Typer, name: str) -> Callable[[Callable[..., None]], Ca
     return register
 
 
-def _reading(
-    delimiter: str | None, encoding: str | None, decimal: str, date_format: str | None
-) -> Reading:
+def _reading(delimiter: str | None, **others: Any) -> Reading:
     from reticent.files.tabular import Reading
 
-    if decimal not in (".", ","):
-        raise InputError(f"a decimal sign is . or , and not {decimal!r}", where="--decimal")
     named = {"tab": "\t", "\\t": "\t"}.get(delimiter or "", delimiter)
-    if named is not None and len(named) != 1:
-        raise InputError("a delimiter is one character", where="--delimiter", do="tab works too.")
-    return Reading(named, None, encoding, decimal, date_format)
+    return Reading(named, **others)
 
 
 def _means(engine_option: Sequence[str] | None, **others: Any) -> dict[str, Any]:

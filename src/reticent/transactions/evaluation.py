@@ -58,9 +58,10 @@ def evaluate(
     clock = Clock(watch or Watch())
     policy = BasketPolicy.of(policy)
     with clock.stage("read"):
-        whole, _ = read(original, policy, reading, names)
+        whole, _ = read(original, policy, policy.reads(reading), names)
         place = folder.opened_as(released, policy.format)
-        part, _ = read(place.data, policy, place.reading or reading, names)
+        own = place.read_as(policy.reads_released(reading))
+        part, _ = read(place.data, policy, own, names)
     gone = _gone(whole, part)
     roles = policy.roles(whole.names, original=True)
     with clock.stage("count"):

@@ -108,6 +108,7 @@ def release(
     """
     clock = Clock(watch or Watch())
     policy = BasketPolicy.of(policy)
+    reading = policy.reads(reading)
     place = None
     if output is not None:
         place = Place.of(
@@ -126,7 +127,7 @@ def release(
     result = partial(
         BasketRelease, policy, baskets, roles, gone, search, released, nuggets=nuggets,
         warnings=tuple(_warnings(policy, search, baskets.occurrences, released.occurrences)),
-        seconds=clock.seconds, reading=reading or Reading(),
+        seconds=clock.seconds, reading=reading,
     )  # fmt: skip
     if place is None:
         with clock.stage("verify"):
@@ -330,7 +331,8 @@ def verify(
     policy = BasketPolicy.of(policy)
     with clock.stage("read"):
         place = folder.opened_as(data, policy.format)
-        baskets, _ = read(place.data, policy, place.reading or reading, names)
+        own = place.read_as(policy.reads_released(reading))
+        baskets, _ = read(place.data, policy, own, names)
     roles = policy.roles(baskets.names)
     with clock.stage("verify"):
         finding = coherence.recount(roled(baskets, roles), policy.promise)
@@ -393,7 +395,7 @@ def risk(
         raise InputError("an attacker who knows nothing is counted anyway", where="--known")
     with clock.stage("read"):
         place = folder.opened_as(data, policy.format)
-        baskets, _ = read(place.data, policy, place.reading or reading, names)
+        baskets, _ = read(place.data, policy, place.read_as(policy.reads(reading)), names)
     roles = policy.roles(baskets.names, original=not place.manifest)
     with clock.stage("count"):
         levels = coherence.exposure(roled(baskets, roles), policy.promise, most=most)
@@ -415,7 +417,7 @@ def check(
     if data is None:
         return ()
     with Clock(watch or Watch()).stage("read"):
-        baskets, _ = read(data, policy, reading)
+        baskets, _ = read(data, policy, policy.reads(reading))
     roles = policy.roles(baskets.names, original=True)
     refuse_infeasible(baskets, roles, policy)
     return tuple(roles.warnings)

@@ -97,5 +97,7 @@ def _shared(release: BasketRelease) -> dict[str, Any]:
         "unlimited": promise.p is None,
         "smallest": release.finding.smallest,
         "order": release.policy.order,
-        "command": command("reticent transactions release", release.reading),
+        "command": command(
+            "reticent transactions release", release.reading.besides(release.policy.reading.told())
+        ),
     }

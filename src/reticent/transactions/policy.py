@@ -24,6 +24,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from pydantic import (
+    BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
@@ -125,7 +126,11 @@ class BasketPolicy(policyfile.PolicyFile):
 
     model_config = ConfigDict(title="Policy")
     kind: ClassVar[ReleaseKind] = BASKETS
-    parts: ClassVar[Mapping[str, type[Record]]] = {"nuggets": Nuggets, "columns": BasketColumns}
+    parts: ClassVar[Mapping[str, type[BaseModel]]] = {
+        "nuggets": Nuggets,
+        "columns": BasketColumns,
+        "reading": policyfile.FileReading,
+    }
 
     format: Literal["basket", "long"] = Field(
         default="basket",
@@ -154,6 +159,7 @@ class BasketPolicy(policyfile.PolicyFile):
     order: Literal["sorted", "input"] = Field(
         default="sorted", description="Input order links transactions to where they came from."
     )
+    reading: policyfile.FileReading = policyfile.FileReading()
 
     @field_validator("private", "public")
     @classmethod
@@ -171,6 +177,11 @@ class BasketPolicy(policyfile.PolicyFile):
 
     @model_validator(mode="after")
     def _belongs_together(self) -> Self:
+        if self.format == "basket" and self.reading.model_fields_set - {"encoding"}:
+            raise ValueError(
+                "of [reading], lines of items have an encoding alone; a table of id and item is "
+                'format = "long"'
+            )
         if self.private and self.h is None:
             raise ValueError("private items need h, the largest confidence in one of them")
         if self.utility == "itemsets" and self.nuggets is None:

@@ -70,10 +70,8 @@ def _read_one(
 ) -> Earlier:
     refuse(release_folder.altered(path))  # of whatever kind, it is a table
     told = folder.told(release_folder.manifest_of(path))
-    # It has a delimiter and an encoding of its own.
-    own = Reading(None, None, None, reading.decimal, reading.date_format)
     counted = {c for p in policy.anonymity for c in theirs(p.of, name)}
-    table, _ = read(release_folder.published(path), own, set(dropped) - counted)
+    table, _ = read(release_folder.published(path), reading.cells, set(dropped) - counted)
     if not table.rows:
         raise InputError("the table has no rows", where=table.name)
     lacking = [column for column in dropped if column not in table.known]
