@@ -213,13 +213,17 @@ def test_commands_on_original_data_tell_no_cell(
     given: list[str], options: list[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     Path("town.json").write_text(json.dumps(labels()), encoding="utf-8")
-    assert marks(run(*given, *options)) <= may_be_told()
+    told = marks(run(*given, *options))
+    if given[0] == "init":
+        told -= {"1710-01-01"}  # the next decade: an end that nobody has
+    assert told <= may_be_told()
     assert not marks(caplog.text)
 
 
 def test_a_draft_tells_ranges_only_when_asked() -> None:
-    assert not marks(run("init", "data.csv"))
-    assert marks(run("init", "data.csv", "--show-values"))
+    cells = {cell for row in rows() for cell in row}
+    assert not marks(run("init", "data.csv")) & cells
+    assert marks(run("init", "data.csv", "--show-values")) & cells
 
 
 @pytest.mark.parametrize("options", [[], ["--json"], ["--debug"]])

@@ -249,7 +249,7 @@ def test_lost_rows_are_noticed_beside_hidden_columns(monkeypatch: pytest.MonkeyP
             whole = pq.ParquetFile(path).read()
             pq.write_table(whole.slice(0, 20), path, store_schema=False)
 
-    monkeypatch.setattr(sheets, "write", half)
+    monkeypatch.setattr("reticent.tables.publish.write", half)
     table = pa.table({"Job": ["a", "b"] * 20, "Id": list(range(40))})
     policy = {"drop": ["Id"], "anonymity": [{"over": ["Job"], "k": 5, "of": ["Id"]}]}
     pq.write_table(table, "in.parquet")
@@ -388,7 +388,7 @@ def test_whatever_is_asked_of_a_table_it_need_not_fit(monkeypatch: pytest.Monkey
     here = told()
     monkeypatch.setattr(means, "free_memory", lambda: 10_000)
     assert told() == here
-    monkeypatch.setattr("reticent.tables.drafts._LOOKED_AT", 50)
+    monkeypatch.setattr("reticent.tables.drafts.flow.LOOKED_AT", 50)
     assert "# Only its first 50 rows, of about " in run("init", "daten.csv").stdout
     Path("policy.toml").write_text("kk = 3\n" + POLICY.replace("Ort am", "Ort an"))
     said = run("policy", "check", "policy.toml", "daten.csv", code=2).stderr

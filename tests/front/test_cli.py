@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import csv
 import ctypes
 import hashlib
 import json
 import os
-import re
 import signal
 import sys
 import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
 import reticent
@@ -307,147 +302,6 @@ def test_what_typed_files_carry_is_a_violation() -> None:
     run("verify", "attrs.parquet", "-p", "policy.toml", code=1)
     frame.set_index("Sick").to_parquet("index.parquet")
     run("verify", "index.parquet", "-p", "policy.toml", code=1)
-
-
-# --- init ----------------------------------------------------------------------------------------
-
-
-def drafted(names: Sequence[str], rows: Sequence[Sequence[str]], *options: str) -> str:
-    """Draft a policy, and see that it is one, for this table; give its text."""
-    with open("table.csv", "w", encoding="utf-8", newline="") as file:
-        csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows([names, *rows])
-    run("init", "table.csv", "-o", "draft.toml", "--force", *options)
-    reading = [option for option in options if option != "--show-values"]
-    run("policy", "check", "draft.toml")
-    run("policy", "check", "draft.toml", "table.csv", *reading)
-    return Path("draft.toml").read_text(encoding="utf-8")
-
-
-def test_init() -> None:
-    printed = run("init", "data.csv").stdout
-    assert Policy.parse(printed).drop == ("Name",)
-    told = answer("init", "data.csv", "-o", "draft.toml")
-    assert told == {"output": "draft.toml", "policy": printed}
-    assert Path("draft.toml").read_text() == printed
-    run("init", "data.csv", "-o", "draft.toml", code=2)
-    assert "draft.toml" in run("init", "data.csv", "-o", "draft.toml", "--force").stdout
-    run("policy", "check", "draft.toml", "data.csv")
-    run("release", "data.csv", "-p", "draft.toml", "-o", "out.csv")
-    run("verify", "out.csv", "-p", "draft.toml")
-    assert answer("init", "data.csv")["output"] is None
-
-
-def test_init_shows_values_only_when_asked() -> None:
-    rows = [["SECRETxyz1", str(1700 + i), "2024-05-17"] for i in range(5)]
-    assert not re.search("SECRETxyz1|170|2024", drafted(["Job", "Height", "Day"], rows))
-    shown = drafted(["Job", "Height", "Day"], rows, "--show-values")
-    assert "1700" in shown
-    assert "2024-05-17" in shown
-
-
-TWO = [["a", "1"], ["b", "2"]] * 6
-ODD_TABLES: dict[str, tuple[list[str], list[list[str]]]] = {
-    "one row": (["A", "B"], [["x", "1"]]),
-    "one column": (["A"], [["x"], ["y"]] * 3),
-    "all missing": (["A", "B"], [["", ""]] * 4),
-    "a class alone": (["Class"], [["y"], ["n"]] * 5),
-    "identifiers alone": (["Name", "Id"], [[f"a{i}", str(i)] for i in range(30)]),
-    "an identifier and a class": (["Name", "Class"], [[f"a{i}", "yn"[i % 2]] for i in range(30)]),
-    "a secret and a class": (["Diagnosis", "Class"], TWO),
-    "an identifier, a secret and a class": (
-        ["Name", "Diagnosis", "Class"],
-        [[f"a{i}", "xy"[i % 2], "yn"[i % 3 == 0]] for i in range(30)],
-    ),
-    "a secret alone": (["Diagnosis"], [["x"], ["y"]] * 3),
-    "a secret that nobody has": (["Diagnosis", "Age"], [["", "1"], ["", "2"]] * 3),
-    "a secret that all share": (["Job", "Diagnosis", "Age"], [["c", "x", "1"]] * 5),
-    "the marker as a value": (["Job", "Age", "Sex"], [["*", "1", "m"], ["a", "2", "f"]] * 5),
-    "the marker as a number": (["Age", "Sex", "X"], [["1", "m", "*"], ["2", "f", ""]] * 5),
-    "zones that differ": (["When", "Sex", "X"], [["2024-01-01T10:00Z", "m", ""], ["2024-01-01T10:00", "f", ""]] * 5),
-    "numbers too large": (["X", "Sex", "Y"], [["1e999", "m", ""], ["3", "f", ""]] * 5),
-    "digits without end": (["X", "Sex", "Y"], [["9" * 5000, "m", ""], ["3", "f", ""]] * 5),
-    "times before the calendar": (["X", "Sex", "Y"], [["0001-01-01T00:00+05:00", "m", ""]] * 5),
-    "a star for a name": (["*", "Age"], TWO),
-    "names of keys": (["class", "drop"], TWO),
-    "dots and quotes in names": (['a.b"\\', "'a'"], TWO),
-    "blanks around names": ([" Age ", "Job "], TWO),
-    "line breaks in names": (["Disease\nkind", "Job\r\nnow", "Age"], [["x", "c", "1"], ["y", "d", "2"]] * 5),
-    "control signs in names": (["Disease\x01\x7f", "Job\x7f", "Age\x1f"], [["x", "c", "1"], ["y", "d", "2"]] * 5),
-    "names in other scripts": (["Größe", "年齢", "😀"], [["x", "1", "a"], ["y", "2", "b"]] * 5),
-    "truth values": (["b", "c"], [["true", "1"], ["false", "2"]] * 5),
-    "many columns": ([f"c{i}" for i in range(60)], [[str(i % 7) for i in range(60)]] * 3),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("kind", list(ODD_TABLES))
-def test_drafts_of_odd_tables_are_policies_for_them(kind: str) -> None:
-    names, rows = ODD_TABLES[kind]
-    policy = Policy.parse(drafted(names, rows))
-    assert policy.promises
-    assert policy.roles(names)
-
-
-def test_drafts_of_tables_read_as_told() -> None:
-    text = drafted(
-        ["Pay", "Day", "Sex"], [["1,5", "31.12.2024", "m"], ["2,5", "01.01.2024", "f"]] * 5,
-        "--decimal", ",", "--date-format", "%d.%m.%Y",
-    )  # fmt: skip
-    assert text.count('mask = "discretize"') == 2
-
-
-def test_drafts_of_typed_tables(tmp_path: Path) -> None:
-    table = pa.table(
-        {
-            "n": [1, None, 3], "x": [0.5, float("nan"), 2.0], "b": [True, False, None],
-            "d": pa.array([1, 2, None], pa.date32()), "t": pa.array([1, 2, None], pa.timestamp("s")),
-            "s": ["u", "", None],
-        }
-    )  # fmt: skip
-    pq.write_table(table, "typed.parquet")
-    run("init", "typed.parquet", "-o", "draft.toml")
-    run("policy", "check", "draft.toml", "typed.parquet")
-    run("release", "typed.parquet", "-p", "draft.toml", "-o", "out.parquet")
-    run("verify", "out.parquet", "-p", "draft.toml")
-
-
-odd_cells = st.one_of(
-    st.sampled_from(
-        ["", "0", "1", "01", "-1.5", "1e5", "1e999", "*", "?", "NA", "true", "2024-01-01",
-         "2024-01-01T10:00", "2024-01-01T10:00Z", "2024-02-30", "x", "y"]
-    ),
-    st.text(st.characters(exclude_categories=["Cs"]), max_size=3),
-)  # fmt: skip
-odd_names = st.one_of(
-    st.sampled_from(["Name", "Id", "Class", "Diagnosis", "Salary", "Age", "Zip", "drop", "a.b"]),
-    st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=4).filter(str.strip),
-)
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    st.lists(odd_names, min_size=1, max_size=4, unique=True).flatmap(
-        lambda names: st.tuples(
-            st.just(names),
-            st.lists(
-                st.lists(odd_cells, min_size=len(names), max_size=len(names)),
-                min_size=1,
-                max_size=5,
-            ),
-        )
-    ),
-    st.integers(1, 6),
-)
-def test_drafts_of_any_table_are_policies_for_it(
-    table: tuple[list[str], list[list[str]]], copies: int
-) -> None:
-    names, rows = table
-    here = os.getcwd()
-    with TemporaryDirectory() as folder:
-        os.chdir(folder)
-        try:
-            drafted(names, rows * copies)
-        finally:
-            os.chdir(here)
 
 
 def test_policy_schema() -> None:

@@ -45,8 +45,12 @@ def save(taxonomy: Taxonomy, path: Path, *, force: bool = True) -> None:
     if path.suffix.lower() != ".csv":
         refuse("taxonomies are written as CSV", str(path), "let the name end in .csv")
     with whole_file(path, force=force) as temporary:
-        text = "".join(map(_csv_line, taxonomy.rows()))
-        temporary.write_text(text, encoding="utf-8", newline="")
+        temporary.write_text(as_csv(taxonomy), encoding="utf-8", newline="")
+
+
+def as_csv(taxonomy: Taxonomy) -> str:
+    """A taxonomy as the text of a CSV file, one row a leaf."""
+    return "".join(map(_csv_line, taxonomy.rows()))
 
 
 def _from_csv(text: str, where: str) -> Taxonomy:

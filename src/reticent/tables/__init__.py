@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from reticent.doors import opened_on_use
 
 if TYPE_CHECKING:
-    from reticent.tables.drafts import draft as draft
+    from reticent.tables.drafts.flow import draft as draft
     from reticent.tables.evaluation import Evaluation as Evaluation
     from reticent.tables.evaluation import evaluate as evaluate
     from reticent.tables.flow import Risk as Risk
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from reticent.tables.sweeps import sweep as sweep
 
 _HOMES = {
-    "drafts": ["draft"],
+    "drafts.flow": ["draft"],
     "evaluation": ["Evaluation", "evaluate"],
     "flow": ["Risk", "apply", "check", "release", "risk", "verify"],
     "policy": ["Policy"],

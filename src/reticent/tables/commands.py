@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from reticent.errors import InputError, many
+from reticent.errors import InputError, listed, many
 from reticent.terminal.command import (
     Data,
     Earlier,
@@ -253,21 +253,25 @@ def init(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="POLICY", help="Default: print it.")
     ] = None,
+    class_: Annotated[
+        str | None,
+        typer.Option("--class", metavar="NAME", help="What the released data shall predict."),
+    ] = None,
 ) -> None:
     """Draft a commented policy from a table."""
-    from reticent.tables.drafts import draft
+    from reticent.tables.drafts.flow import draft_of
 
-    drafted = draft(
-        data, output=output, reading=reading, force=say.force, show_values=say.show_values,
-        **means,
-    )  # fmt: skip
+    found = draft_of(data, class_, output, reading, means, say.force, say.show_values)
+    text = found.text()
     if output is None and not say.json:
-        say.text(drafted)
-    else:
-        where = str(output) if output else None
-        say.result(
-            f"Drafted {output}; look for the lines marked  ?", {"output": where, "policy": drafted}
-        )
+        say.text(text)
+        return
+    beside = [str(path) for path in found.beside(output)] if output else []
+    also = f", with {listed(beside)}" if beside else ""
+    say.result(
+        f"Drafted {output}{also}; look for the lines marked  ?",
+        {"output": str(output) if output else None, "taxonomies": beside, "policy": text},
+    )
 
 
 @command(taxonomy_app, "check")
