@@ -70,6 +70,7 @@ def test_demo_runs(tmp_path: Path) -> None:
 
 ASKED = ROOT / "docs/tutorials/hide-entries.md"
 TWICE = ROOT / "docs/tutorials/a-second-release.md"
+OWN = ROOT / "docs/tutorials/your-own-file.md"
 
 
 @pytest.fixture
@@ -88,6 +89,7 @@ def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], N
     [
         (TWICE, "clinic_twice", {"release": 3, "verify": 2}),
         (ROOT / "examples/clinic_twice/README.md", "clinic_twice", {"release": 3, "verify": 2}),
+        (OWN, "own_file", {"init": 1, "policy": 1, "release": 2, "verify": 1}),
         (ASKED, "hide_entries", {"release": 1}),
         (ROOT / "examples/hide_entries/README.md", "hide_entries", {"release": 1}),
     ],
@@ -102,11 +104,36 @@ def test_what_the_pages_show_is_real_output(
 
 @pytest.mark.parametrize(
     ("tutorial", "policy"),
-    [(TWICE, "clinic_twice/policy-2026.toml"), (ASKED, "hide_entries/policy.toml")],
+    [
+        (TWICE, "clinic_twice/policy-2026.toml"),
+        (OWN, "own_file/edited.toml"),
+        (ASKED, "hide_entries/policy.toml"),
+    ],
 )
 def test_a_tutorial_shows_the_policy_of_its_example(tutorial: Path, policy: str) -> None:
     [block] = re.findall(r"```toml\n(.*?)```", tutorial.read_text(encoding="utf-8"), re.DOTALL)
     assert block == (ROOT / "examples" / policy).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["clinic_twice", "own_file"])
+def test_data_of_examples_are_made_by_their_scripts(name: str, tmp_path: Path) -> None:
+    folder = ROOT / "examples" / name
+    subprocess.run([sys.executable, folder / "make_data.py", tmp_path], check=True)
+    made = [path.name for path in tmp_path.iterdir()]
+    assert made
+    assert [(tmp_path / n).read_bytes() == (folder / n).read_bytes() for n in made] == [True] * len(
+        made
+    )
+
+
+def test_the_draft_of_the_untidy_export_tells_no_phone_number(
+    copied: Callable[[str], None],
+) -> None:
+    copied("own_file")
+    replay(shown(OWN.read_text(encoding="utf-8")))
+    assert b"5550123" in Path("export.csv").read_bytes()
+    for path in (path for path in Path("release/public").iterdir() if path.is_file()):
+        assert b"5550123" not in path.read_bytes()
 
 
 def test_what_each_region_costs(copied: Callable[[str], None]) -> None:

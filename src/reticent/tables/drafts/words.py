@@ -68,8 +68,8 @@ _WORDS: dict[Topic, str] = {
     "time": """
         date* datum* fecha* data dates day days tag month* monat* mois mes mese maand year* yr
         jahr* annee* ano anno jaar time* zeit* birth* born geburt* naissance* nacimiento* nascita*
-        geboorte* nascimento* dob death died tod* deces admission* discharge* aufnahme* entlass*
-        visit* since
+        geboorte* nascimento* dob death died tod* deces 
+        since
         """,
     # what people like to predict
     "goal": """
