@@ -177,6 +177,15 @@ def test_importing_a_verifier_loads_no_engine(name: str) -> None:
     assert "numba" not in loaded
 
 
+def test_help_loads_nothing_that_counts() -> None:
+    code = "import sys; from reticent.front.cli import app; print(*sys.modules, sep='\\n')"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=SRC.parent
+    ).stdout.split()
+    assert "reticent.front.cli" in loaded
+    assert not {"numpy", "pyarrow", "pydantic", "numba", "duckdb", "jinja2"}.intersection(loaded)
+
+
 def test_the_walk_sees_what_it_should(tmp_path: Path) -> None:
     """Imports inside functions count; those for type checkers are told apart."""
     path = tmp_path / "sample.py"

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 import typer
 
 from reticent import entries
-from reticent.releases.folder import own_policy
 from reticent.terminal.command import (
     Data,
     Output,
@@ -53,6 +52,7 @@ def verify(
 ) -> None:
     """Look for a rule that tells a hidden entry, and for cells that were changed."""
     from reticent.entries import text
+    from reticent.releases.folder import own_policy
 
     policy = policy or own_policy(data)
     with watching(say, STAGES, stoppable=False) as watch:

@@ -9,7 +9,6 @@ import typer
 
 from reticent import transactions
 from reticent.errors import InputError
-from reticent.releases.folder import own_policy
 from reticent.terminal.command import (
     Data,
     Output,
@@ -52,6 +51,7 @@ def release(say: Say, reading: Any, data: Data, policy: PolicyPath, output: Outp
 @command(app, "verify")
 def verify(say: Say, reading: Any, data: Released, policy: OwnPolicy = None) -> None:
     """Look for a set of items that breaks the promise, without the original."""
+    from reticent.releases.folder import own_policy
     from reticent.transactions import report, text
 
     policy = policy or own_policy(data)
