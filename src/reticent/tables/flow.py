@@ -265,7 +265,9 @@ def verify(
             proof = verifier.verify(cells, told, memory_limit=means.for_engine)
         alike = nearly_unique(rows, policy.roles_in(rows.known))
         leftovers = (*proof.leftovers, *_carried(opened.data, kind), *opened.altered)
-    return replace(proof, leftovers=leftovers, warnings=(*met, *alike, *opened.warnings))
+    return replace(
+        proof, leftovers=leftovers, warnings=(*policy.emptiness, *met, *alike, *opened.warnings)
+    )
 
 
 def _as_published(rows: Table, policy: Policy, place: Path | None) -> Table:
@@ -423,11 +425,11 @@ def check(
 
                 earlier = read_previous(policy, reading)
                 refuse(unknown_columns(policy, earlier))
-            return tuple(policy.undeclared())
+            return (*policy.emptiness, *policy.undeclared())
         from reticent.tables.search.greedy import Search
 
         counting = partial(counted, policy=policy)
         rows, _, _ = at_hand(data, reading, means, clock, ends, counting, policy.spare)
         prepared = fitted(rows, policy, reading)
         Search(prepared).refuse_infeasible()
-        return prepared.warnings
+        return prepared.foreseen

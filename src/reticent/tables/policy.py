@@ -392,6 +392,11 @@ class Policy(policyfile.PolicyFile):
         return [promise.text for promise in self.promises]
 
     @property
+    def emptiness(self) -> tuple[str, ...]:
+        """Which of its promises promise nothing, and why."""
+        return tuple(promise.emptiness for promise in self.promises if promise.emptiness)
+
+    @property
     def spare(self) -> frozenset[str]:
         """Columns that are dropped, and that nobody counts."""
         return frozenset(self.drop) - columns_of(self.promises)[2]

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from reticent.privacy.promises import Anonymity, ours
+from reticent.privacy.words import NOTHING
 from reticent.releases.facts import Facts, seconds
 
 if TYPE_CHECKING:
@@ -108,6 +109,7 @@ def _promise(finding: PromiseFinding, number: int, implied_by: int) -> dict[str,
         "value": finding.value,
         "groups": finding.groups,
         "holds": finding.holds,
+        "nothing": NOTHING if finding.holds and promise.emptiness else "",
         "implied_by": implied_by,
         "is_count": isinstance(promise, Anonymity),
         "joined": bool(promise.releases),
@@ -277,7 +279,7 @@ def risk_facts(risk: Risk) -> Facts:
         }
         for exposure in risk.exposures
     ]
-    rows, warnings = risk.prepared.table.records, list(risk.prepared.warnings)
+    rows, warnings = risk.prepared.table.records, list(risk.prepared.foreseen)
     return Facts({}, {"rows": rows, "promises": promises, "warnings": warnings})
 
 
@@ -358,7 +360,7 @@ def html(told: Facts) -> str:
         f"<tr><td>{markup.escape(promise['text'])}</td>"
         f"<td>{promise['about']['asked']}</td><td>{plain(before)}</td>"
         f"<td>{plain(promise['value'])}</td>"
-        f"<td>{'kept' if promise['holds'] else 'broken'}</td></tr>"
+        f"<td>{promise['nothing'] or ('kept' if promise['holds'] else 'broken')}</td></tr>"
         for promise, before in zip(public["promises"], told.private["before"], strict=True)
     )
     early = " Stopped early: more could have been revealed." if public["stopped_early"] else ""

@@ -70,7 +70,7 @@ class Release:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What breaks no promise but should be looked at."""
-        return self.prepared.warnings
+        return self.prepared.foreseen
 
     @property
     def cuts(self) -> dict[str, list[str]]:

@@ -201,6 +201,11 @@ class BasketPolicy(policyfile.PolicyFile):
             warnings.append(hints[-1])
         return ItemRoles(public & ~private, private, tuple(warnings), tuple(hints))
 
+    def promise_about(self, roles: ItemRoles | None = None) -> Coherence:
+        """What it comes to, among some items if they are known."""
+        private = bool(self.private) if roles is None else bool(roles.private.any())
+        return self.promise.among(private=private)
+
     def shown_with(self, names: Sequence[str]) -> BasketPolicy:
         """The policy without names of items that are not there: a release does not tell them.
 
