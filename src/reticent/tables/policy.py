@@ -668,6 +668,11 @@ class Roles:
     class_: str | None
     released: tuple[str, ...]  # in table order
 
+    @property
+    def unmasked(self) -> tuple[str, ...]:
+        """Columns released as they are."""
+        return tuple(name for name in self.released if name not in self.masked)
+
 
 def _prune(data: dict[str, Any], loc: Sequence[Any]) -> None:
     """Take out the part of a file that a finding is about: a key, an attribute or a template."""

@@ -48,7 +48,7 @@ def facts(release: Release) -> Facts:
     classifier: one of them was counted on the original, over hundreds of records.
     """
     prepared, found, left = release.prepared, release.found, release.left_out
-    labels = release.cuts
+    labels, alone = release.cuts, release.proof.singled_out
     public = {
         "rows": release.sheet.rows,
         "left_out": left.count if left else 0,
@@ -64,6 +64,8 @@ def facts(release: Release) -> Facts:
         },
         "utility": release.utility,
         "warnings": list(release.warnings),
+        "singled_out": alone and alone.facts(),
+        "alone": alone.text if alone and not alone.blamed else "",  # else a warning says it
         "joined_with": [
             {"release": one.release, "records": one.records, "by": list(one.columns)}
             for one in release.meets
@@ -144,6 +146,7 @@ def release_summary(told: Facts) -> dict[str, Any]:
             one | more
             for one, more in zip(public["joined_with"], private["candidates"], strict=True)
         ],
+        "singled_out": public["singled_out"],
         "warnings": [*public["warnings"], *private["asides"]],
         "output": private["output"],
         "seconds": private["seconds"],
@@ -157,7 +160,10 @@ def public(told: Facts) -> dict[str, Any]:
     return {
         **{key: facts[key] for key in ("rows", "left_out", "steps", "stopped_early")},
         "templates": [_template(p) | {"groups": p["groups"]} for p in facts["promises"]],
-        **{key: facts[key] for key in ("attributes", "utility", "warnings", "joined_with")},
+        **{
+            key: facts[key]
+            for key in ("attributes", "utility", "singled_out", "warnings", "joined_with")
+        },
         "note": f"The templates were recounted on the released rows{there}",
     }
 
