@@ -248,7 +248,7 @@ def test_lost_rows_are_noticed_beside_hidden_columns(monkeypatch: pytest.MonkeyP
             whole = pq.ParquetFile(path).read()
             pq.write_table(whole.slice(0, 20), path, store_schema=False)
 
-    monkeypatch.setattr(sheets, "write", half)
+    monkeypatch.setattr("reticent.tables.publish.write", half)
     table = pa.table({"Job": ["a", "b"] * 20, "Id": list(range(40))})
     policy = {"drop": ["Id"], "anonymity": [{"over": ["Job"], "k": 5, "of": ["Id"]}]}
     pq.write_table(table, "in.parquet")
