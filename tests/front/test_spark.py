@@ -110,14 +110,16 @@ def policy(**more: Any) -> Policy:
 
 def same(data: Any, told: Policy, out: Path, spark: Any, suffix: str = ".parquet") -> None:
     """Release in memory and by Spark, and compare all there is."""
-    files, traces = [], []
+    files, traces, alone = [], [], []
     for name, engine in {"memory": "memory", "spark": spark}.items():
         target = out / f"{name}{suffix}"
         release = reticent.release(data, told, output=target, engine=engine)
+        alone.append(release.proof.singled_out)
         files.append(target.read_bytes())
         traces.append(list(release.trace()))
     assert traces[0] == traces[1]
     assert files[0] == files[1]
+    assert alone[0] == alone[1]
 
 
 @pytest.fixture
@@ -389,11 +391,12 @@ def test_settings_that_spark_does_not_take(
 @pytest.mark.parametrize("suffix", [".parquet", ".csv"])
 def test_a_cluster_writes_and_counts_its_own_parts(suffix: str, spark: Any, tmp_path: Path) -> None:
     data = written(patients(3, typed=False), tmp_path / f"data{suffix}")
-    reticent.release(data, policy(), output=tmp_path / f"whole{suffix}", engine="memory")
+    here = reticent.release(data, policy(), output=tmp_path / f"whole{suffix}", engine="memory")
     parts = tmp_path / f"parts{suffix}"
     found = reticent.release(data, policy(), output=parts, engine=spark, rows_per_file=1)
     assert found.proof.holds
     assert found.proof.rows == ROWS
+    assert found.proof.singled_out == here.proof.singled_out
     assert {path.name[:5] for path in parts.iterdir()} == {"part-"}
     read = [tabular.parse(path).arrow for path in (tmp_path / f"whole{suffix}", parts)]
     assert read[0].to_pylist() == read[1].to_pylist()

@@ -64,6 +64,26 @@ def distinct(
     return Distinct(tuple(column[rows] for column in columns), counts, rows if which else None)
 
 
+def alone(
+    columns: Sequence[Codes], sizes: Sequence[int], counts: NDArray[np.int64] | None = None
+) -> int:
+    """How many rows no other one equals; arguments as for `distinct`, in a third of its time.
+
+    >>> alone([np.array([1, 0, 1]), np.array([2, 0, 2])], [2, 3])
+    1
+    """
+    bits = [max(int(size) - 1, 0).bit_length() for size in sizes]
+    if memory.is_mapped() or len(_words(bits)) > 1:
+        return int((distinct(columns, sizes, counts).counts == 1).sum())
+    word = _pack(columns, bits)
+    if counts is not None:
+        word = np.concatenate([word, word[counts > 1]])
+    word.sort()
+    first = np.ones(len(word) + 1, dtype=bool)
+    first[1:-1] = word[1:] != word[:-1]
+    return int((first[1:] & first[:-1]).sum())
+
+
 def _distinct_in_files(
     columns: Sequence[Codes], counts: NDArray[np.int64] | None, *, which: bool
 ) -> Distinct:

@@ -179,7 +179,7 @@ def _alone(
     empty = asked.fixed & shown.empty
     return EntryVerdict(
         policy, table.rows, len(asked.records), finding, tuple(problems), False,
-        int(empty.sum()), (*asked.warnings, *warnings),
+        int(empty.sum()), (*asked.warnings, *policy.emptiness, *warnings),
     )  # fmt: skip
 
 

@@ -353,6 +353,6 @@ def check(
     policy = EntryPolicy.of(policy)
     if data is None:
         asking.check(policy)
-        return ()
+        return policy.emptiness
     with Clock(watch or Watch()).stage("read"):
         return read(data, policy, policy.reads(reading))[0].warnings

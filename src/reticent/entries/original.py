@@ -131,10 +131,7 @@ def _warnings(original: Original) -> list[str]:
             f"{many(count, 'mark is', 'marks are')} on entries that are empty already: "
             f"{places(np.argwhere(void)[:SHOWN].tolist(), count, original.roles.entries)}."
         )
-    if policy.min_confidence == 1:
-        said.append(
-            "min_confidence = 1 allows every inference, so requests are all that is hidden."
-        )
+    said.extend(policy.emptiness)
     return [*said, *_commonest(original)] if len(asked.records) else said
 
 

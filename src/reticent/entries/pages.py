@@ -96,6 +96,7 @@ def _shared(release: EntryRelease) -> dict[str, Any]:
         "conditions": roles.conditions,
         "sensitive": roles.sensitive,
         "says": promise.plain_words(roles.sensitive),
+        "empty": bool(promise.emptiness),
         "support": promise.min_support,
         "confidence": words.measured(promise.min_confidence),
         "pattern": promise.max_pattern,

@@ -179,6 +179,11 @@ class EntryPolicy(policyfile.PolicyFile):
             max_pattern=self.max_pattern,
         )
 
+    @property
+    def emptiness(self) -> tuple[str, ...]:
+        """Why it promises nothing beyond the requests, if so."""
+        return (self.promise.emptiness,) if self.promise.emptiness else ()
+
     def files(self) -> list[Path]:
         """The policy file, and those with requests and marks."""
         named = [name for name in (self.requests, self.publish) if isinstance(name, str)]

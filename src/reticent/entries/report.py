@@ -31,6 +31,7 @@ def facts(release: EntryRelease) -> Facts:
     }
     private = {
         "promise": policy.promise.text,
+        "empty": bool(policy.promise.emptiness),
         "loss": percent(release.loss, "%"),
         "may_hide": list(policy.may_hide),
         "method": release.search.method,
@@ -145,7 +146,7 @@ def html(told: Facts) -> str:
     """A small table for notebooks."""
     rows = {
         "promise": told.private["promise"],
-        "verified": "kept",
+        "verified": "nothing beyond the requests" if told.private["empty"] else "kept",
         "requests": f"{told.public['requests']:,}",
         "further entries hidden": f"{told.public['hidden']['entries']:,} ({told.private['loss']})",
     }

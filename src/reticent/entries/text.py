@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from reticent.entries.flow import EntryRisk
     from reticent.releases.facts import Facts
 
+_EMPTY = "Nothing is promised beyond the requests"
 _TOO_MANY = "there are too many rules to look at them all."
 
 
@@ -27,7 +28,7 @@ def release(told: Facts) -> str:
         f"{many(entries, 'further entry', 'further entries')} hidden, {private['loss']} of all"
         + ("; stopped early, less might be hidden." if public["stopped_early"] else "."),
         "",
-        f"Kept, and recounted: {private['promise']}.",
+        f"{_EMPTY if private['empty'] else 'Kept, and recounted'}: {private['promise']}.",
         "",
         f"{many(private['unsafe_rules']['before'], 'unsafe rule', 'different unsafe rules')} "
         "before, none after.",
@@ -53,7 +54,8 @@ def verdict(found: EntryVerdict) -> str:
             f"can be seen: {by_number(finding.visible)}."
         )
     if finding.holds:
-        lines.append(f"The promise holds: {promise}.")
+        empty = bool(found.policy.promise.emptiness)
+        lines.append(f"{_EMPTY if empty else 'The promise holds'}: {promise}.")
     elif found.beside_original and finding.exposed:
         told = [report.exposure(one, found.policy.conditions) for one in finding.exposed]
         lines += [f"BROKEN: {promise}.", _exposures(told)]

@@ -67,6 +67,12 @@ class Sheet:
         values = tuple(self.values[i] for i in at)
         return replace(self, names=tuple(names), columns=columns, values=values)
 
+    def column(self, name: str) -> Column:
+        """What the distinct rows hold of a column."""
+        at = self.names.index(name)
+        codes: Any = self.columns[at]
+        return Column(name, codes, self.values[at])
+
     def tally(self, name: str) -> dict[str, int]:
         """How many rows show each value of a column, as printed; what nobody shows is left out."""
         at = self.names.index(name)

@@ -42,7 +42,7 @@ from pydantic import Field, field_validator
 
 from reticent.errors import many
 from reticent.privacy.promises import Record, Share, no_more_than
-from reticent.privacy.words import measured
+from reticent.privacy.words import NOTHING, measured
 
 BUDGET = 20_000_000_000  # items and words looked at: about a minute
 _ROOM_FOR_BITS = 2**28  # bytes; no larger table of bits is ever made
@@ -103,6 +103,25 @@ class Coherence(Record):
         return (
             f"Whoever knows {known} of somebody finds at least {many(self.k, 'basket')} with "
             f"{'it' if self.p == 1 else 'them'}{sure if self.h < 1 else ''}."
+        )
+
+    def among(self, *, private: bool) -> Coherence:
+        """What it comes to among items: where none is private, nobody can be sure of one."""
+        return self if private else self.model_copy(update={"h": Fraction(1)})
+
+    @property
+    def emptiness(self) -> str:
+        """Why it protects nobody; no text if it does.
+
+        >>> Coherence(h=1, k=1).emptiness
+        'a k of 1 promises nothing where nobody limits how sure one may be of a private item:
+        whoever knows some items may find one person. Ask for k = 2 or more, or for h below 1.'
+        """
+        if self.k > 1 or self.h < 1:
+            return ""
+        return (
+            f"a k of 1 {NOTHING} where nobody limits how sure one may be of a private item: "
+            "whoever knows some items may find one person. Ask for k = 2 or more, or for h below 1."
         )
 
     def facts(self) -> dict[str, Any]:

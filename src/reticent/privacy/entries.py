@@ -118,6 +118,13 @@ class SafeEntries(Record):
         also = f", or in at most {many(few, 'record')}" if few else ""
         return f"{who} finds their {sensitive} in at most {most} of them{also}."
 
+    @property
+    def emptiness(self) -> str:
+        """Why it promises nothing beyond the requests; no text if it does."""
+        if self.min_confidence < 1:
+            return ""
+        return "min_confidence = 1 allows every inference, so requests are all that is hidden."
+
     def facts(self) -> dict[str, Any]:
         """What it is about, as reports for programs have it."""
         return {

@@ -30,7 +30,7 @@ from pydantic import (
 )
 
 from reticent.errors import Problem, many
-from reticent.privacy.words import brief, joined, measured, percent
+from reticent.privacy.words import NOTHING, brief, joined, measured, percent
 
 
 def as_fraction(value: Any) -> Fraction:
@@ -170,6 +170,10 @@ def _counted(groups: int, worst: str, releases: Sequence[str]) -> str:
     return f"In {where}, {many(groups, 'group')} can be told apart; {worst}."
 
 
+def _them(names: Sequence[str]) -> str:
+    return "it" if len(names) == 1 else "them"
+
+
 _NOT_COUNTED = "This could not be counted on the released rows alone."
 _NAMED = 3  # sensitive values that a sentence lists
 
@@ -216,6 +220,21 @@ class Anonymity(Record):
     def kept_with(self, value: int | Fraction) -> bool:
         """Whether a smallest group of this size keeps it."""
         return value >= self.k
+
+    @property
+    def emptiness(self) -> str:
+        """Why it protects nobody; no text if it does.
+
+        >>> Anonymity(over=["Job", "Sex"], k=1).emptiness
+        'a k of 1 over Job, Sex promises nothing: whoever knows them may find one person. Ask for
+        at least 2.'
+        """
+        if self.k > 1:
+            return ""
+        return (
+            f"a k of 1 over {', '.join(self.over)} {NOTHING}: whoever knows "
+            f"{_them(self.over)} may find one person. Ask for at least 2."
+        )
 
     @property
     def text(self) -> str:
@@ -356,6 +375,16 @@ class Confidence(Record):
     def kept_with(self, value: int | Fraction) -> bool:
         """Whether a largest confidence like this keeps it."""
         return value <= self.at_most
+
+    @property
+    def emptiness(self) -> str:
+        """Why it protects nobody; no text if it does."""
+        if self.at_most < 1:
+            return ""
+        return (
+            f"an at_most of 1 over {', '.join(self.over)} {NOTHING}: whoever knows "
+            f"{_them(self.over)} may be sure of {joined(self.sensitive)}. Ask for less than 1."
+        )
 
     @property
     def text(self) -> str:

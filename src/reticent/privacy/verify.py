@@ -14,6 +14,7 @@ import glob
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from fractions import Fraction
@@ -29,6 +30,7 @@ from reticent.errors import Broken, InputError, Problem, many, quoted, refuse
 from reticent.privacy.promises import Anonymity, Confidence, Promise, ours
 from reticent.privacy.rejoin import Meeting, Queries, Rejoined, columns_of, text_of
 from reticent.privacy.rejoin_fast import FastJoin
+from reticent.privacy.singled import SingledOut
 
 _TYPES_ONLY = {
     b"ARROW:schema", b"PARQUET:field_id",
@@ -39,6 +41,11 @@ _PRINT_AS_THEY_ARE = {
     "BOOLEAN", "DATE", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT",
     "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT",
 }  # fmt: skip
+_ALIKE = {  # cells that differ and print alike
+    "VARCHAR": "coalesce({}, '')",
+    "FLOAT": "CASE WHEN isnan({0}) THEN NULL ELSE {0} END",  # nullif misses those of Parquet
+    "DOUBLE": "CASE WHEN isnan({0}) THEN NULL ELSE {0} END",
+}
 _NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?")
 # Its own reader of intervals: it shares none with those whose labels it judges.
 _INTERVAL = re.compile(r"\[(?P<low>[^,\[\]()]+),(?P<high>[^,\[\]()]+)(?P<end>[\])])")
@@ -63,6 +70,7 @@ class Proof:
     findings: tuple[PromiseFinding, ...]
     leftovers: tuple[Problem, ...] = ()  # columns or hidden content that must not be there
     warnings: tuple[str, ...] = ()  # what breaks no promise but should be looked at
+    singled_out: SingledOut | None = None  # by what no promise covers
 
     @property
     def holds(self) -> bool:
@@ -118,11 +126,44 @@ def verify(
     source: PublishedCells, rules: VerifierRules, *, memory_limit: int | None = None
 ) -> Proof:
     """Recount every promise on a published table, in so many bytes of memory if told."""
+    _refuse_lacking(rules, source)
+    with _reading(source, memory_limit) as database:
+        counted = _Counted(database, source, rules)
+        refuse(_foreign_labels(counted, rules))
+        findings = tuple(_recount(counted, promise, rules) for promise in rules.promises)
+        return Proof(counted.rows, findings, tuple(_still_there(rules, source)))
+
+
+def alone(source: PublishedCells, names: Sequence[str], *, memory_limit: int | None = None) -> int:
+    """How many published records no other equals in some columns, as they print."""
+    with _reading(source, memory_limit) as database:
+        cells = [f"c{source.names.index(name)}" for name in names]
+        told = database.sql(f"SELECT {', '.join(cells)} FROM {source.sql} LIMIT 0")
+        kinds = dict(zip(cells, map(str, told.types), strict=True))
+        printed = ", ".join(_ALIKE.get(kinds[cell], "{}").format(cell) for cell in cells)
+        [(count,)] = database.sql(
+            f"SELECT count(*) FROM (SELECT 1 FROM {source.sql} GROUP BY {printed} "
+            "HAVING count(*) = 1)"
+        ).fetchall()
+        return int(count)
+
+
+@contextmanager
+def _reading(source: PublishedCells, memory_limit: int | None) -> Iterator[Any]:
+    """A database that reads published cells; what it says of them is put in our words."""
     import duckdb
 
-    _refuse_lacking(rules, source)
     try:
-        return _verified(source, rules, memory_limit)
+        with spill_folder() as spill, duckdb.connect(config=_ALONE) as database:
+            database.execute(f"SET temp_directory = {text_of(str(spill))}")
+            if not source.hidden:  # which stand beside rows by their order
+                database.execute("SET preserve_insertion_order = false")
+            database.execute("SET TimeZone = 'UTC'")
+            if memory_limit:
+                database.execute(f"SET memory_limit = '{memory_limit}B'")
+            for name, table in source.tables.items():
+                database.register(name, table)
+            yield database
     except duckdb.InterruptException:
         raise
     except (duckdb.OutOfMemoryException, duckdb.IOException, duckdb.InvalidInputException) as error:
@@ -136,24 +177,6 @@ def verify(
             why="the verifier asked for something that makes no sense: a fault of this program.",
             do="please report it, with the policy but without the data.",
         ) from None
-
-
-def _verified(source: PublishedCells, rules: VerifierRules, memory_limit: int | None) -> Proof:
-    import duckdb
-
-    with spill_folder() as spill, duckdb.connect(config=_ALONE) as database:
-        database.execute(f"SET temp_directory = {text_of(str(spill))}")
-        if not source.hidden:  # which stand beside rows by their order
-            database.execute("SET preserve_insertion_order = false")
-        database.execute("SET TimeZone = 'UTC'")
-        if memory_limit:
-            database.execute(f"SET memory_limit = '{memory_limit}B'")
-        for name, table in source.tables.items():
-            database.register(name, table)
-        counted = _Counted(database, source, rules)
-        refuse(_foreign_labels(counted, rules))
-        findings = tuple(_recount(counted, promise, rules) for promise in rules.promises)
-        return Proof(counted.rows, findings, tuple(_still_there(rules, source)))
 
 
 class _Counted(Queries):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 
+NOTHING = "promises nothing"  # instead of a tick, where a promise can only be kept
+
 
 def joined(names: Iterable[str], last: str = "and") -> str:
     """Names as a sentence lists them.

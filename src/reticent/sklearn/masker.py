@@ -95,7 +95,7 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
         }
         self.cuts_ = found.cuts
         self.proof_ = found.proof
-        self.warnings_ = found.prepared.warnings
+        self.warnings_ = found.warnings
         return self
 
     def transform(self, X: Any) -> Any:

@@ -147,6 +147,7 @@ class InDatabase(Embedded):
         except Exception as error:
             raise _in_our_words(error, name) from None
         self.name, self.schema = name, schema
+        self.has_nan = table.get_backend().name in ("duckdb", "postgres")
         [batch] = self.answered(table.agg(rows=table.count()))
         super().__init__(
             name, schema, int(batch.column(0)[0].as_py()), spill=spill, standing=self._rows,

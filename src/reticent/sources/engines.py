@@ -329,6 +329,7 @@ class RowSource(ABC):
     mixed: Mapping[str, str] = MappingProxyType({})  # columns of several kinds, and of which
     make_room: Callable[[int], None] = staticmethod(lambda rows: None)
     # hears how many counted rows there will be, before they come
+    has_nan: bool = True  # whether it knows what is not a number
     full: Trouble  # what the engine's failures mean: the disk is full,
     small: Trouble  # memory is too small,
     other: Trouble  # or it is something else, of this name
@@ -362,6 +363,22 @@ class RowSource(ABC):
                 done += batch.num_rows
         found = {name: column.column(name) for name, column in columns.items()}
         return Table(self.name, found, rows, self.notes, counts, None, tuple(self.schema.names))
+
+    def alone(self, names: Sequence[str]) -> int:
+        """How many rows no other one equals in some columns, as they print."""
+        with self.reading(names) as source:
+            cells = {}
+            for name in names:
+                cell, kind = source[self.key(name)], self.schema.field(name).type
+                if is_text(kind):
+                    cell = cell.fill_null("")
+                elif pa.types.is_floating(kind) and self.has_nan:
+                    cell = cell.isnan().ifelse(None, cell)
+                cells[self.key(name)] = cell
+            counted = collapse(source.select(**cells), list(cells))
+            lone = counted.filter(counted[COUNT] == 1)
+            [batch] = self.answered(lone.agg(**{COUNT: lone.count()}))
+        return int(batch.column(0)[0].as_py())
 
     def about_distinct(self, names: Sequence[str]) -> dict[str, int]:
         """About how many distinct values each of some columns has."""
@@ -424,6 +441,7 @@ class RowSource(ABC):
     # there. None where there is nobody but this process.
     write_parts: Callable[[RowRecoding, Path, str], list[Path]] | None = None
     counted_parts: Callable[[Path, str, Sequence[str]], Iterator[pa.RecordBatch]] | None = None
+    alone_in_parts: Callable[[Path, str, Sequence[str]], int] | None = None
 
     @abstractmethod
     def close(self) -> None:

@@ -172,19 +172,26 @@ class Spark(RowSource):
         self, place: Path, suffix: str, names: Sequence[str]
     ) -> Iterator[pa.RecordBatch]:
         """The distinct rows of some columns of part files; how often each stands comes last."""
-        paths = sorted(place.glob(f"part-*{suffix}"))
-        if suffix in CSV:
-            told = Reading(delimiter=delimiter_of(suffix), quote='"', encoding="utf-8")
-            written = of_csv(self.session, paths, [look(path, told, []) for path in paths])
-        else:
-            import pyarrow.parquet as pq
-
-            counts = [pq.read_metadata(path).num_rows for path in paths]
-            written = of_parquet(self.session, paths, pq.read_schema(paths[0]), sum(counts))
+        written = self._written(place, suffix)
         keys = [written.key(name) for name in names]
         with written.reading(names) as source:
             for batch in written.answered(collapse(source, keys)):
                 yield pa.RecordBatch.from_arrays(batch.columns, [*names, COUNT])
+
+    def alone_in_parts(self, place: Path, suffix: str, names: Sequence[str]) -> int:
+        """How many rows of part files no other one equals in some columns."""
+        return self._written(place, suffix).alone(names)
+
+    def _written(self, place: Path, suffix: str) -> Spark:
+        """Part files as rows to be counted."""
+        paths = sorted(place.glob(f"part-*{suffix}"))
+        if suffix in CSV:
+            told = Reading(delimiter=delimiter_of(suffix), quote='"', encoding="utf-8")
+            return of_csv(self.session, paths, [look(path, told, []) for path in paths])
+        import pyarrow.parquet as pq
+
+        counts = [pq.read_metadata(path).num_rows for path in paths]
+        return of_parquet(self.session, paths, pq.read_schema(paths[0]), sum(counts))
 
     # --- running ---------------------------------------------------------------------------------
 

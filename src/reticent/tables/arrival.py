@@ -37,14 +37,6 @@ def counted(source: RowSource, policy: Policy) -> Table:
     return replace(table, about=source.about_distinct(unknown))
 
 
-def counted_columns(source: RowSource, columns: set[str]) -> Table:
-    """Some columns of a table that stands elsewhere, and how many values others have."""
-    names = source.schema.names
-    table = source.counted([name for name in names if name in columns])
-    others = [name for name in names if name not in columns]
-    return replace(table, about=source.about_distinct(others))
-
-
 def fitted(rows: Table, policy: Policy, reading: Reading | None) -> Prepared:
     """Fit a policy to a table, and to the earlier releases that it names."""
     from reticent.tables.prepare import prepare

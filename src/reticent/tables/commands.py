@@ -83,7 +83,7 @@ def release(
         )  # fmt: skip
     from reticent.tables import report, text  # only now: reading starts sooner without them
 
-    warnings = (*found.prepared.warnings, *found.prepared.asides)
+    warnings = (*found.warnings, *found.prepared.asides)
     say.note(*found.prepared.table.notes, *(f"Warning: {w}" for w in warnings))
     told = found.facts()
     say.result(text.release(told), report.release_summary(told))
@@ -127,7 +127,7 @@ def risk(
         found = flow.risk(
             data, policy, previous=named_paths(previous), reading=reading, watch=watch, **means
         )
-    say.note(*found.prepared.table.notes, *(f"Warning: {w}" for w in found.prepared.warnings))
+    say.note(*found.prepared.table.notes, *(f"Warning: {w}" for w in found.prepared.foreseen))
     told = report.risk_facts(found)
     say.result(text.risk(told), report.risk_summary(told))
 

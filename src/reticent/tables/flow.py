@@ -24,7 +24,7 @@ from reticent.refine.loading import patience
 from reticent.releases.kinds import TABLES
 from reticent.sources.addresses import is_url
 from reticent.sources.arrival import at_hand, inputs, means_of, parse, read
-from reticent.tables.arrival import counted, counted_columns, fitted
+from reticent.tables.arrival import counted, fitted
 
 if TYPE_CHECKING:
     from reticent.data.columns import Table
@@ -231,11 +231,11 @@ def verify(
     """
     from reticent.privacy import verify as verifier
     from reticent.privacy.promises import columns_of
+    from reticent.privacy.singled import alone_in, singled_out
     from reticent.releases.folder import opened as opened_as
     from reticent.tables.folder import taxonomies_for
     from reticent.tables.masking import as_text
     from reticent.tables.policy import Policy
-    from reticent.tables.prepare import nearly_unique
     from reticent.tables.previous.read import meeting, read_previous
     from reticent.tables.rules import rules
 
@@ -250,12 +250,13 @@ def verify(
         meets = partial(meeting, policy, taxonomies, earlier, reading=reading)
 
         def counting(source: RowSource) -> Table:
-            linking = meets(source.schema.names).linking()
-            return counted_columns(source, linking.union(*columns_of(policy.promises)))
+            names = source.schema.names
+            wanted = meets(names).linking().union(*columns_of(policy.promises))
+            return source.counted([name for name in names if name in wanted])
 
         clock = Clock(watch or Watch())
         own = opened.read_as(reading)
-        rows, kind, _ = at_hand(opened.data, own, means, clock, ends, counting)
+        rows, kind, source = at_hand(opened.data, own, means, clock, ends, counting)
         rows = _as_published(rows, policy, opened.place)
         met: tuple[str, ...] = ()
         if earlier:  # what cannot be compared with them is refused
@@ -270,9 +271,20 @@ def verify(
             cells = verifier.from_table(as_text(rows), counts=rows.counts, unread=elsewhere)
             told = rules(policy, taxonomies, meets(rows.known))
             proof = verifier.verify(cells, told, memory_limit=means.for_engine)
-        alike = nearly_unique(rows, policy.roles_in(rows.known))
+            roles = policy.roles_in(rows.known)
+            here = {*roles.released} <= {*rows.columns}
+            alone = source.alone if source and not here else alone_in(rows.columns, rows.counts)
+            found = singled_out(
+                alone, rows.records, roles.unmasked, sensitive=roles.sensitive, masked=roles.masked
+            )
+        alike = found.warnings() if found else ()
         leftovers = (*proof.leftovers, *_carried(opened.data, kind), *opened.altered)
-    return replace(proof, leftovers=leftovers, warnings=(*met, *alike, *opened.warnings))
+    return replace(
+        proof,
+        leftovers=leftovers,
+        singled_out=found,
+        warnings=(*policy.emptiness, *met, *alike, *opened.warnings),
+    )
 
 
 def _as_published(rows: Table, policy: Policy, place: Path | None) -> Table:
@@ -419,11 +431,11 @@ def check(
 
                 earlier = read_previous(policy, reading)
                 refuse(unknown_columns(policy, earlier))
-            return tuple(policy.undeclared())
+            return (*policy.emptiness, *policy.undeclared())
         from reticent.tables.search.greedy import Search
 
         counting = partial(counted, policy=policy)
         rows, _, _ = at_hand(data, reading, means, clock, ends, counting, policy.spare)
         prepared = fitted(rows, policy, reading)
         Search(prepared).refuse_infeasible()
-        return prepared.warnings
+        return prepared.foreseen

@@ -405,6 +405,11 @@ class Policy(policyfile.PolicyFile):
         return [promise.text for promise in self.promises]
 
     @property
+    def emptiness(self) -> tuple[str, ...]:
+        """Which of its promises promise nothing, and why."""
+        return tuple(promise.emptiness for promise in self.promises if promise.emptiness)
+
+    @property
     def spare(self) -> frozenset[str]:
         """Columns that are dropped, and that nobody counts."""
         return frozenset(self.drop) - columns_of(self.promises)[2]
@@ -670,6 +675,11 @@ class Roles:
     dropped: tuple[str, ...]
     class_: str | None
     released: tuple[str, ...]  # in table order
+
+    @property
+    def unmasked(self) -> tuple[str, ...]:
+        """Columns released as they are."""
+        return tuple(name for name in self.released if name not in self.masked)
 
 
 def _prune(data: dict[str, Any], loc: Sequence[Any]) -> None:

@@ -62,6 +62,12 @@ class Prepared:
         return (*_warnings(self), *self.odd)
 
     @property
+    def foreseen(self) -> tuple[str, ...]:
+        """What a steward should hear before anything is released."""
+        alike = nearly_unique(self.table, self.roles)
+        return (*self.policy.emptiness, *alike, *self.warnings)
+
+    @property
     def classes(self) -> tuple[Codes, int] | None:
         """The class of every row; codes in order of their text, so that row order is no matter."""
         if self.roles.class_ is None:
@@ -293,7 +299,6 @@ def _domain(
 
 def _warnings(prepared: Prepared) -> Iterator[str]:
     """What a steward should hear although it breaks no promise."""
-    yield from nearly_unique(prepared.table, prepared.roles)
     for domain in prepared.domains:
         if domain.root is None and domain.size > _MANY_VALUES:
             yield (

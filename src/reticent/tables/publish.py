@@ -25,6 +25,7 @@ from reticent.files.tabular import (
     to_frame,
 )
 from reticent.privacy import verify as verifier
+from reticent.privacy.singled import Alone, alone_in, singled_out
 from reticent.privacy.verify import Proof, baggage
 from reticent.progress import Clock
 from reticent.releases.folder import Contents, as_json_lines, format_of
@@ -127,8 +128,10 @@ class _Publishing:
             table = arrow(masked.rows)
             hidden = masked.hidden and as_text(from_arrow(arrow(masked.hidden)))
             cells = verifier.from_table(as_text(from_arrow(table)), hidden=hidden)
-            cells = replace(cells, people=masked.people)
-            proof = self._proven(cells, baggage(table.schema, [table]))
+            proof = self._proven(
+                replace(cells, people=masked.people), baggage(table.schema, [table])
+            )
+            proof = self._looked_at(proof, partial(verifier.alone, cells))
         frame = table if outlet.kind == "file" else to_frame(table, outlet.data, outlet.kind)
         return self._release(proof, table=frame)
 
@@ -198,7 +201,13 @@ class _Publishing:
                 hidden = spill / "hidden.parquet"
                 write(self.masked.hidden(ROW_GROUP), hidden, ".parquet")
             cells, carried = self._read(written, spot.suffix, hidden)
-            return self._proven(replace(cells, people=self.masked.people), carried)
+            proof = self._proven(replace(cells, people=self.masked.people), carried)
+
+        def alone(names: Sequence[str]) -> int:
+            cells, _ = self._read(written, spot.suffix, None)
+            return verifier.alone(cells, names, memory_limit=self._memory_limit)
+
+        return self._looked_at(proof, alone)
 
     def _recount_far_away(self, spot: Spot, written: Written) -> Proof:
         """Have a cluster count what it wrote."""
@@ -209,7 +218,20 @@ class _Publishing:
         carried = [p for schema in typed for p in baggage(schema, [])]
         wanted = [name for name in names if name in self.masked.sheet.names]
         counts = self.source.counted_parts(spot.data, spot.suffix, wanted)
-        return self._proven(verifier.from_counts(counts, wanted), carried)
+        proof = self._proven(verifier.from_counts(counts, wanted), carried)
+        assert self.source.alone_in_parts is not None
+        return self._looked_at(proof, partial(self.source.alone_in_parts, spot.data, spot.suffix))
+
+    def _looked_at(self, proof: Proof, alone: Alone) -> Proof:
+        """The same with what no promise covers; `alone`: a counter of rows that stand elsewhere."""
+        roles, sheet = self.prepared.roles, self.masked.sheet
+        if {*roles.released} <= {*sheet.names}:
+            alone = alone_in({name: sheet.column(name) for name in sheet.names}, sheet.counts)
+        found = singled_out(
+            alone, proof.rows, roles.unmasked, sensitive=roles.sensitive, masked=roles.masked
+        )
+        warnings = found.warnings() if found else ()
+        return replace(proof, singled_out=found, warnings=(*proof.warnings, *warnings))
 
     def _read(
         self, written: Written, suffix: str, hidden: Path | None
@@ -239,8 +261,7 @@ class _Publishing:
         """What the verifier counts; nothing less than all that the search found will do."""
         prepared = self.prepared
         told = rules(prepared.policy, prepared.taxonomies, prepared.meeting)
-        means = self.outlet.means
-        proof = verifier.verify(cells, told, memory_limit=means.for_engine if means else None)
+        proof = verifier.verify(cells, told, memory_limit=self._memory_limit)
         proof = replace(proof, leftovers=(*proof.leftovers, *carried))
         agreed = all(proof.findings[i].value == value for i, value in self.found.values.items())
         complete = not proof.unchecked and proof.rows == self._rows_due()
@@ -252,6 +273,10 @@ class _Publishing:
             )  # fmt: skip
         proven(proof.holds and complete and agreed)
         return proof
+
+    @property
+    def _memory_limit(self) -> int | None:
+        return self.outlet.means.for_engine if self.outlet.means else None
 
     def _rows_due(self) -> int:
         """How many rows must be there: all, but for those that may be left out, if so many may."""

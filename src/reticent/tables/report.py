@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from reticent.errors import many
 from reticent.privacy.promises import Anonymity, ours
+from reticent.privacy.words import NOTHING
 from reticent.releases.facts import Facts, seconds
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def facts(release: Release) -> Facts:
     classifier: one of them was counted on the original, over hundreds of records.
     """
     prepared, found, left = release.prepared, release.found, release.left_out
-    labels = release.cuts
+    labels, alone = release.cuts, release.proof.singled_out
     public = {
         "rows": release.sheet.rows,
         "left_out": left.count if left else 0,
@@ -64,6 +65,8 @@ def facts(release: Release) -> Facts:
         },
         "utility": release.utility,
         "warnings": list(release.warnings),
+        "singled_out": alone and alone.facts(),
+        "alone": alone.text if alone and not alone.blamed else "",  # else a warning says it
         "joined_with": [
             {"release": one.release, "records": one.records, "by": list(one.columns)}
             for one in release.meets
@@ -113,6 +116,7 @@ def _promise(finding: PromiseFinding, number: int, implied_by: int) -> dict[str,
         "value": finding.value,
         "groups": finding.groups,
         "holds": finding.holds,
+        "nothing": NOTHING if finding.holds and promise.emptiness else "",
         "implied_by": implied_by,
         "is_count": isinstance(promise, Anonymity),
         "joined": bool(promise.releases),
@@ -148,6 +152,7 @@ def release_summary(told: Facts) -> dict[str, Any]:
             for one, more in zip(public["joined_with"], private["candidates"], strict=True)
         ],
         "held_back": private["held_back"],
+        "singled_out": public["singled_out"],
         "warnings": [*public["warnings"], *private["asides"]],
         "output": private["output"],
         "seconds": private["seconds"],
@@ -161,7 +166,10 @@ def public(told: Facts) -> dict[str, Any]:
     return {
         **{key: facts[key] for key in ("rows", "left_out", "steps", "stopped_early")},
         "templates": [_template(p) | {"groups": p["groups"]} for p in facts["promises"]],
-        **{key: facts[key] for key in ("attributes", "utility", "warnings", "joined_with")},
+        **{
+            key: facts[key]
+            for key in ("attributes", "utility", "singled_out", "warnings", "joined_with")
+        },
         "note": f"The templates were recounted on the released rows{there}",
     }
 
@@ -280,7 +288,7 @@ def risk_facts(risk: Risk) -> Facts:
         }
         for exposure in risk.exposures
     ]
-    rows, warnings = risk.prepared.table.records, list(risk.prepared.warnings)
+    rows, warnings = risk.prepared.table.records, list(risk.prepared.foreseen)
     return Facts({}, {"rows": rows, "promises": promises, "warnings": warnings})
 
 
@@ -359,7 +367,7 @@ def html(told: Facts) -> str:
         f"<tr><td>{markup.escape(promise['text'])}</td>"
         f"<td>{promise['about']['asked']}</td><td>{plain(before)}</td>"
         f"<td>{plain(promise['value'])}</td>"
-        f"<td>{'kept' if promise['holds'] else 'broken'}</td></tr>"
+        f"<td>{promise['nothing'] or ('kept' if promise['holds'] else 'broken')}</td></tr>"
         for promise, before in zip(public["promises"], told.private["before"], strict=True)
     )
     early = " Stopped early: more could have been revealed." if public["stopped_early"] else ""

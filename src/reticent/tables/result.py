@@ -72,7 +72,8 @@ class Release:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What breaks no promise but should be looked at."""
-        return self.prepared.warnings
+        policy, proof = self.prepared.policy, self.proof
+        return (*policy.emptiness, *self.prepared.warnings, *proof.warnings)
 
     @property
     def cuts(self) -> dict[str, list[str]]:

@@ -164,7 +164,7 @@ def sweep(
         raise Unsatisfiable([Problem(record["infeasible"]) for record in records[:1]])
     threshold, resumed = points[0].swept, len(points) - len(waiting)
     swept = Sweep(
-        threshold, records, measuring.floor, resumed, str(output), prepared.warnings,
+        threshold, records, measuring.floor, resumed, str(output), prepared.foreseen,
         _said(policy, threshold), prepared.table.rows, seed, table.notes,
     )  # fmt: skip
     _write(swept, place)

@@ -29,7 +29,12 @@ def release(told: Facts) -> str:
         table(
             ["promise", "before", "after", "verified"],
             [
-                [promise["short"], before, promise["value"], "yes" if promise["holds"] else "NO"]
+                [
+                    promise["short"],
+                    before,
+                    promise["value"],
+                    promise["nothing"] or ("yes" if promise["holds"] else "NO"),
+                ]
                 for promise, before in zip(public["promises"], private["before"], strict=True)
             ],
         ),
@@ -244,7 +249,10 @@ def verdict(told: Facts) -> str:
     """The verifier's word."""
     words = {True: "holds", False: "BROKEN", None: "not checkable: its `of` column is not here"}
     public = told.public
-    rows = [[one["short"], one["value"], words[one["holds"]]] for one in public["promises"]]
+    rows = [
+        [one["short"], one["value"], one["nothing"] or words[one["holds"]]]
+        for one in public["promises"]
+    ]
     return "\n".join(
         [
             f"{many(public['rows'], 'row')} recounted.",

@@ -126,7 +126,10 @@ def release(
         released = released.arranged() if policy.order == "sorted" else released
     result = partial(
         BasketRelease, policy, baskets, roles, gone, search, released, nuggets=nuggets,
-        warnings=tuple(_warnings(policy, search, baskets.occurrences, released.occurrences)),
+        warnings=(
+            *_emptiness(policy, roles),
+            *_warnings(policy, search, baskets.occurrences, released.occurrences),
+        ),
         seconds=clock.seconds, reading=reading,
     )  # fmt: skip
     if place is None:
@@ -239,6 +242,12 @@ def refuse_infeasible(baskets: Baskets, roles: ItemRoles, policy: BasketPolicy) 
         raise Unsatisfiable(problems)
 
 
+def _emptiness(policy: BasketPolicy, roles: ItemRoles | None = None) -> Iterator[str]:
+    """Why a policy promises nothing, if so."""
+    if why := policy.promise_about(roles).emptiness:
+        yield why
+
+
 def _warnings(policy: BasketPolicy, search: Suppressed, before: int, left: int) -> Iterator[str]:
     """What looks as if it were not meant."""
     if before and not left:
@@ -306,12 +315,17 @@ class BasketVerdict:
     names: Any  # of all items
     roles: ItemRoles
     altered: tuple[Problem, ...] = ()  # files of a release folder that are not as they were
-    warnings: tuple[str, ...] = ()  # of such a folder
+    warnings: tuple[str, ...] = ()  # of such a folder, and where nothing is promised
 
     @property
     def holds(self) -> bool | None:
         """Whether the promise is kept; None: nobody can tell within the budget."""
         return False if self.altered else self.finding.holds
+
+    @property
+    def empty(self) -> bool:
+        """Whether it could only be kept."""
+        return bool(self.finding.promise.among(private=bool(self.roles.private.any())).emptiness)
 
     def summary(self) -> dict[str, Any]:
         """What ``transactions verify --json`` prints."""
@@ -339,7 +353,7 @@ def verify(
     altered = (*place.altered, *_more_columns(baskets))
     return BasketVerdict(
         finding, baskets.transactions, baskets.occurrences, baskets.names, roles, altered,
-        place.warnings,
+        (*_emptiness(policy, roles), *place.warnings),
     )  # fmt: skip
 
 
@@ -415,9 +429,9 @@ def check(
     """
     policy = BasketPolicy.of(policy)
     if data is None:
-        return ()
+        return tuple(_emptiness(policy))
     with Clock(watch or Watch()).stage("read"):
         baskets, _ = read(data, policy, policy.reads(reading))
     roles = policy.roles(baskets.names, original=True)
     refuse_infeasible(baskets, roles, policy)
-    return tuple(roles.warnings)
+    return (*_emptiness(policy, roles), *roles.warnings)

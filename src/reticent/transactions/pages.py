@@ -87,12 +87,13 @@ def exposed_chart(
 
 
 def _shared(release: BasketRelease) -> dict[str, Any]:
-    promise, secret = release.policy.promise, bool(release.roles.private.any())
+    promise = release.policy.promise_about(release.roles)
     return {
-        "says": (promise if secret else promise.model_copy(update={"h": Fraction(1)})).plain_words,
+        "says": promise.plain_words,
+        "emptiness": promise.emptiness,
         "k": promise.k,
         "h": words.measured(promise.h),
-        "sure": promise.h < 1 and secret,
+        "sure": promise.h < 1,
         "p": "any number of" if promise.p is None else f"up to {promise.p}",
         "unlimited": promise.p is None,
         "smallest": release.finding.smallest,

@@ -255,6 +255,11 @@ class BasketPolicy(policyfile.PolicyFile):
             values=tuple(dict.fromkeys(near)),
         )
 
+    def promise_about(self, roles: ItemRoles | None = None) -> Coherence:
+        """What it comes to, among some items if they are known."""
+        private = bool(self.private) if roles is None else bool(roles.private.any())
+        return self.promise.among(private=private)
+
     def shown_with(self, names: Sequence[str]) -> BasketPolicy:
         """The policy without names of items that are not there: a release does not tell them.
 

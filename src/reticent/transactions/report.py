@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from reticent.errors import many
+from reticent.privacy.words import NOTHING
 from reticent.releases.facts import Facts, seconds, small_table
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def facts(release: BasketRelease) -> Facts:
     }
     private = {
         "promise": promise.text,
+        "nothing": NOTHING if release.policy.promise_about(release.roles).emptiness else "",
         "items": {
             "before": len(original.names),
             "after": len(released.names),
@@ -179,7 +181,7 @@ def html(told: Facts) -> str:
     items = told.private["items"]
     rows = {
         "promise": told.private["promise"],
-        "verified": "kept",
+        "verified": told.private["nothing"] or "kept",
         "items suppressed": f"{items['suppressed']:,} of {items['before']:,}",
         "occurrences lost": f"{told.private['loss']:.1%}",
     }

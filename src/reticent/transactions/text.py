@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from reticent.errors import many
+from reticent.privacy.words import NOTHING
 from reticent.terminal.text import table
 
 if TYPE_CHECKING:
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from reticent.transactions.evaluation import BasketEvaluation
     from reticent.transactions.flow import BasketRisk, BasketVerdict
     from reticent.transactions.policy import BasketPolicy, ItemRoles
+
+_EMPTY = f"It {NOTHING}"
 
 
 def release(told: Facts) -> str:
@@ -26,7 +29,7 @@ def release(told: Facts) -> str:
         f"{items['before']:,} items suppressed, {private['loss']:.2%} of all occurrences"
         + ("; stopped early, less might be suppressed." if public["stopped_early"] else "."),
         "",
-        f"Kept, and recounted: {private['promise']}.",
+        f"{_EMPTY if private['nothing'] else 'Kept, and recounted'}: {private['promise']}.",
         "",
         table(
             ["", "before", "after"],
@@ -52,7 +55,7 @@ def verdict(found: BasketVerdict, *, names: bool) -> str:
         f"{many(found.occurrences, 'occurrence')} of items."
     ]
     if finding.holds:
-        lines.append(f"The promise holds: {finding.promise.text}.")
+        lines.append(f"{_EMPTY if found.empty else 'The promise holds'}: {finding.promise.text}.")
     elif finding.holds is None:
         lines.append(
             f"Not decided: {finding.promise.text}; there are too many sets of items to look at "
