@@ -51,7 +51,7 @@ from lattice import KS, QUASI, Found, Hierarchy, Records, cheapest, published, s
 from reticent.files.tabular import from_arrow
 from reticent.tables.evidence.aligned import for_classifiers
 from reticent.tables.flow import release
-from reticent.tables.result import Release
+from reticent.tables.report import Release
 
 SHARE = 0.02
 METHODS: dict[str, dict[str, Any]] = {

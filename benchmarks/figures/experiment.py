@@ -35,7 +35,7 @@ from reticent.files.tabular import from_arrow
 from reticent.pages.charts import Series, lines, standalone
 from reticent.tables import flow
 from reticent.tables.evidence.aligned import AlignedRows
-from reticent.tables.result import Release
+from reticent.tables.report import Release
 
 RESULTS = HERE / "results"
 Job = TypeVar("Job")

@@ -22,7 +22,7 @@ import pyarrow.csv
 from datasets import ADULT, ADULT_NUMBERS, HERE, adult, folder
 from experiment import Claim, Kept, anonymized, bounded, command_seconds, run
 from reticent.pages.charts import Series
-from reticent.tables.result import Release
+from reticent.tables.report import Release
 from several_templates import requirements
 
 SIZES = (200_000, 400_000, 600_000, 800_000, 1_000_000)

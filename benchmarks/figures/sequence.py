@@ -61,7 +61,7 @@ from reticent.pages.charts import Series
 from reticent.tables import flow
 from reticent.tables.evidence.aligned import AlignedRows
 from reticent.tables.evidence.loss import losses
-from reticent.tables.result import Release
+from reticent.tables.report import Release
 
 JOIN = ("marital-status", "relationship", "sex")
 IMMIGRATION = (*JOIN, "native-country", "race")

@@ -24,7 +24,7 @@ from reticent.pages.charts import Series
 from reticent.progress import Watch
 from reticent.refine.engine import highest_score
 from reticent.tables.evidence.aligned import AlignedRows
-from reticent.tables.result import Release
+from reticent.tables.report import Release
 from reticent.tables.search.greedy import Search
 
 K = 100

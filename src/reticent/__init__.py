@@ -17,6 +17,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from reticent.doors import opened_on_use
+from reticent.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from reticent.errors import Broken as Broken
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from reticent.tables import sweep as sweep
     from reticent.tables import verify as verify
 
-__version__ = "0.1.0"
 
 # Loaded on first use: `import reticent` stays quick, and so does every command that needs little.
 _HOMES = {

@@ -153,7 +153,7 @@ def test_baskets_with_an_index_below_a_title() -> None:
     Path("in.csv").write_text("Käufe, 2024\n" + Path("rows.csv").read_text(), encoding="latin-1")
     policy = told("p.toml", BASKETS, delimiter="|", header_row=2, encoding="latin-1")
     said = run("transactions", "release", "in.csv", "-p", policy, "-o", "out")
-    assert 'only "id", "item" are read, not "unnamed 1".' in said.stderr
+    assert 'neither read nor released: "unnamed 1".' in said.stderr
     assert "rare" not in Path("out/public/data.csv").read_text()
     report = Path("out/public/report.html").read_text(encoding="utf-8")
     assert "--delimiter" not in report

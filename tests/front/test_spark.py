@@ -22,7 +22,7 @@ import pytest
 import reticent
 from at_hand import table_file as written
 from reticent import InputError, Policy
-from reticent.data.scales import texts
+from reticent.data.texts import texts
 from reticent.files import sheets, tabular
 from reticent.files.delimited import Reading, look, pieces_of
 from reticent.sources import engines

@@ -110,13 +110,15 @@ def test_data_that_the_manifest_does_not_list_were_added(example: KindExample) -
     assert "was added after the release" in run("verify", "out", code=1).stdout
 
 
-def test_nothing_is_written_into_a_folder_that_is_read(example: KindExample) -> None:
+def test_no_file_appears_where_the_next_run_would_read_it(example: KindExample) -> None:
     Path("folder").mkdir()
     Path(example.data).rename(f"folder/{example.data}")
     given = ["folder" if word == example.data else word for word in example.release]
-    for name in ("folder/out", f"folder/out{Path(example.data).suffix}"):
-        assert "input of the same run" in run(*given, name, code=2).stderr
+    name = f"folder/out{Path(example.data).suffix}"
+    assert "input of the same run" in run(*given, name, code=2).stderr
     assert [path.name for path in Path("folder").iterdir()] == [example.data]
+    run(*given, "folder/out")  # below it, nobody looks for data
+    run(*given, "folder/out", "--force")
 
 
 def test_a_name_that_no_folder_holds_is_refused(example: KindExample) -> None:

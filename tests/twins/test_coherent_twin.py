@@ -99,7 +99,7 @@ def test_without_room_for_all_moles(method: str, monkeypatch: pytest.MonkeyPatch
     """Moles are then looked for where they matter, and the result is as safe and as minimal."""
     monkeypatch.setattr(methods, "_AT_ONCE", Budget(sets=3, work=200))
     monkeypatch.setattr(methods, "_FRESH", Budget(sets=2, work=200))
-    monkeypatch.setattr(ItemSearch, "_mine_all", lambda self, budget: False)
+    monkeypatch.setattr(ItemSearch, "mine_all", lambda self, budget: False)
     for case in cases(range(2300, 2450)):
         found = search(case).run(method)
         assert found.complete == (case.p == 1)

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from at_hand import SECRET, refusal
 from reticent.data.columns import Column, Table, encode, recode, smallest, trimmed, without_missing
-from reticent.data.scales import Scale, kind_of, number_text, scale_of, shortest, texts
+from reticent.data.scales import Scale, kind_of, scale_of
+from reticent.data.texts import number_text, shortest, texts
 from reticent.errors import InputError
 
 

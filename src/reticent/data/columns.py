@@ -16,7 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from reticent.data import memory
-from reticent.data.scales import is_text, texts
+from reticent.data.texts import is_text, texts
 from reticent.errors import InputError, listed
 
 Codes = NDArray[np.unsignedinteger[Any]]

@@ -18,8 +18,9 @@ import numpy as np
 from reticent.data import memory
 from reticent.data.borders import border_label, rounded_border
 from reticent.data.columns import Codes, Column, smallest
-from reticent.data.scales import Scale, scale_of, shortest
+from reticent.data.scales import Scale, scale_of
 from reticent.data.taxonomy import Taxonomy
+from reticent.data.texts import shortest
 from reticent.errors import InputError
 
 MISSING = ""  # how a disclosed missing value is printed

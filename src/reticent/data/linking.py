@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 
 from reticent.data.collapse import Codes, distinct
 from reticent.data.columns import Table
-from reticent.data.scales import interval_ends, shortest
+from reticent.data.scales import interval_ends
 from reticent.data.taxonomy import Taxonomy
+from reticent.data.texts import shortest
 
 Bits = NDArray[np.uint64]
 

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from reticent.data.columns import Column, relabelled
 from reticent.data.encode import MISSING, Domain
-from reticent.data.scales import Scale, interval_ends, scale_of, shortest
+from reticent.data.scales import Scale, interval_ends, scale_of
 from reticent.data.taxonomy import Taxonomy
+from reticent.data.texts import shortest
 from reticent.errors import InputError
 
 

@@ -1,4 +1,4 @@
-"""What the distinct values of a column mean: numbers, dates, times, and how each is printed.
+"""What the distinct values of a column mean: numbers, dates, times.
 
 Text stays text until somebody asks for a scale: a ZIP code ``01234`` keeps its zero.
 """
@@ -10,87 +10,24 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from reticent.data.columns import Column
+from reticent.data.texts import CANONICAL, is_text, number_text
 from reticent.errors import InputError
-
-if TYPE_CHECKING:
-    from reticent.data.columns import Column
 
 Kind = Literal["text", "boolean", "number", "date", "timestamp"]
 
-_CANONICAL = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _DATE = r"^\d{4}-\d{2}-\d{2}$"
 _TIMESTAMP = r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?$"
 _INTERVAL = re.compile(r"\[([^,\[\]()]+),([^,\[\]()]+)([\])])")
 _LONGEST_NUMBER = 1000  # characters
 _EPOCH = datetime(1970, 1, 1)
-
-
-def is_text(kind: pa.DataType) -> bool:
-    """Whether cells of a type are texts."""
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
-def texts(values: pa.Array) -> list[str | None]:
-    """The shortest text of each value, as taxonomies and sensitive values are matched.
-
-    >>> texts(pa.array([39.0, 0.5, None])), texts(pa.array([True]))
-    (['39', '0.5', None], ['true'])
-    """
-    kind = values.type
-    if is_text(kind):
-        return list(values.to_pylist())
-    if pa.types.is_timestamp(kind):
-        return _timestamp_texts(values)
-    if pa.types.is_date(kind):  # through days: Python's own dates end at the year 9999
-        days = values.cast(pa.date32()).cast(pa.int32()).to_pylist()
-        return [None if day is None else str(np.datetime64(day, "D")) for day in days]
-    if pa.types.is_duration(kind) and kind.unit == "ns":
-        return [None if n is None else f"{n}ns" for n in values.cast(pa.int64()).to_pylist()]
-    if pa.types.is_time(kind):  # whatever its unit: a file may know another one
-        clock = values.cast(pa.string()).to_pylist()
-        return [t and (t.rstrip("0").rstrip(".") if "." in t else t) for t in clock]
-    return [None if value is None else _text(value) for value in values.to_pylist()]
-
-
-def _text(value: Any) -> str | None:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, float):
-        return None if math.isnan(value) else number_text(value)
-    if isinstance(value, Decimal):  # never 1E-8
-        return format(value, "f")
-    return value.isoformat() if isinstance(value, date) else str(value)
-
-
-def number_text(value: float | int) -> str:
-    """Integers without a point, other numbers as Python's repr.
-
-    >>> number_text(18.0), number_text(0.1), number_text(7)
-    ('18', '0.1', '7')
-    """
-    if isinstance(value, int) or (math.isfinite(value) and float(value).is_integer()):
-        return str(int(value))
-    return repr(float(value))
-
-
-def shortest(text: str) -> str:
-    """How a number written in two ways meets itself.
-
-    >>> shortest("39.0"), shortest("039")
-    ('39', '039')
-    """
-    if not re.fullmatch(_CANONICAL, text):
-        return text
-    value = float(text)
-    return number_text(value) if abs(value) < 2**53 else text
 
 
 def kind_of(column: Column, *, decimal: str = ".", date_format: str | None = None) -> Kind:
@@ -111,7 +48,7 @@ def kind_of(column: Column, *, decimal: str = ".", date_format: str | None = Non
     present = column.values.drop_null()
     if not is_text(kind) or not len(present):
         return "text"
-    canonical = _CANONICAL if decimal == "." else _CANONICAL.replace(r"\.", re.escape(decimal))
+    canonical = CANONICAL if decimal == "." else CANONICAL.replace(r"\.", re.escape(decimal))
     if _all_match(present, canonical):
         return "number"
     if date_format or _all_match(present, _TIMESTAMP):
@@ -325,22 +262,6 @@ def _ticks(values: pa.Array) -> list[Any]:
     coarser = 1000 if values.type.unit == "ns" else 1
     whole = values.cast(pa.int64()).to_pylist()
     return [None if tick is None else tick * per_tick // coarser for tick in whole]
-
-
-def _timestamp_texts(values: pa.Array) -> list[str | None]:
-    """Timestamps in ISO form, with all the digits that they have."""
-    unit, zone = values.type.unit, "+00:00" if values.type.tz is not None else ""
-    shown: list[str | None] = []
-    for tick in values.cast(pa.int64()).to_pylist():
-        if tick is None:
-            shown.append(None)
-            continue
-        text = str(np.datetime64(tick, unit))
-        whole, _, digits = text.partition(".")
-        digits = digits if digits.strip("0") else ""
-        digits = digits[:6] if digits[6:].strip("0") == "" else digits
-        shown.append(whole + ("." + digits.ljust(6, "0") if digits else "") + zone)
-    return shown
 
 
 def _microseconds(moment: datetime) -> int:

@@ -31,7 +31,7 @@ from graphlib import CycleError, TopologicalSorter
 from itertools import groupby, pairwise
 from typing import NoReturn
 
-from reticent.data.scales import number_text
+from reticent.data.texts import number_text
 from reticent.errors import SHOWN, InputError, Problem, listed
 
 DEEPEST = 300  # levels of nested tables; Python's readers of JSON and TOML give up below a thousand

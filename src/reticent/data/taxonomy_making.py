@@ -13,8 +13,9 @@ from datetime import date, datetime
 from fractions import Fraction
 from itertools import groupby, pairwise
 
-from reticent.data.scales import has_year, number_text
+from reticent.data.scales import has_year
 from reticent.data.taxonomy import Taxonomy, from_rows, refuse
+from reticent.data.texts import number_text
 
 
 def by_prefix(

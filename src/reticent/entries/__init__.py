@@ -19,19 +19,20 @@ from typing import TYPE_CHECKING
 from reticent.doors import opened_on_use
 
 if TYPE_CHECKING:
-    from reticent.entries.checking import EntryVerdict as Verdict
     from reticent.entries.checking import verify as verify
-    from reticent.entries.flow import EntryRelease as Release
-    from reticent.entries.flow import EntryRisk as Risk
     from reticent.entries.flow import check as check
     from reticent.entries.flow import release as release
     from reticent.entries.flow import risk as risk
     from reticent.entries.policy import EntryPolicy as Policy
+    from reticent.entries.report import EntryRelease as Release
+    from reticent.entries.report import EntryRisk as Risk
+    from reticent.entries.report import EntryVerdict as Verdict
 
 _HOMES = {
-    "checking": ["Verdict", "verify"],
-    "flow": ["Release", "Risk", "check", "release", "risk"],
+    "checking": ["verify"],
+    "flow": ["check", "release", "risk"],
     "policy": ["Policy"],
+    "report": ["Release", "Risk", "Verdict"],
 }
 _CALLED = {name: f"Entry{name}" for name in ["Policy", "Release", "Risk", "Verdict"]}
 __getattr__, __dir__ = opened_on_use(__name__, _HOMES, _CALLED)

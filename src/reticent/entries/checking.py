@@ -11,9 +11,9 @@ import numpy as np
 
 from reticent.data.columns import Column, Table, without_missing
 from reticent.entries import asked as asking
-from reticent.entries import report
 from reticent.entries.original import Codes, Mask, Original, codes_of, places, read
 from reticent.entries.policy import EntryPolicy
+from reticent.entries.report import EntryVerdict
 from reticent.errors import InputError, Problem, many, quoted, refuse
 from reticent.files.tabular import Reading, carriers
 from reticent.privacy import entries as verifier
@@ -79,34 +79,6 @@ def carried(data: Any, kind: str, suffix: str | None = None) -> list[Problem]:
 
     looked = carriers(data, kind, suffix)
     return [problem for schema, parts in looked for problem in baggage(schema, parts)]
-
-
-@dataclass(frozen=True, slots=True)
-class EntryVerdict:
-    """What the verifier says of a table that somebody hands over as a release."""
-
-    policy: EntryPolicy
-    rows: int
-    requests: int
-    finding: EntryFinding | None  # None: the table is not one of these records
-    problems: tuple[Problem, ...]  # what is not as it was, or should not be there
-    beside_original: bool
-    unseen: int = 0  # marked entries that are empty, where only the original tells since when
-    warnings: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()  # what was assumed in reading
-
-    @property
-    def holds(self) -> bool | None:
-        """Whether the promise is kept; None: nobody can tell from this."""
-        if self.problems or self.finding is None or self.finding.visible:
-            return False
-        if self.beside_original:
-            return self.finding.holds
-        return True if self.finding.holds and not self.unseen else None
-
-    def summary(self) -> dict[str, Any]:
-        """What ``entries verify --json`` prints."""
-        return report.verify_summary(self)
 
 
 def verify(

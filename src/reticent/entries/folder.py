@@ -18,7 +18,7 @@ from reticent.releases.folder import Contents, as_json, as_json_lines, fingerpri
 from reticent.releases.kinds import ENTRIES
 
 if TYPE_CHECKING:
-    from reticent.entries.flow import EntryRelease
+    from reticent.entries.report import EntryRelease
 
 
 def contents(release: EntryRelease, data: Any) -> Contents:

@@ -16,7 +16,7 @@ from reticent.pages.page import MOST, command, page, usefulness
 from reticent.privacy import words
 
 if TYPE_CHECKING:
-    from reticent.entries.flow import EntryRelease
+    from reticent.entries.report import EntryRelease
     from reticent.privacy.entries import SafeEntries
 
 _MOST_BARS = 20

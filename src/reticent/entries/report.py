@@ -1,19 +1,154 @@
-"""What the flows for single entries have to say, as plain data."""
+"""What the flows for single entries come to, and what there is to say of it, as plain data."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from reticent.errors import many
+import numpy as np
+
+from reticent.data.columns import Table
+from reticent.entries import asked as asking
+from reticent.entries.original import Original
+from reticent.entries.policy import EntryPolicy
+from reticent.errors import Problem, many
+from reticent.files.tabular import Reading
+from reticent.privacy import entries as verifier
+from reticent.privacy.entries import EntryExposure, EntryFinding
 from reticent.privacy.words import percent
 from reticent.releases.facts import Facts, seconds, small_table
 
 if TYPE_CHECKING:
-    from reticent.entries.checking import EntryVerdict
-    from reticent.entries.flow import EntryRelease, EntryRisk
-    from reticent.entries.original import Original
-    from reticent.privacy.entries import EntryExposure, EntryFinding
+    from reticent.suppress.entries.search import Hidden
+
+_BEFORE = 2_000_000_000  # work spent on what requests alone would leave open, beside a release
+
+
+@dataclass(frozen=True)
+class EntryRelease:
+    """A table without what would have told on those who asked, and the verifier's word."""
+
+    original: Original = field(repr=False)
+    search: Hidden = field(repr=False)
+    released: Table = field(repr=False)  # the rows as they are published
+    finding: EntryFinding | None = field(default=None, repr=False)
+    seconds: Mapping[str, float] = field(default_factory=dict, repr=False)
+    table: Any = field(default=None, repr=False)  # the released rows, in the kind that came in
+    output: str | None = None
+    reading: Reading = field(default_factory=Reading, repr=False)
+    utility: Mapping[str, Any] | None = field(default=None, repr=False)
+
+    @property
+    def policy(self) -> EntryPolicy:
+        """What was asked for."""
+        return self.original.policy
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What looks as if it were not meant."""
+        bare = self._bare()
+        told = f"{many(len(bare), 'record', 'records')} of those who asked "
+        told += "shows no condition any more" if len(bare) == 1 else "show no condition any more"
+        said = [f"{told}: {asking.by_number(bare)}."] if bare else []
+        return (*self.original.warnings, *said)
+
+    def _bare(self) -> list[int]:
+        """Whose conditions are all empty now, of those who asked and showed some before."""
+        hidden, empty = self.original.hidden(self.search)[:, :-1], self.original.empty[:, :-1]
+        who = self.original.who(self.original.codes.values)
+        found = who & (hidden | empty).all(axis=1) & ~empty.all(axis=1)
+        return [int(record) for record in np.flatnonzero(found)]
+
+    @property
+    def rows(self) -> int:
+        """How many records there are."""
+        return self.original.table.rows
+
+    @property
+    def requests(self) -> int:
+        """How many records asked for their entry to be hidden."""
+        return len(self.original.asked.records)
+
+    @property
+    def hidden(self) -> dict[str, int]:
+        """How many entries of each column were hidden, besides those that were asked for."""
+        names = self.original.roles.entries
+        counts = np.bincount(self.search.columns, minlength=len(names))
+        return dict(zip(names, counts.tolist(), strict=True))
+
+    @property
+    def loss(self) -> Fraction:
+        """The share of all entries that were hidden besides those that were asked for."""
+        entries = self.rows * len(self.original.roles.entries)
+        return Fraction(len(self.search.records), max(entries, 1))
+
+    @property
+    def stopped_early(self) -> bool:
+        """Whether the search was asked to end: less might have been hidden."""
+        return self.search.stopped_early
+
+    @cached_property
+    def before(self) -> EntryFinding:
+        """What the requests alone would have left open."""
+        published, truth = self.original.requests_alone()
+        return verifier.recount(
+            published, self.policy.promise, self.original.asked.records, truth, budget=_BEFORE
+        )
+
+    def summary(self) -> dict[str, Any]:
+        """What ``entries release --json`` prints."""
+        return release_summary(facts(self))
+
+    def _repr_html_(self) -> str:
+        return html(facts(self))
+
+
+@dataclass(frozen=True, slots=True)
+class EntryRisk:
+    """What a table with nothing but the requests hidden would tell."""
+
+    original: Original = field(repr=False)
+    finding: EntryFinding
+
+    @property
+    def requests(self) -> int:
+        """How many records asked for their entry to be hidden."""
+        return len(self.original.asked.records)
+
+    def summary(self) -> dict[str, Any]:
+        """What ``entries risk --json`` prints."""
+        return risk_summary(self)
+
+
+@dataclass(frozen=True, slots=True)
+class EntryVerdict:
+    """What the verifier says of a table that somebody hands over as a release."""
+
+    policy: EntryPolicy
+    rows: int
+    requests: int
+    finding: EntryFinding | None  # None: the table is not one of these records
+    problems: tuple[Problem, ...]  # what is not as it was, or should not be there
+    beside_original: bool
+    unseen: int = 0  # marked entries that are empty, where only the original tells since when
+    warnings: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what was assumed in reading
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether the promise is kept; None: nobody can tell from this."""
+        if self.problems or self.finding is None or self.finding.visible:
+            return False
+        if self.beside_original:
+            return self.finding.holds
+        return True if self.finding.holds and not self.unseen else None
+
+    def summary(self) -> dict[str, Any]:
+        """What ``entries verify --json`` prints."""
+        return verify_summary(self)
 
 
 def facts(release: EntryRelease) -> Facts:

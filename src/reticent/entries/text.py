@@ -11,8 +11,7 @@ from reticent.errors import many
 from reticent.terminal.text import table
 
 if TYPE_CHECKING:
-    from reticent.entries.checking import EntryVerdict
-    from reticent.entries.flow import EntryRisk
+    from reticent.entries.report import EntryRisk, EntryVerdict
     from reticent.releases.facts import Facts
 
 _EMPTY = "Nothing is promised beyond the requests"

@@ -67,11 +67,15 @@ def check_free(path: Path, *, force: bool, holds: Collection[str] = ()) -> None:
 
 
 def refuse_inputs(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
-    """Refuse to write over what the same run reads, or into it, whatever --force says."""
+    """Refuse to write over what the same run reads, or into it, whatever --force says.
+
+    Of a folder of data files that is its files: a folder below it is not read with them.
+    """
     read = {path.resolve() for path in inputs}
     for output in outputs:
         place = output.resolve()
-        inside = any(path in place.parents and path.is_dir() for path in read)
+        above = [path for path in read if path in place.parents and path.is_dir()]
+        inside = any(place.suffix or (path / "public").is_dir() for path in above)
         if inside or any(path == place or place in path.parents for path in read):
             raise InputError(
                 "this is, holds, or is part of an input of the same run",

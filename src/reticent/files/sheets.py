@@ -23,7 +23,7 @@ from reticent.data import memory
 from reticent.data.collapse import Codes, distinct
 from reticent.data.columns import Column
 from reticent.data.memory import Threads, runs
-from reticent.data.scales import is_text, texts
+from reticent.data.texts import is_text, texts
 from reticent.files.tabular import ARROW, delimiter_of
 
 _LINES = 1 << 16  # lines printed at a time: about 5 MB of text, so memory stays flat

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from reticent.data.columns import Column, Table, encode, is_supported, smallest
-from reticent.data.scales import is_text
+from reticent.data.texts import is_text
 from reticent.errors import InputError, did_you_mean, quoted
 from reticent.files.delimited import Reading as Reading
 from reticent.files.delimited import is_made_up as is_made_up

@@ -14,10 +14,10 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from reticent import __version__
 from reticent.files.tabular import Reading
 from reticent.pages import charts
 from reticent.privacy import words
+from reticent.version import __version__
 
 MOST = 200  # rows of a table on a page; files beside it hold all
 

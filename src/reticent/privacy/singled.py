@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from reticent.data.collapse import alone
 from reticent.data.columns import Column, Counts, without_missing
-from reticent.data.scales import is_text
+from reticent.data.texts import is_text
 from reticent.errors import many, quoted
 from reticent.privacy.words import percent
 

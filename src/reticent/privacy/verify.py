@@ -25,7 +25,7 @@ from typing import Any
 import pyarrow as pa
 
 from reticent.data.memory import spill_folder
-from reticent.data.scales import texts
+from reticent.data.texts import texts
 from reticent.errors import Broken, InputError, Problem, many, quoted, refuse
 from reticent.privacy.promises import Anonymity, Confidence, Promise, ours
 from reticent.privacy.rejoin import Meeting, Queries, Rejoined, columns_of, text_of

@@ -6,8 +6,8 @@ from collections.abc import Collection
 
 from reticent.data.encode import MISSING, Domain
 from reticent.data.recode import Interval, Recoding, as_python
-from reticent.data.scales import shortest
 from reticent.data.taxonomy import Taxonomy
+from reticent.data.texts import shortest
 from reticent.refine.cuts import Cuts
 
 

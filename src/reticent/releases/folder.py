@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from reticent import __version__
 from reticent.errors import InputError, Problem
 from reticent.files.tabular import CSV, SUFFIXES, Reading, delimiter_of, paths_of, suffix_of
 from reticent.releases.kinds import ReleaseKind, kind_in
 from reticent.releases.places import Spot
 from reticent.sources.addresses import is_url, shown_name
+from reticent.version import __version__
 
 FORMAT = 1  # of the folder; raised when an older reader could misread it
 

@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from reticent.data.columns import Column, encode
-from reticent.data.scales import is_text
+from reticent.data.texts import is_text
 from reticent.errors import InputError
 from reticent.sklearn.frames import arrow_of, cells_of, checked
 from reticent.trees.learner import TreeOptions, train

@@ -18,7 +18,7 @@ from reticent.errors import InputError, ReticentError, did_you_mean
 from reticent.files.sheets import Sheet
 from reticent.sources.addresses import file_of, without_password
 from reticent.sources.duckdb import Embedded, sql_name, sql_of
-from reticent.sources.engines import COUNT, Progress, RowRecoding, collapse
+from reticent.sources.engines import COUNT, Progress, RowRecoding, collapse, plain_schema
 
 if TYPE_CHECKING:
     from sqlite3 import Connection
@@ -131,8 +131,6 @@ class InDatabase(Embedded):
         self, name: str, table: ir.Table, *, spill: Path, memory_limit: int | None,
         progress: Progress,
     ) -> None:  # fmt: skip
-        from reticent.sources.opening import plain_schema
-
         try:
             self.file = _sqlite_file(table)
             odd = [n for n, kind in table.schema().items() if kind.is_uuid() or kind.is_inet()]

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from reticent.data import memory
 from reticent.data.columns import Codes, Column, Table, encode, smallest, trimmed
-from reticent.data.scales import is_text
+from reticent.data.texts import is_text
 from reticent.errors import InputError, ReticentError, quoted
 from reticent.files.sheets import Sheet, by_printed_cell
 from reticent.files.tabular import from_arrow
@@ -514,3 +514,15 @@ def in_batches(batches: Iterable[pa.RecordBatch], size: int) -> Iterator[pa.Reco
             rows += batch.num_rows
     if waiting:
         yield pa.Table.from_batches(waiting).combine_chunks().to_batches()[0]
+
+
+def plain_schema(schema: pa.Schema) -> pa.Schema:
+    """The same columns with text as ordinary text, and categories as their values."""
+    return pa.schema([(field.name, _plain(field.type)) for field in schema])
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_dictionary(kind):
+        return _plain(kind.value_type)
+    text = pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    return pa.string() if text or pa.types.is_null(kind) else kind

@@ -39,7 +39,7 @@ from reticent.sources.addresses import (
 )
 from reticent.sources.databases import InDatabase, table_at, table_of
 from reticent.sources.duckdb import Embedded, Standing, Stream, sql_name
-from reticent.sources.engines import Progress, RowSource
+from reticent.sources.engines import Progress, RowSource, plain_schema
 from reticent.sources.means import ENGINES, OURSELVES, SHARE, Means, free_memory
 from reticent.sources.spark_session import is_spark, session_for
 
@@ -216,18 +216,6 @@ def _frame(data: Any, notes: list[str]) -> tuple[pa.Schema, int, Stream]:
 
     plain = plain_schema(schema)
     return plain, rows, lambda names: _plain_batches(plain, names, pull(names))
-
-
-def plain_schema(schema: pa.Schema) -> pa.Schema:
-    """The same columns with text as ordinary text, and categories as their values."""
-    return pa.schema([(field.name, _plain(field.type)) for field in schema])
-
-
-def _plain(kind: pa.DataType) -> pa.DataType:
-    if pa.types.is_dictionary(kind):
-        return _plain(kind.value_type)
-    text = pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-    return pa.string() if text or pa.types.is_null(kind) else kind
 
 
 def _plain_batches(schema: pa.Schema, names: Sequence[str], batches: Any) -> pa.RecordBatchReader:

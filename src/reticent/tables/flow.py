@@ -12,7 +12,7 @@ import math
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,14 +29,12 @@ from reticent.tables.arrival import counted, fitted
 if TYPE_CHECKING:
     from reticent.data.columns import Table
     from reticent.files.tabular import Reading
-    from reticent.privacy.risk import Exposure
     from reticent.privacy.verify import Proof
     from reticent.releases.places import Place
     from reticent.sources.engines import RowSource
     from reticent.sources.means import Means
     from reticent.tables.policy import Policy
-    from reticent.tables.prepare import Prepared
-    from reticent.tables.result import Release
+    from reticent.tables.report import Release, Risk
     from reticent.tables.search.greedy import Effort, Found
 
 _MOST_FILES = 10_000  # 2,000 parts take 15 s or more, each being synced to the disk
@@ -311,20 +309,6 @@ def _carried(data: Any, kind: str) -> list[Problem]:
     return [problem for schema, parts in looked for problem in baggage(schema, parts)]
 
 
-@dataclass(frozen=True, slots=True)
-class Risk:
-    """What an attacker could do with a table as it is."""
-
-    prepared: Prepared = field(repr=False)
-    exposures: tuple[Exposure, ...]
-
-    def summary(self) -> dict[str, Any]:
-        """What ``risk --json`` prints."""
-        from reticent.tables import report
-
-        return report.risk_summary(report.risk_facts(self))
-
-
 def risk(
     data: Any,
     policy: Policy | Mapping[str, Any] | str | Path,
@@ -340,6 +324,7 @@ def risk(
     """Measure every promise on an unmasked table; for `engine` and the like see `release`."""
     from reticent.tables.exposure import exposures
     from reticent.tables.policy import Policy
+    from reticent.tables.report import Risk
 
     policy = Policy.of(policy).with_previous(previous or {})
     reading = policy.reads(reading, table)

@@ -27,7 +27,7 @@ from reticent.tables import report
 
 if TYPE_CHECKING:
     from reticent.tables.policy import Policy
-    from reticent.tables.result import Release
+    from reticent.tables.report import Release
 
 
 def contents(release: Release, data: Any, private: Path, table: str | None = None) -> Contents:

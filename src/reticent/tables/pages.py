@@ -25,7 +25,7 @@ from reticent.tables import report
 
 if TYPE_CHECKING:
     from reticent.tables.policy import Attribute
-    from reticent.tables.result import Release
+    from reticent.tables.report import Release
 
 _MOST_CHARTS = 6  # promises whose way is drawn; columns of the step table
 _MOST_PARTS = 6  # parts of one value that a table lists

@@ -33,7 +33,7 @@ from reticent.releases.places import Place, Spot
 from reticent.releases.publish import proven
 from reticent.releases.publish import publish as publish_at
 from reticent.tables.masking import Beyond, Masked, arrow, as_text, give_back_memory, mask
-from reticent.tables.result import Release
+from reticent.tables.report import Release
 from reticent.tables.rules import rules
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The folder of a sweep: which releases stand in it, so that a later run can go on.
+"""What a sweep comes to, and its folder: which releases stand in it, so that a later run can go on.
 
 A release folder appears whole, then its line in the state. So an interrupted sweep goes on where
 it was: a release without its line is made again, one with it is not.
@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,57 @@ from reticent.files.output import clear_leftover, is_leftover, remove, whole_fil
 from reticent.releases.places import SIDES
 
 _ITEMS = ("report.html", "sweep.csv", "sweep.json", "sweep.svg", "private")  # the state goes last
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """What a range of thresholds costs."""
+
+    threshold: str  # "k" or "at_most"
+    points: tuple[Mapping[str, Any], ...]  # the loosest first
+    floor: Mapping[str, Any]  # what depends on no threshold: BE, UE, RE, majority
+    resumed: int  # points that an earlier run had done
+    output: str
+    warnings: tuple[str, ...]
+    promises: tuple[str, ...]  # in words, with the swept threshold open
+    rows: int
+    seed: int
+    notes: tuple[str, ...] = ()  # what was assumed in reading the table
+
+    def folder_of(self, point: Mapping[str, Any]) -> str:
+        """Where the release of a point stands."""
+        return folder_name(self.threshold, Fraction(str(point["threshold"])))
+
+    def summary(self) -> dict[str, Any]:
+        """What ``sweep --json`` prints."""
+        return {
+            "threshold": self.threshold,
+            "promises": list(self.promises),
+            "rows": self.rows,
+            "seed": self.seed,
+            "points": [dict(point) for point in self.points],
+            **self.floor,
+            "resumed": self.resumed,
+            "output": self.output,
+            "warnings": list(self.warnings),
+        }
+
+
+def folder_name(kind: str, threshold: int | Fraction) -> str:
+    """The folder of one point."""
+    return f"{kind.replace('_', '-')}-{threshold_text(threshold)}".replace("/", "_of_")
+
+
+def threshold_text(value: int | Fraction) -> str:
+    """A threshold as short as it is exact: a decimal where there is one.
+
+    >>> _text(Fraction(1, 5)), _text(Fraction(1, 3)), _text(20)
+    ('0.2', '1/3', '20')
+    """
+    if value.denominator == 1:
+        return str(value)
+    decimal = repr(float(value))
+    return decimal if Fraction(decimal) == value else str(value)
 
 
 class SweepFolder:

@@ -13,7 +13,7 @@ from reticent.pages import charts
 from reticent.pages.page import page
 
 if TYPE_CHECKING:
-    from reticent.tables.sweeps import Sweep
+    from reticent.tables.sweep_folder import Sweep
 
 _NAMES = {
     "tree": "decision tree",

@@ -22,12 +22,11 @@ from typing import Any
 
 import numpy as np
 
-from reticent import __version__
 from reticent.data.recode import as_python
 from reticent.errors import InputError, Problem, Stopped, Unsatisfiable
 from reticent.evidence import classify
 from reticent.files.output import refuse_inputs, whole_file, write_text
-from reticent.files.tabular import Reading
+from reticent.files.tabular import Reading, paths_of
 from reticent.pages.charts import standalone
 from reticent.privacy.promises import Anonymity, Confidence, as_fraction
 from reticent.progress import Clock, Watch
@@ -44,12 +43,13 @@ from reticent.tables.exposure import exposures
 from reticent.tables.policy import Policy
 from reticent.tables.prepare import Prepared
 from reticent.tables.publish import Outlet, publish
-from reticent.tables.result import Release
+from reticent.tables.report import Release
 from reticent.tables.search.greedy import Found
 from reticent.tables.search.rare import LeftOut, find_leaving_out
 from reticent.tables.search.riding import search_together
-from reticent.tables.sweep_folder import SweepFolder
+from reticent.tables.sweep_folder import Sweep, SweepFolder, folder_name, threshold_text
 from reticent.tables.sweep_page import page_of, plot
+from reticent.version import __version__
 
 _LOOSEST: dict[str, Any] = {"k": 1, "at_most": Fraction(1)}
 _LONGEST = 60  # characters of a folder's name
@@ -66,41 +66,7 @@ class Point:
     @property
     def name(self) -> str:
         """Its folder."""
-        return _folder(self.swept, self.threshold)
-
-
-@dataclass(frozen=True, slots=True)
-class Sweep:
-    """What a range of thresholds costs."""
-
-    threshold: str  # "k" or "at_most"
-    points: tuple[Mapping[str, Any], ...]  # the loosest first
-    floor: Mapping[str, Any]  # what depends on no threshold: BE, UE, RE, majority
-    resumed: int  # points that an earlier run had done
-    output: str
-    warnings: tuple[str, ...]
-    promises: tuple[str, ...]  # in words, with the swept threshold open
-    rows: int
-    seed: int
-    notes: tuple[str, ...] = ()  # what was assumed in reading the table
-
-    def folder_of(self, point: Mapping[str, Any]) -> str:
-        """Where the release of a point stands."""
-        return _folder(self.threshold, Fraction(str(point["threshold"])))
-
-    def summary(self) -> dict[str, Any]:
-        """What ``sweep --json`` prints."""
-        return {
-            "threshold": self.threshold,
-            "promises": list(self.promises),
-            "rows": self.rows,
-            "seed": self.seed,
-            "points": [dict(point) for point in self.points],
-            **self.floor,
-            "resumed": self.resumed,
-            "output": self.output,
-            "warnings": list(self.warnings),
-        }
+        return folder_name(self.swept, self.threshold)
 
 
 def sweep(
@@ -225,7 +191,7 @@ def _fingerprint(
         told.append(secrets.token_hex(16))
     digest = hashlib.sha256("\0".join(told).encode("utf-8", "surrogatepass"))
     earlier = [release_folder.published(path) for path in policy.earlier]
-    for path in (*arrival.inputs(data), *earlier):
+    for path in (*(paths_of(data) if isinstance(data, str | Path) else ()), *earlier):
         for file in sorted(path.iterdir()) if path.is_dir() else [path]:
             digest.update(release_folder.digest(file).encode())
     if not isinstance(data, str | Path):
@@ -390,21 +356,5 @@ def _lines(swept: Sweep) -> Iterator[dict[str, Any]]:
             yield line | ({"classifier": name, **found} if name else {})
 
 
-def _folder(kind: str, threshold: int | Fraction) -> str:
-    return f"{kind.replace('_', '-')}-{_text(threshold)}".replace("/", "_of_")
-
-
 def _plain(value: int | Fraction | None) -> int | str | None:
-    return value if value is None or isinstance(value, int) else _text(value)
-
-
-def _text(value: int | Fraction) -> str:
-    """A threshold as short as it is exact: a decimal where there is one.
-
-    >>> _text(Fraction(1, 5)), _text(Fraction(1, 3)), _text(20)
-    ('0.2', '1/3', '20')
-    """
-    if value.denominator == 1:
-        return str(value)
-    decimal = repr(float(value))
-    return decimal if Fraction(decimal) == value else str(value)
+    return value if value is None or isinstance(value, int) else threshold_text(value)

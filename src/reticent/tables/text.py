@@ -12,7 +12,7 @@ from reticent.terminal.text import cell, table
 if TYPE_CHECKING:
     from reticent.releases.facts import Facts
     from reticent.tables.evaluation import Evaluation
-    from reticent.tables.sweeps import Sweep
+    from reticent.tables.sweep_folder import Sweep
 
 
 def release(told: Facts) -> str:

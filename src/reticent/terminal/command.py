@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from typer.core import TyperGroup
 
-from reticent import __version__
 from reticent.errors import InputError, ReticentError, Stopped
 from reticent.terminal import progress, signals
+from reticent.version import __version__
 
 if TYPE_CHECKING:
     from reticent.files.tabular import Reading

@@ -18,19 +18,20 @@ from reticent.doors import opened_on_use
 if TYPE_CHECKING:
     from reticent.transactions.evaluation import BasketEvaluation as Evaluation
     from reticent.transactions.evaluation import evaluate as evaluate
-    from reticent.transactions.flow import BasketRelease as Release
-    from reticent.transactions.flow import BasketRisk as Risk
-    from reticent.transactions.flow import BasketVerdict as Verdict
     from reticent.transactions.flow import check as check
     from reticent.transactions.flow import release as release
     from reticent.transactions.flow import risk as risk
     from reticent.transactions.flow import verify as verify
     from reticent.transactions.policy import BasketPolicy as Policy
+    from reticent.transactions.report import BasketRelease as Release
+    from reticent.transactions.report import BasketRisk as Risk
+    from reticent.transactions.report import BasketVerdict as Verdict
 
 _HOMES = {
     "evaluation": ["Evaluation", "evaluate"],
-    "flow": ["Release", "Risk", "Verdict", "check", "release", "risk", "verify"],
+    "flow": ["check", "release", "risk", "verify"],
     "policy": ["Policy"],
+    "report": ["Release", "Risk", "Verdict"],
 }
 _CALLED = {name: f"Basket{name}" for name in ["Evaluation", "Policy", "Release", "Risk", "Verdict"]}
 __getattr__, __dir__ = opened_on_use(__name__, _HOMES, _CALLED)

@@ -18,8 +18,9 @@ from reticent.privacy import coherence
 from reticent.privacy.coherence import BasketExposure
 from reticent.progress import Clock, Watch
 from reticent.transactions import folder, report
-from reticent.transactions.flow import MOST_KNOWN, known_of, nuggets_of, read, roled
+from reticent.transactions.flow import known_of, nuggets_of, read
 from reticent.transactions.policy import BasketPolicy, ItemRoles, Mask, Nuggets
+from reticent.transactions.report import MOST_KNOWN, roled
 
 _USUAL = Fraction(1, 100)  # the support of a nugget where a policy does not say
 
@@ -41,7 +42,16 @@ class BasketEvaluation:
 
     def summary(self) -> dict[str, Any]:
         """What ``transactions evaluate --json`` prints."""
-        return report.evaluation_summary(self)
+        return {
+            "transactions": self.transactions,
+            "occurrences": report.beside(self.occurrences),
+            "items": report.beside(self.items),
+            "nuggets": report.beside(self.nuggets),
+            "support": self.support,
+            "exposed": {"before": report.levels(self.before), "after": report.levels(self.after)},
+            "baselines": {name: dict(facts) for name, facts in self.baselines.items()},
+            "warnings": list(self.roles.warnings),
+        }
 
 
 def evaluate(

@@ -9,9 +9,8 @@ support it had.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,71 +21,20 @@ from reticent.errors import InputError, Problem, Stopped, Unsatisfiable, quoted
 from reticent.files import basket_files
 from reticent.files.tabular import Reading
 from reticent.privacy import coherence
-from reticent.privacy.coherence import BasketExposure, BasketFinding
+from reticent.privacy.coherence import BasketFinding
 from reticent.progress import Clock, Watch
 from reticent.releases.places import Place, Spot
 from reticent.releases.publish import proven, publish
 from reticent.sources.arrival import inputs
-from reticent.transactions import folder, report
+from reticent.transactions import folder
 from reticent.transactions.policy import BasketPolicy, ItemRoles, Mask, Nuggets
+from reticent.transactions.report import MOST_KNOWN, BasketRelease, BasketRisk, BasketVerdict, roled
 
 if TYPE_CHECKING:
     from reticent.suppress.baskets.diagrams import Family
     from reticent.suppress.baskets.methods import Suppressed
     from reticent.suppress.baskets.moles import KnownBaskets
     from reticent.suppress.baskets.worth import Worth
-
-_BEFORE = 200_000_000  # work spent on what the data expose as they are, beside a release
-MOST_KNOWN = 3  # items, of that
-
-
-@dataclass(frozen=True)
-class BasketRelease:
-    """Baskets without the items that would have singled somebody out, and the verifier's word."""
-
-    policy: BasketPolicy
-    original: Baskets = field(repr=False)
-    roles: ItemRoles = field(repr=False)
-    gone: Mask = field(repr=False)  # which items were suppressed
-    search: Suppressed = field(repr=False)
-    released: Baskets = field(repr=False)
-    finding: BasketFinding = field(repr=False)
-    nuggets: tuple[int, int] | None = None  # before, and after; if the policy asks for them
-    warnings: tuple[str, ...] = ()
-    seconds: Mapping[str, float] = field(default_factory=dict, repr=False)
-    table: Any = field(default=None, repr=False)  # the released baskets, in the kind that came in
-    output: str | None = None
-    reading: Reading = field(default_factory=Reading, repr=False)
-
-    @property
-    def suppressed(self) -> list[str]:
-        """The items that went, by name; they are not for publication."""
-        return [str(name) for name in self.original.names.filter(self.gone).to_pylist()]
-
-    @property
-    def loss(self) -> Fraction:
-        """The share of all item occurrences that went."""
-        before = self.original.occurrences
-        return Fraction(before - self.released.occurrences, max(before, 1))
-
-    @property
-    def stopped_early(self) -> bool:
-        """Whether the search was asked to end: less might have gone."""
-        return self.search.stopped_early
-
-    @cached_property
-    def before(self) -> tuple[BasketExposure, ...]:
-        """What the baskets exposed as they were."""
-        return coherence.exposure(
-            roled(self.original, self.roles), self.policy.promise, most=MOST_KNOWN, budget=_BEFORE
-        )
-
-    def summary(self) -> dict[str, Any]:
-        """What ``transactions release --json`` prints."""
-        return report.release_summary(report.facts(self))
-
-    def _repr_html_(self) -> str:
-        return report.html(report.facts(self))
 
 
 def release(
@@ -259,11 +207,6 @@ def _warnings(policy: BasketPolicy, search: Suppressed, before: int, left: int) 
         )
 
 
-def roled(baskets: Baskets, roles: ItemRoles) -> coherence.RoledBaskets:
-    """Baskets as the verifier sees them."""
-    return coherence.RoledBaskets(baskets.starts, baskets.items, roles.public, roles.private)
-
-
 def _proven(released: Baskets, policy: BasketPolicy, original: Baskets) -> BasketFinding:
     """What the verifier says of baskets that are about to appear; roles are told by name anew."""
     finding = coherence.recount(roled(released, policy.roles(released.names)), policy.promise)
@@ -305,33 +248,6 @@ def _refuse_tables(baskets: Baskets, data: str | Path, policy: BasketPolicy) -> 
 # --- asking without writing ----------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class BasketVerdict:
-    """What the verifier says of baskets that somebody hands over."""
-
-    finding: BasketFinding
-    transactions: int
-    occurrences: int
-    names: Any  # of all items
-    roles: ItemRoles
-    altered: tuple[Problem, ...] = ()  # files of a release folder that are not as they were
-    warnings: tuple[str, ...] = ()  # of such a folder, and where nothing is promised
-
-    @property
-    def holds(self) -> bool | None:
-        """Whether the promise is kept; None: nobody can tell within the budget."""
-        return False if self.altered else self.finding.holds
-
-    @property
-    def empty(self) -> bool:
-        """Whether it could only be kept."""
-        return bool(self.finding.promise.among(private=bool(self.roles.private.any())).emptiness)
-
-    def summary(self) -> dict[str, Any]:
-        """What ``transactions verify --json`` prints."""
-        return report.verify_summary(self)
-
-
 def verify(
     data: Any,
     policy: BasketPolicy | Mapping[str, Any] | str | Path,
@@ -368,29 +284,6 @@ def _more_columns(baskets: Baskets) -> list[Problem]:
             do="leave them out.",
         )
     ]  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class BasketRisk:
-    """What baskets as they are expose."""
-
-    policy: BasketPolicy
-    levels: tuple[BasketExposure, ...]
-    transactions: int
-    items: int
-    roles: ItemRoles
-
-    def summary(self) -> dict[str, Any]:
-        """What ``transactions risk --json`` prints."""
-        return report.risk_summary(self)
-
-    def chart(self) -> str:
-        """How many people some known items single out, as an SVG image."""
-        from reticent.pages.charts import standalone
-        from reticent.transactions import pages
-
-        drawn = pages.exposed_chart(self.levels, self.transactions, self.policy.promise)
-        return standalone(drawn)
 
 
 def risk(

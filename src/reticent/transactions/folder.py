@@ -26,7 +26,7 @@ from reticent.releases.kinds import BASKETS
 from reticent.transactions import report
 
 if TYPE_CHECKING:
-    from reticent.transactions.flow import BasketRelease
+    from reticent.transactions.report import BasketRelease
 
 
 def suffix_for(data: Any, form: basket_files.Form) -> str:

@@ -1,22 +1,20 @@
-"""The two pages of a release of baskets, and the chart of what baskets expose."""
+"""The two pages of a release of baskets."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from markupsafe import Markup
 
 from reticent.pages import charts
 from reticent.pages.page import MOST, command, page
 from reticent.privacy import words
 from reticent.transactions import report
+from reticent.transactions.charts import exposed_chart
 
 if TYPE_CHECKING:
-    from reticent.privacy.coherence import BasketExposure, Coherence
-    from reticent.transactions.flow import BasketRelease
+    from reticent.transactions.report import BasketRelease
 
 _MOST_BARS = 20
 
@@ -64,26 +62,6 @@ def private(release: BasketRelease) -> str:
             ),
         },
     )
-
-
-def exposed_chart(
-    levels: Sequence[BasketExposure], transactions: int, promise: Coherence
-) -> Markup:
-    """How many people are singled out, stand among too few, or are told on, by what is known."""
-    total = max(transactions, 1)
-    kinds = [("unique", "unique"), (f"fewer than {promise.k}", "small")]
-    if promise.h < 1:
-        kinds.append((f"above {words.percent(promise.h)} sure", "sure"))
-    series = []
-    for name, key in kinds:
-        counts = [(level.known, getattr(level, key)) for level in levels]
-        points = [(known, 100 * count / total) for known, count in counts if count is not None]
-        series.append(charts.Series(name, points))
-    ticks = [level.known for level in levels if level.counted]
-    return charts.lines(
-        "People at risk by what is known", "items that somebody knows of a person",
-        "of all people, in %", series, x_ticks=ticks,
-    )  # fmt: skip
 
 
 def _shared(release: BasketRelease) -> dict[str, Any]:

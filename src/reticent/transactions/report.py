@@ -1,19 +1,131 @@
-"""What the flows for baskets have to say, as plain data."""
+"""What the flows for baskets come to, and what there is to say of it, as plain data."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from reticent.errors import many
+from reticent.data.baskets import Baskets
+from reticent.errors import Problem, many
+from reticent.files.tabular import Reading
+from reticent.privacy import coherence
+from reticent.privacy.coherence import BasketExposure, BasketFinding
 from reticent.privacy.words import NOTHING
 from reticent.releases.facts import Facts, seconds, small_table
+from reticent.transactions.policy import BasketPolicy, ItemRoles, Mask
 
 if TYPE_CHECKING:
-    from reticent.privacy.coherence import BasketExposure, BasketFinding
-    from reticent.transactions.evaluation import BasketEvaluation
-    from reticent.transactions.flow import BasketRelease, BasketRisk, BasketVerdict
+    from reticent.suppress.baskets.methods import Suppressed
+
+_BEFORE = 200_000_000  # work spent on what the data expose as they are, beside a release
+MOST_KNOWN = 3  # items, of that
+
+
+@dataclass(frozen=True)
+class BasketRelease:
+    """Baskets without the items that would have singled somebody out, and the verifier's word."""
+
+    policy: BasketPolicy
+    original: Baskets = field(repr=False)
+    roles: ItemRoles = field(repr=False)
+    gone: Mask = field(repr=False)  # which items were suppressed
+    search: Suppressed = field(repr=False)
+    released: Baskets = field(repr=False)
+    finding: BasketFinding = field(repr=False)
+    nuggets: tuple[int, int] | None = None  # before, and after; if the policy asks for them
+    warnings: tuple[str, ...] = ()
+    seconds: Mapping[str, float] = field(default_factory=dict, repr=False)
+    table: Any = field(default=None, repr=False)  # the released baskets, in the kind that came in
+    output: str | None = None
+    reading: Reading = field(default_factory=Reading, repr=False)
+
+    @property
+    def suppressed(self) -> list[str]:
+        """The items that went, by name; they are not for publication."""
+        return [str(name) for name in self.original.names.filter(self.gone).to_pylist()]
+
+    @property
+    def loss(self) -> Fraction:
+        """The share of all item occurrences that went."""
+        before = self.original.occurrences
+        return Fraction(before - self.released.occurrences, max(before, 1))
+
+    @property
+    def stopped_early(self) -> bool:
+        """Whether the search was asked to end: less might have gone."""
+        return self.search.stopped_early
+
+    @cached_property
+    def before(self) -> tuple[BasketExposure, ...]:
+        """What the baskets exposed as they were."""
+        return coherence.exposure(
+            roled(self.original, self.roles), self.policy.promise, most=MOST_KNOWN, budget=_BEFORE
+        )
+
+    def summary(self) -> dict[str, Any]:
+        """What ``transactions release --json`` prints."""
+        return release_summary(facts(self))
+
+    def _repr_html_(self) -> str:
+        return html(facts(self))
+
+
+@dataclass(frozen=True, slots=True)
+class BasketVerdict:
+    """What the verifier says of baskets that somebody hands over."""
+
+    finding: BasketFinding
+    transactions: int
+    occurrences: int
+    names: Any  # of all items
+    roles: ItemRoles
+    altered: tuple[Problem, ...] = ()  # files of a release folder that are not as they were
+    warnings: tuple[str, ...] = ()  # of such a folder, and where nothing is promised
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether the promise is kept; None: nobody can tell within the budget."""
+        return False if self.altered else self.finding.holds
+
+    @property
+    def empty(self) -> bool:
+        """Whether it could only be kept."""
+        return bool(self.finding.promise.among(private=bool(self.roles.private.any())).emptiness)
+
+    def summary(self) -> dict[str, Any]:
+        """What ``transactions verify --json`` prints."""
+        return verify_summary(self)
+
+
+@dataclass(frozen=True, slots=True)
+class BasketRisk:
+    """What baskets as they are expose."""
+
+    policy: BasketPolicy
+    levels: tuple[BasketExposure, ...]
+    transactions: int
+    items: int
+    roles: ItemRoles
+
+    def summary(self) -> dict[str, Any]:
+        """What ``transactions risk --json`` prints."""
+        return risk_summary(self)
+
+    def chart(self) -> str:
+        """How many people some known items single out, as an SVG image."""
+        from reticent.pages.charts import standalone
+        from reticent.transactions.charts import exposed_chart
+
+        drawn = exposed_chart(self.levels, self.transactions, self.policy.promise)
+        return standalone(drawn)
+
+
+def roled(baskets: Baskets, roles: ItemRoles) -> coherence.RoledBaskets:
+    """Baskets as the verifier sees them."""
+    return coherence.RoledBaskets(baskets.starts, baskets.items, roles.public, roles.private)
 
 
 def facts(release: BasketRelease) -> Facts:
@@ -43,7 +155,7 @@ def facts(release: BasketRelease) -> Facts:
         },
         "occurrences": {"before": original.occurrences, "after": released.occurrences},
         "loss": rounded(release.loss),
-        "nuggets": release.nuggets and _beside(release.nuggets),
+        "nuggets": release.nuggets and beside(release.nuggets),
         "method": release.search.method,
         "tried": {  # the loss of every method that finished: of nuggets, or of occurrences
             name: rounded(Fraction(lost[0], max(whole, 1)))
@@ -156,21 +268,8 @@ def broken(finding: BasketFinding) -> dict[str, Any]:
     return found
 
 
-def evaluation_summary(found: BasketEvaluation) -> dict[str, Any]:
-    """What ``transactions evaluate --json`` prints."""
-    return {
-        "transactions": found.transactions,
-        "occurrences": _beside(found.occurrences),
-        "items": _beside(found.items),
-        "nuggets": _beside(found.nuggets),
-        "support": found.support,
-        "exposed": {"before": levels(found.before), "after": levels(found.after)},
-        "baselines": {name: dict(facts) for name, facts in found.baselines.items()},
-        "warnings": list(found.roles.warnings),
-    }
-
-
-def _beside(counted: tuple[int, int]) -> dict[str, Any]:
+def beside(counted: tuple[int, int]) -> dict[str, Any]:
+    """Two counts, and the share that was lost between them."""
     before, after = counted
     loss = rounded(Fraction(before - after, max(before, 1)))
     return {"before": before, "after": after, "loss": loss}

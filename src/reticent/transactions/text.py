@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from reticent.privacy.coherence import BasketExposure
     from reticent.releases.facts import Facts
     from reticent.transactions.evaluation import BasketEvaluation
-    from reticent.transactions.flow import BasketRisk, BasketVerdict
     from reticent.transactions.policy import BasketPolicy, ItemRoles
+    from reticent.transactions.report import BasketRisk, BasketVerdict
 
 _EMPTY = f"It {NOTHING}"
 

@@ -16,7 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from reticent.data.columns import Column, Table, without_missing
-from reticent.data.scales import Kind, Scale, is_text, kind_of, scale_of
+from reticent.data.scales import Kind, Scale, kind_of, scale_of
+from reticent.data.texts import is_text
 from reticent.errors import InputError
 from reticent.files.tabular import Reading, is_made_up
 from reticent.tables.drafts.words import says, says_postcode

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from reticent.data.columns import Column, Table, without_missing
 from reticent.data.linking import number_rows
 from reticent.data.recode import Recoding, read_off
-from reticent.data.scales import shortest
+from reticent.data.texts import shortest
 from reticent.errors import InputError, quoted
 from reticent.evidence.classify import as_numbers
 from reticent.tables.prepare import Prepared, cleared, part_of, without_blanks
