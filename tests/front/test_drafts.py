@@ -172,6 +172,10 @@ class TestRoles:
         assert "Score" in policy.anonymity[0].over
         assert "# No class: " in text
 
+    def test_a_class_that_is_dropped_is_told(self) -> None:
+        text = drafted(["Name", "Job"], column("u", "v"), "--class", "Name")
+        assert '# No class: "Name" is dropped, as its name speaks of an identifier.' in text
+
     def test_k_is_larger_where_a_class_needs_it(self) -> None:
         """Of many classes each is alone in a small group; in a larger one it has company."""
         draw = random.Random(3)

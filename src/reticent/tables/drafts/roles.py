@@ -85,7 +85,9 @@ def guessed(looks: Sequence[Look], class_name: str | None = None) -> Guesses:
         )  # fmt: skip
     person = _person(looks)
     columns = tuple(Guess(seen, *_role(seen, class_name, person)) for seen in looks)
-    return safe(_promising(Guesses(columns, person)))
+    lost = [g for g in columns if g.name == class_name and g.role != "class"]
+    unfit = f'"{class_name}" is dropped, as {lost[0].reason}' if lost else ""
+    return safe(_promising(Guesses(columns, person, unfit)))
 
 
 def _role(seen: Look, class_name: str | None, person: str | None) -> tuple[Role, str]:
