@@ -63,7 +63,7 @@ def folder_name(kind: str, threshold: int | Fraction) -> str:
 def threshold_text(value: int | Fraction) -> str:
     """A threshold as short as it is exact: a decimal where there is one.
 
-    >>> _text(Fraction(1, 5)), _text(Fraction(1, 3)), _text(20)
+    >>> threshold_text(Fraction(1, 5)), threshold_text(Fraction(1, 3)), threshold_text(20)
     ('0.2', '1/3', '20')
     """
     if value.denominator == 1:
