@@ -86,7 +86,7 @@ def answer(*given: object) -> tuple[Any, str]:
     return {key: value for key, value in found.items() if key != "seconds"}, result.stderr
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[*HealthCheck])
+@settings(max_examples=6, deadline=None, suppress_health_check=[*HealthCheck])
 @given(dialect=dialects(), seed=st.integers(0, 10**6))
 def test_a_policy_tells_what_options_tell(dialect: dict[str, Any], seed: int) -> None:
     options = [

@@ -640,6 +640,8 @@ def _ragged(path: Path, dialect: Dialect) -> list[Problem]:
     if not problems:
         raise csv.Error
     hint = f"cells are cut at {dialect.delimiter!r}; quote cells that hold it, or use --delimiter."
+    if want == 1:
+        hint += " If the header stands below a title, say in which line with --header-row."
     problems[0] = replace(problems[0], do=hint)
     return problems
 

@@ -300,7 +300,7 @@ class Anonymity(Record):
         counted = many(int(value), "row")
         if self.of:
             counted = f"{many(int(value), 'distinct value')} of {', '.join(self.of)}"
-        lower = f"lower k to {value} or less, or add rows."
+        lower = f"lower k to {value} or less, or add rows." if int(value) > 1 else "add rows."
         return Problem(
             f"No release keeps {asked}: even the fully masked table is one group of {counted}.",
             do=lower if value else f"every {', '.join(self.of)} is missing: count by another.",

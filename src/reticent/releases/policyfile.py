@@ -290,7 +290,8 @@ def problems(error: ValidationError, where: str, whole: type[PolicyFile]) -> lis
 
 _PLAINER = {
     "tuple_type": 'write a list of names, as ["Ward"]',
-    "int_type": "write a whole number, without quotes",
+    "int_type": "write a whole number, as 10, without quotes or a point",
+    "too_long": "there are too many values; a decimal has a point, as 0.5",
     "bool_type": "write true or false, without quotes",
     "string_type": "write a text in quotes",
     "missing": "this key is needed here",

@@ -97,10 +97,10 @@ def _value(line: str, section: str) -> tuple[str, str]:
         return what, f"write {value.replace(',', '.') if known else '0.2'}, with a point."
     if re.fullmatch(r"[\d.,]+ ?%", value):
         return what, "write a share, as 0.1 for 10 %."
-    if value.lower() in ("true", "false") or key in _TRUTHS:
-        return what, "write  true  or  false."
     if key in _WHOLE:
         return what, f"write a whole number, as  {key} = 10."
+    if value.lower() in ("true", "false") or key in _TRUTHS:
+        return what, "write  true  or  false."
     if key in _SHARES:
         return what, f'write a decimal or a fraction, as  {key} = 0.2  or  {key} = "1/5".'
     if value.startswith("["):

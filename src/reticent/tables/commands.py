@@ -263,6 +263,8 @@ def init(
 
     found = draft_of(data, class_, output, reading, means, say.force, say.show_values)
     text = found.text()
+    if found.guesses.unfit:
+        say.note(f"Warning: no class is drafted: {found.guesses.unfit}.")
     if output is None and not say.json:
         say.text(text)
         return

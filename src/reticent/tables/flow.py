@@ -405,7 +405,10 @@ def check(
             if data is None or error.rest is None:
                 raise
             how = told(error.rest)
-            rows, _, _ = at_hand(data, *how, clock, ends, lambda source: source.first(1))
+            try:
+                rows, _, _ = at_hand(data, *how, clock, ends, lambda source: source.first(1))
+            except InputError as other:  # it may be the policy that says how to read them
+                raise InputError([*error.problems, *other.problems]) from None
             raise InputError([*error.problems, *error.rest.unknown(list(rows.columns))]) from None
         reading, means = told(policy)
         if data is None:

@@ -121,7 +121,8 @@ def drafted(
         found = _for_class(found)
     if found.guesses.of("class"):
         return found
-    return replace(found, k=max(2, min(_LADDER[0], _most(found.guesses))))
+    asked = _LADDER[0] * found.guesses.rows_each
+    return replace(found, k=max(2, min(asked, _most(found.guesses))))
 
 
 def _taxonomies(
@@ -164,7 +165,7 @@ def _for_class(found: Draft) -> Draft:
     if target.look.missing:
         found = replace(found, leaves_out=_with_gaps(found.guesses))
     if 2 * found.leaves_out <= found.table.rows:
-        for k in _LADDER:
+        for k in (step * found.guesses.rows_each for step in _LADDER):
             if k <= found.table.rows and _is_safe(replace(found, k=k), target.look):
                 why = (
                     "" if k == _LADDER[0] else f" Fewer, and {target.name} would single people out."

@@ -20,7 +20,7 @@ from reticent.data.scales import Kind, Scale, kind_of, scale_of
 from reticent.data.texts import is_text
 from reticent.errors import InputError
 from reticent.files.tabular import Reading, is_made_up
-from reticent.tables.drafts.words import says, says_postcode
+from reticent.tables.drafts.words import says, says_only, says_postcode
 
 Form = Literal[
     "odd", "unnamed", "empty", "contact", "name", "identifier", "free text", "constant", "numbered",
@@ -33,13 +33,15 @@ _LONG_TEXT = 50  # characters
 _MANY_WORDS = 7  # or words: a column with more than a fifth of such values has no categories
 _SAMPLED = 20_000  # distinct texts that are looked into for words, dates and decimal commas
 _GAPS = ("?", "NA", "N/A", "n/a", "#N/A", "null", "NULL", "None", "nan", "NaN", "-", ".", "k.A.")
-_MAIL = r"[^\s@]+@[^\s@]+\.[A-Za-z]{2,}"
+_MAIL = r"[^\s@]+@[^\s@]+|\S+ ?[(\[]at[)\]]"
 _LINK = r"(?i)\b(https?://|www\.)\S"
 _PHONE = (  # +49 30 1234567, 030/1234567, (030) 12 34 56 7; 555-123-4567; and 123-45-6789
     r"(^|[^\d.,-])(\+|0|\()\d{1,5}[)]?[ /().-]{0,2}\d[\d /().-]{4,}\d($|[^\d.,-])"
     r"|(^|[^\d.,-])\d{3}[-. ](\d{3}[-. ]\d{4}|\d{2}-\d{4})($|[^\d.,-])"
+    r"|[A-Za-z].*\b\d{3}-\d{4}\b|^\d{3}-0\d{3}$"  # 555-0123: not from 500 to 1000
 )
-_NO_PHONE = r"^(\d{4}-\d{2}-\d{2}.*|\d{1,2}[./-]\d{1,2}[./-]\d{2,4}.*|\d+|\d+[.,]\d+)$"
+_NO_PHONE = r"^(\d{4}-\d{2}-\d{2}.*|\d{1,2}[./-]\d{1,2}[./-]\d{2,4}( .*)?|\d+|\d+[.,]\d+)$"
+_DIGITS = r"^(0\d{8,14}|\+\d{8,14}|\d{10,15})$"  # the same without signs; no code is so long
 _POSTCODE = r"^\d{4,6}$"
 _UK_POSTCODE = r"^[A-Za-z]{1,2}\d[A-Za-z\d]? ?\d[A-Za-z]{2}$"
 _CODE = r"^0\d{3,5}$"  # a zero in front is lost on numbers: these are codes
@@ -123,7 +125,7 @@ def _form(seen: Look) -> Form:
         return "empty"
     if _reaches_somebody(seen) or says(seen.name, "contact"):
         return "contact"
-    if says(seen.name, "person"):
+    if says(seen.name, "person") or says_only(seen.name, "people"):
         return "identifier" if _numbers_people(seen) else "name"
     many = seen.distinct >= max(_MANY, seen.rows // 20)
     if many and says(seen.name, "number") and _numbers_people(seen):
@@ -153,9 +155,11 @@ def _any(found: pa.Array) -> bool:
 
 def _reaches_somebody(seen: Look) -> bool:
     """Whether some cell holds a phone number, a mail address or a link."""
+    if seen.kind == "number" and seen.scale is not None and _is_whole(seen.scale):
+        return bool(seen.scale.points[0] >= 10**9 and seen.scale.points[-1] < 10**15)
     if not is_text(seen.column.values.type) or seen.kind != "text":
         return False
-    if _any(_matches(seen, _MAIL)) or _any(_matches(seen, _LINK)):
+    if any(_any(_matches(seen, sign)) for sign in (_MAIL, _LINK, _DIGITS)):
         return True
     return _any(pc.and_(_matches(seen, _PHONE), pc.invert(_matches(seen, _NO_PHONE))))
 

@@ -61,6 +61,7 @@ class Guesses:
     columns: tuple[Guess, ...]
     person: str | None = None  # the column that tells people apart who stand in several rows
     unfit: str = ""  # why the class that was asked for is none
+    rows_each: int = 1  # of a person at most, where only a name tells whose they are
 
     def of(self, role: Role) -> list[Guess]:
         """The columns of one role, in the order of the table."""
@@ -84,10 +85,12 @@ def guessed(looks: Sequence[Look], class_name: str | None = None) -> Guesses:
             or f"the table has {quoted(seen.name for seen in looks)}.",
         )  # fmt: skip
     person = _person(looks)
+    named = [] if person else [seen for seen in looks if seen.form == "name" and _repeats(seen)]
+    rows_each = max((seen.largest for seen in named if _settles(seen, looks)), default=1)
     columns = tuple(Guess(seen, *_role(seen, class_name, person)) for seen in looks)
     lost = [g for g in columns if g.name == class_name and g.role != "class"]
-    unfit = f'"{class_name}" is dropped, as {lost[0].reason}' if lost else ""
-    return safe(_promising(Guesses(columns, person, unfit)))
+    unfit = f'"{class_name}" cannot be one: {lost[0].reason}' if lost else ""
+    return safe(_promising(Guesses(columns, person, unfit, rows_each)))
 
 
 def _role(seen: Look, class_name: str | None, person: str | None) -> tuple[Role, str]:
@@ -95,7 +98,7 @@ def _role(seen: Look, class_name: str | None, person: str | None) -> tuple[Role,
         return "drop", _DROPPED[seen.form]
     if seen.name == person:
         return "drop", "the same value in several rows tells whose they are"
-    if seen.name == class_name:
+    if seen.name == class_name and seen.form != "constant":
         return "class", "the released data will be used to predict it"
     if seen.form == "constant":
         return "keep", "every record has the same value, which tells nothing of anybody"
@@ -121,6 +124,8 @@ def _promising(guesses: Guesses) -> Guesses:
     raise InputError(
         "there is no column that could be released", where="init",
         why="each is free text, tells how to reach somebody, or is of a kind that cannot be.",
+        do="if a title stands above its header, say  --header-row N;  if cells are cut at another "
+        "sign,  --delimiter.",
     )  # fmt: skip
 
 
@@ -132,9 +137,11 @@ def _person(looks: Sequence[Look]) -> str | None:
 
     By its name, or because it settles what is known of a person: whenever it repeats, some other
     column, of several values, repeats with it, which chance would not do once in a million tables.
+    A mail address or a phone number tells a person, too, if it does.
     """
-    fit = [seen for seen in looks if seen.form in ("identifier", "category", "measure", "numbered")]
-    fit = [seen for seen in fit if _repeats(seen) and not _is_about_people(seen)]
+    numbers = ("category", "measure", "numbered", "contact")
+    fit = [seen for seen in looks if seen.form in ("identifier", *numbers) and _repeats(seen)]
+    fit = [seen for seen in fit if not _is_about_people(seen) and not says(seen.name, "text")]
     named = [seen for seen in fit if seen.form == "identifier"]
     even = [seen for seen in fit if seen.largest <= max(5 * seen.present / seen.distinct, 10)]
     settling = (seen for seen in even if seen not in named and _settles(seen, looks))
@@ -225,15 +232,15 @@ def beside_groups(target: Look, k: int) -> Fraction:
 
 
 def class_candidates(guesses: Guesses) -> Iterator[Guess]:
-    """What could be meant as the class: few values, no gaps, and no attribute of a person."""
-    fit = [
-        guess
-        for guess in guesses.of("masked")
-        if guess.look.form == "category" and 2 <= guess.look.distinct <= _FEW
-        and not guess.look.missing
-        and not any(says(guess.name, topic) for topic in ("personal", "place", "time", "private"))
-    ]  # fmt: skip
-    yield from sorted(fit, key=lambda guess: not says(guess.name, "goal"))
+    """What could be meant as the class: it is called so, has few values and no gaps.
+
+    What a person is (sex, origin, age …) may be called anything, so no other column is proposed.
+    """
+    for guess in guesses.of("masked"):
+        few = guess.look.form == "category" and 2 <= guess.look.distinct <= _FEW
+        about = any(says(guess.name, t) for t in ("personal", "place", "time", "private"))
+        if few and not guess.look.missing and says(guess.name, "goal") and not about:
+            yield guess
 
 
 def smallest_part(seen: Look, people: Codes | None) -> int:

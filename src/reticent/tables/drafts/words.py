@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Literal
 
 Topic = Literal[
-    "person", "number", "contact", "text", "private", "personal", "place", "time", "goal"
+    "person", "people", "number", "contact", "text", "private", "personal", "place", "time", "goal"
 ]
 
 _WORDS: dict[Topic, str] = {
@@ -25,6 +25,12 @@ _WORDS: dict[Topic, str] = {
         *namen prenom* nom noms apellido* nombre* cognome* nome nomes naam voornaam achternaam
         sobrenome* initials initialen passport* reisepass* pasaporte *personnummer user username
         login account konto *nummer
+        """,
+    # the same, if nothing else is said: a "patient" is a name or a number, a "patient sex" is not
+    "people": """
+        patient* person* subject* proband* teilnehmer* participant* kunde kunden kundin customer
+        customers client clients cliente cliente* klant betreuer* arzt aerztin doctor physician
+        medecin medico medecin* employee employees mitarbeiter* lehrer teacher contact kontakt
         """,
     # numbers that may stand for a name, where they are many
     "number": "nr nro no number numero nummer key schluessel index idx row rownum rowid record",
@@ -39,7 +45,8 @@ _WORDS: dict[Topic, str] = {
         commentaire* bemerkung* anmerkung* remark* remarque* observa* osserva* opmerking*
         toelichting* freetext freitext* text texts texte* description* descrip* descriz* descric*
         beschreibung* omschrijving* memo* message* nachricht* anamnes* narrative* verslag* befund*
-        letter arztbrief*
+        letter arztbrief* annotat* hinweis* bem sonstig* verlauf* apunte* anotac* annotaz*
+        notitie* aantekening* obs anmerk*
         """,
     # what would hurt, told of somebody
     "private": """
@@ -57,25 +64,29 @@ _WORDS: dict[Topic, str] = {
         marital* married maried civil familienstand spouse partner child children kinder enfants
         hijos figli kinderen filhos household haushalt* language* sprache* langue* idioma* lingua*
         taal education* bildung* school* schul* occupation* beruf* job jobs profession* employment
-        height weight groesse gewicht
+        height weight groesse gewicht black white female male hispanic latino latina single
+        foreign* kids genero raza etnia razza divorced native immigrant* migrant* minority urban
+        rural altersgruppe* agegroup
         """,
     "place": """
         zip zipcode postcode* postal postleit* plz cp cap cep state states province* provinc*
         canton* kanton* bundesland region* county counties country countries land laender pays
         pais paese city cities town stadt ort ville ciudad citta stad cidade district* bezirk*
-        commune* municip* gemeinde* place* location* residence* wohnort* origin* birthplace*
+        commune* municip* gemeinde* place* location* residence* wohnort* origin* birthplace* kreis
+        smsa msa borough wahlkreis
         """,
     "time": """
         date* datum* fecha* data dates day days tag month* monat* mois mes mese maand year* yr
         jahr* annee* ano anno jaar time* zeit* birth* born geburt* naissance* nacimiento* nascita*
-        geboorte* nascimento* dob death died tod* deces 
+        geboorte* nascimento* dob tod* deces 
         since
         """,
     # what people like to predict
     "goal": """
         class* klasse* target* ziel* label* outcome* ergebnis* result* resultat* churn* default*
         approved approval* income einkommen* status survival survived response* readmi* recidiv*
-        relapse* grade risk risiko y
+        relapse* grade risk risiko y death died mortality vote voted entlass* discharge* sortie
+        heilung recovered response
         """,
 }  # fmt: skip
 _UMLAUTS = str.maketrans(
@@ -103,6 +114,15 @@ def says(name: str, topic: Topic) -> bool:
     (True, False, True)
     """
     return _any_of(words_of(name), _WORDS[topic])
+
+
+def says_only(name: str, topic: Topic) -> bool:
+    """Whether a name speaks of something, and of nothing else.
+
+    >>> says_only("Patient", "people"), says_only("patient_sex", "people")
+    (True, False)
+    """
+    return len(words_of(name)) == 1 and says(name, topic)
 
 
 def says_postcode(name: str) -> bool:

@@ -71,7 +71,8 @@ class Draft:
     def _head(self) -> str:
         table = self.table
         said = [
-            f"Drafted from {table.name}: {table.rows} rows, {len(table.known)} columns.",
+            f"Drafted from {table.name}: {table.rows} {'row' if table.rows == 1 else 'rows'}, "
+            f"{len(table.known)} columns.",
             *table.notes,
             "It is a start, not advice: lines marked  ?  are questions only you can answer.",
         ]
@@ -104,7 +105,7 @@ class Draft:
             yield f"class = {toml_value(guess.name)}  # {guess.look.words}: {guess.reason}\n"
             return
         if self.guesses.unfit:
-            yield f"# No class: {self.guesses.unfit}."
+            yield f"# ? No class: {self.guesses.unfit}."
         found = list(class_candidates(self.guesses))
         perhaps = ", ".join(toml_value(guess.name) for guess in found[:_CANDIDATES])
         yield '# class = "…"  # ? What will the released data be used to predict, if anything?' + (
@@ -154,6 +155,12 @@ class Draft:
             f"[[anonymity]]\nover = [{over}]\nk = {self.k}  "
             f"# ? How many people must share whatever is known of one?{self.why_k}\n"
         )
+        if self.guesses.rows_each > 1:
+            rows = self.guesses.rows_each
+            text += (
+                f"# ? Some stand in up to {rows} rows, told by their names alone: k counts rows.\n"
+                "# Name a number of theirs by  of = […],  and ask for fewer.\n"
+            )
         if self.guesses.person is not None:
             person = toml_value(self.guesses.person)
             text += f"of = [{person}]  # some stand in several rows: people are counted, not rows\n"
