@@ -149,7 +149,7 @@ def check_borders(found: Release) -> None:
 
 
 @pytest.mark.parametrize("style", list(CLOTHES))
-@pytest.mark.parametrize("seeds", some_or_many(range(12), range(12, 200)))
+@pytest.mark.parametrize("seeds", some_or_many(range(8), range(8, 200)))
 def test_only_printed_borders_differ(
     style: str, seeds: range, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -80,7 +80,7 @@ def check(found: SingledOut | None, table: pd.DataFrame) -> None:
         assert found.without.records == min(left.values()) == left[found.without.column]
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(8))
 def test_a_release_and_its_verifier_count_what_pandas_counts(seed: int, tmp_path: Path) -> None:
     rng = random.Random(seed)
     table = drawn(rng, rng.choice([8, 30, 90]))

@@ -232,7 +232,7 @@ def random_confidence(
     return Conf(over, sensitive, min(max(asked, Fraction(0)), Fraction(1)))
 
 
-@pytest.mark.parametrize("seeds", some_or_many(range(120), range(120, 520)))
+@pytest.mark.parametrize("seeds", some_or_many(range(60), range(60, 520)))
 def test_verifier_equals_recount_on_random_tables(seeds: range) -> None:
     for seed in seeds:
         published = random_published(random.Random(seed))
@@ -424,7 +424,7 @@ Mutation = Callable[[Released, random.Random], None]
 
 
 @pytest.mark.parametrize("mutate", MUTATIONS, ids=lambda mutate: mutate.__name__)
-@pytest.mark.parametrize("seeds", some_or_many(range(20), range(20, 60)))
+@pytest.mark.parametrize("seeds", some_or_many(range(12), range(12, 60)))
 def test_mutation(mutate: Mutation, seeds: range) -> None:
     for seed in seeds:
         made = random_release(seed)

@@ -78,7 +78,7 @@ def test_the_search_knows_the_same_words() -> None:
         ({"may_hide": []}, "name at least one"),
         ({"may_hide": ["conditions"]}, "sensitive-of-others"),
         ({"min_support": -1}, "min_support"),
-        ({"min_support": "60"}, "whole number, without quotes"),
+        ({"min_support": "60"}, "whole number, as 10, without quotes"),
         ({"min_confidence": 1.5}, "between 0 and 1"),
         ({"max_pattern": 0}, "max_pattern"),
         ({"seed": -1}, "seed"),

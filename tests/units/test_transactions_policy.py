@@ -54,7 +54,7 @@ def test_what_is_usual() -> None:
         ("private = []", "k: this key is needed here"),
         ("private = ['a']\nk = 3", "private items need h"),
         ("private = []\nk = 0", "k"),
-        ("private = []\nk = '3'", "whole number, without quotes"),
+        ("private = []\nk = '3'", "whole number, as 10, without quotes"),
         ("private = []\nk = 3\np = 0", 'or "unlimited"'),
         ("private = []\nk = 3\np = true", 'or "unlimited"'),
         ("private = []\nk = 3\np = 2.5", 'or "unlimited"'),
