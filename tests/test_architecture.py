@@ -26,7 +26,7 @@ SYSTEMS = {"tables", "transactions", "entries"}  # and, to come, joint, jointree
 
 MAY_IMPORT: dict[str, set[str]] = {
     **{room: set() for room in sorted(GROUND)},
-    "data": {"errors"},
+    "data": {"compiling", "errors"},
     "files": {"errors", "data"},
     "sources": {"errors", "progress", "data", "files"},
     "privacy": {"compiling", "errors", "data"},  # the verifiers live here: they see no engine

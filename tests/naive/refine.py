@@ -162,9 +162,15 @@ def refinements(
 # What a table is worth, and what it gives away ----------------------------------------------------
 
 
+def rounded(score: float) -> float:
+    """Return a score to 30 significant bits: what differs less is equal."""
+    mantissa, exponent = math.frexp(score)
+    return math.ldexp(math.floor(mantissa * 2**30 + 0.5), exponent - 30)
+
+
 def better(score: float, best: float) -> bool:
-    """Say whether a score replaces the best so far: near ties go to the earlier one."""
-    return score > best + 1e-9 * abs(best)
+    """Say whether a score replaces the best so far: equal ones leave the earlier one."""
+    return rounded(score) > rounded(best)
 
 
 def records(rows: list[Row], attr: Attr, part: Part) -> list[Row]:

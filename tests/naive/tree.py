@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, TypeAlias
 
+from naive.refine import rounded
+
 Row: TypeAlias = dict[str, Any]  # a missing value is None
 Columns: TypeAlias = dict[str, str]  # name: "number" or "category", in tie order
 Test: TypeAlias = dict[str, Any]  # "column", and one of "at_most", "equals", "values"
@@ -90,12 +92,10 @@ def chosen(
 
 
 def first_best(tests: list[Test], scores: list[float]) -> Test | None:
-    """Return the first test that no later one beats by more than a billionth."""
-    best, best_score = None, 0.0
-    for test, score in zip(tests, scores, strict=True):
-        if score > best_score + 1e-9 * abs(best_score):
-            best, best_score = test, score
-    return best
+    """Return the first test of the largest score, if that is above 0."""
+    best = max(scores, key=rounded, default=0.0)
+    at = [rounded(score) for score in scores].index(rounded(best)) if best > 0 else None
+    return None if at is None else tests[at]
 
 
 def quinlan(

@@ -28,8 +28,8 @@ Where we differ from the papers:
 2. Candidates keep a running extreme per promise, and go for good once invalid (test_refine_twin);
    but not for promises about earlier releases, which a refinement can mend (test_sequence_twin).
 3. The erratum on redundant templates: `reticent.privacy.promises.implied`.
-4. Ties are pinned: attribute order, then value order; a later candidate must beat the best by more
-   than a billionth of it (test_release_laws, test_refine_twin).
+4. Scores are compared by their keys (`reticent.data.keys`), and ties are pinned: attribute order,
+   then value order (test_release_laws, test_refine_twin).
 5. With promises of both kinds, anonymity losses are divided by their start value, so that one kind
    does not drown the other.
 """
@@ -43,7 +43,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.refine import kernels
+from reticent.data.keys import UNREAL, first_best, key
+from reticent.errors import Broken
 from reticent.refine.cuts import Cuts
 from reticent.refine.measures import Measure
 from reticent.refine.scores import Floats, Score, Usefulness
@@ -115,12 +116,15 @@ def refine(
 
 
 def highest_score(slots: NDArray[np.int64], scores: Floats) -> int:
-    """The first candidate, in tie order, that no later one beats by more than rounding.
+    """The first candidate, in tie order, of those whose scores have the largest key.
 
     >>> highest_score(np.array([4, 7, 9]), np.array([0.2, 0.5, 0.5 + 1e-13]))
     1
     """
-    return int(kernels.first_best(scores))
+    winner = int(first_best(scores))
+    if abs(key(scores[winner])) >= UNREAL:  # what is no number would win every comparison
+        raise Broken("the score of a refinement is no number")
+    return winner
 
 
 def candidates(cuts: Cuts, measures: Sequence[Measure]) -> NDArray[np.int64]:

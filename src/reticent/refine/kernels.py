@@ -52,16 +52,6 @@ class Scan(NamedTuple):
 
 
 @compiled
-def first_best(scores):
-    """The position of the first score that no later one beats by more than rounding."""
-    best = 0
-    for i in range(1, len(scores)):
-        if scores[i] > scores[best] + 1e-9 * abs(scores[best]):
-            best = i
-    return best
-
-
-@compiled
 def list_groups(rows, end_of, column, low, high, value, bottom, current, starts, ends):
     """List the groups that showed the refined value; returns how many, and their rows.
 

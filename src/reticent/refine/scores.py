@@ -27,6 +27,8 @@ from numpy.typing import NDArray
 from reticent.data import memory
 from reticent.data.collapse import Codes
 from reticent.data.encode import DomainNode
+from reticent.data.keys import first_best
+from reticent.errors import InputError
 from reticent.refine import kernels
 from reticent.refine.cuts import Cuts, Reveal
 from reticent.refine.totals import ClassBits, SquaredGroups, Totals
@@ -35,6 +37,7 @@ Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 Score = Literal["paper", "conditional"]
 _NOTHING = 1e-12  # bits
+_MOST_WORTH = 1e300  # of a utility that somebody wrote: its score stays a number
 _NO_BITS_SAVED = 1e-6  # what InfoGain counts where it would take more bits, not fewer
 
 
@@ -222,7 +225,14 @@ class Usefulness:
         name = self.cuts.domains[attribute].name
         parts = tuple(zip(labels, counts, strict=True))
         touched = sum(int(count.sum()) for count in counts)
-        return float(self.utility(Candidate(name, value, parts, touched)))
+        worth = float(self.utility(Candidate(name, value, parts, touched)))
+        if not abs(worth) < _MOST_WORTH:
+            raise InputError(
+                f"the utility of a refinement must be a number, below {_MOST_WORTH:g} in size",
+                where=f'attribute "{name}"',
+                do="let the function return an ordinary number for every candidate.",
+            )
+        return worth
 
     def _cut(self, slot: int, node: DomainNode) -> tuple[DomainNode, ...]:
         """Cut a learnt interval in two; nothing if it holds a single point."""
@@ -233,7 +243,7 @@ class Usefulness:
         left = np.cumsum(counts, axis=0)[:-1]
         whole = counts.sum(axis=0)
         if self.has_class:
-            at = int(kernels.first_best(_two_part_gains(whole, left)))
+            at = int(first_best(_two_part_gains(whole, left)))
         else:
             at = int(np.argmin(np.abs(whole.sum() - 2 * left.sum(axis=1))))
         point = node.low + at + 1

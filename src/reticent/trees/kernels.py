@@ -23,6 +23,7 @@ import math
 import numpy as np
 
 from reticent.compiling import compiled, inner
+from reticent.data.keys import key
 
 AT_MOST, EQUALS, EACH = 0, 1, 2  # numbers up to one of them; one value against the rest; by value
 GAIN, RATIO, C45 = 0, 1, 2  # what is compared: see `reticent.trees.learner.Rules`
@@ -85,7 +86,7 @@ def judge(counts, missing, kind, criterion, ns):
             return 0.0, 0.0, 0, 0
         return gained / rows, gained / (whole - parts), 0, default
 
-    best = 0.0
+    best = 0  # the largest key
     gain = 0.0
     ratio = 0.0
     at = 0
@@ -113,8 +114,8 @@ def judge(counts, missing, kind, criterion, ns):
         if gained / rows < NO_GAIN:
             continue
         score = gained / (whole - parts) if criterion == RATIO else gained / rows
-        if score > best + 1e-9 * abs(best):
-            best = score
+        if key(score) > best:
+            best = key(score)
             gain = gained / rows
             ratio = gained / (whole - parts)
             at = v
@@ -177,12 +178,12 @@ def choose(gains, ratios, typical, criterion):
                 total += gains[j]
                 count += 1
         enough = max(enough, total / max(count, 1) - NEARLY)
-    top = 0.0
+    top = 0  # the largest key
     column = -1
     for j in range(len(gains)):
         score = gains[j] if criterion == GAIN else ratios[j]
-        if gains[j] >= enough and score > top + 1e-9 * abs(top):
-            top = score
+        if gains[j] >= enough and key(score) > top:
+            top = key(score)
             column = j
     return column
 

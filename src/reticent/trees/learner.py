@@ -23,8 +23,8 @@ Where we differ from C4.5:
 1. Under "gain ratio", all splits that gain anything compete, and thresholds cost nothing.
 2. A threshold is a value that occurs in the node, under every criterion.
 3. Missing and unseen values follow the branch with more known records, instead of all in shares.
-4. Ties are pinned: columns as given, then values rising; a later split must beat the best by more
-   than a billionth of it. A leaf's tie goes to the class sorted first (test_tree_twin).
+4. Ties are pinned: columns as given, then values rising; scores are compared by their keys
+   (`reticent.data.keys`). A leaf's tie goes to the class sorted first (test_tree_twin).
 5. Pruning raises no subtrees (test_tree_twin).
 """
 
