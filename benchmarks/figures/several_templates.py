@@ -87,10 +87,11 @@ def _walk(search: Search, taken: list[int], first: Sequence[int] = ()) -> None:
     """Search to the end, along given candidates first, and note which were taken."""
     ahead = list(first)
 
-    def choose(slots: Any, scores: Any) -> int:
+    def choose(slots: Any, scores: Any) -> int | None:
         known = slots.tolist().index(ahead.pop(0)) if ahead else None
         winner = highest_score(slots, scores) if known is None else known
-        taken.append(int(slots[winner]))
+        if winner is not None:
+            taken.append(int(slots[winner]))
         return winner
 
     search.begin(Watch())

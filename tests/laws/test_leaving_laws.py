@@ -95,7 +95,7 @@ def compare_lost(case: Case, most: int, rng: random.Random) -> int:
     ]
     seen = 0
 
-    def choose(slots: Any, scores: Any) -> int:
+    def choose(slots: Any, scores: Any) -> int | None:
         nonlocal seen
         now = labels_now(search)
         gone = [lost(t, case.rows, now) for t in templates]
@@ -103,7 +103,7 @@ def compare_lost(case: Case, most: int, rng: random.Random) -> int:
         assert leaving.valid(slots).all()
         for slot in slots.tolist():
             then = search.copy()
-            then.cuts.reveal(slot)
+            then.cuts.perform(then.cuts.aimed(slot))
             after = labels_now(then)
             wanted = [
                 lost(t, case.rows, after) - before
@@ -111,7 +111,7 @@ def compare_lost(case: Case, most: int, rng: random.Random) -> int:
             ]
             assert [int(counts[slot]) for counts in leaving.lost] == wanted
             seen += any(wanted)
-        return rng.randrange(len(slots))
+        return rng.randrange(len(slots)) if len(slots) else None
 
     search.run(Watch(), choose=choose)
     now = labels_now(search)

@@ -4,6 +4,8 @@ All columns share one numbering of *slots*: a column's leaf codes, shifted so th
 overlap, plus one slot for its suppressed rest (⊥, "bottom"). A value that can be shown is a run of
 slots and goes by the first of them. Values shown at one time never overlap, so a candidate is
 known by one slot, and the order of slots is the tie order of candidates.
+
+Columns of other owners have no slots (`reticent.refine.foreign`); they are numbered after our own.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.data.encode import Domain, DomainNode
+from reticent.refine.foreign import ForeignColumn, NoPartition, Partition
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,23 +25,35 @@ class Reveal:
     """One refinement, as everybody who keeps counts needs to hear of it."""
 
     attribute: int
-    slot: int  # the candidate
+    column: str
+    slot: int  # the candidate; -1 if it is another owner's
+    shown: int  # the slot, or the number of a foreign value, that its records show until then
     low: int  # its slots are low, …, high - 1
     high: int
-    value: int  # the disclosed suppressed value, or -1
-    bottom: int  # the slot of ⊥ it leaves, or -1
+    discloses: bool  # one value of those that are suppressed; the others stay so
     parts: tuple[int, ...]  # slots of the non-empty parts
     name: str  # by which `Cuts.slot_of` finds it
     label: str  # how it was shown,
     into: tuple[str, ...]  # and what is shown now
+    told: Partition | None = None  # how it was heard of, if it is another owner's
 
 
 class Cuts:
     """The cut of every masked column, and its candidates."""
 
-    def __init__(self, domains: Sequence[Domain], counts: NDArray[np.int64] | None = None) -> None:
-        """`counts`: how many records each row of the domains stands for; one each if not told."""
+    def __init__(
+        self,
+        domains: Sequence[Domain],
+        counts: NDArray[np.int64] | None = None,
+        foreign: Sequence[ForeignColumn] = (),
+    ) -> None:
+        """`counts`: how many records each row of the domains stands for; one each if not told.
+
+        `foreign`: columns of other owners. With them, every row is one record.
+        """
+        assert counts is None or not foreign
         self.domains = tuple(domains)
+        self.foreign = tuple(foreign)
         self.counts = counts
         sizes = [domain.size + 1 for domain in domains]
         self.offset: NDArray[np.int64] = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
@@ -138,32 +153,87 @@ class Cuts:
         self.stopped[slots] = self.reveals
         self.drop(slots)
 
-    def reveal(self, slot: int) -> Reveal:
-        """Refine the candidate at `slot`."""
-        self.reveals += 1
+    def aimed(self, slot: int) -> Reveal:
+        """The refinement of the candidate at `slot`, before it is performed."""
         attribute = self.attribute_of(slot)
         first, bottom = self.span(attribute)
         domain = self.domains[attribute]
         if domain.root is None:
-            self.current[slot] = slot
-            self.drop(np.array([slot]))
             label = domain.leaves[slot - first]
-            rest = (bottom,) if (self.current[first:bottom] == bottom).any() else ()
+            rest = (bottom,) if (self.current[first:bottom] == bottom).sum() > 1 else ()
             return Reveal(
-                attribute, slot, slot, slot + 1, slot, bottom,
+                attribute, domain.name, slot, bottom, slot, slot + 1, True,
                 (slot, *rest), label, label, (label, domain.marker),
             )  # fmt: skip
-        node = self.shown.pop(slot)
-        self.live[slot] = False
-        self.children[first + node.low : first + node.high] = self.none
-        for part in node.children:
-            if part.low < part.high:
-                self._show(attribute, part)
+        node = self.shown[slot]
         return Reveal(
-            attribute, slot, first + node.low, first + node.high, -1, -1,
+            attribute, domain.name, slot, slot, first + node.low, first + node.high, False,
             tuple(first + part.low for part in node.children if part.low < part.high),
             node.label, domain.printed(node), tuple(map(domain.printed, node.children)),
         )  # fmt: skip
+
+    def heard(self, told: Partition) -> Reveal:
+        """The refinement that another owner tells of, before it is performed.
+
+        Raises `NoPartition` if it cannot be one.
+        """
+        names = [column.name for column in self.foreign]
+        if told.column not in names:
+            raise NoPartition("is about a column that others do not have")
+        position = names.index(told.column)
+        column = self.foreign[position]
+        number = column.check(told)
+        label = column.labels[number] or ""
+        return Reveal(
+            len(self.domains) + position, column.name, -1, number, 0, 0, False,
+            (), label, label, told.labels, told,
+        )  # fmt: skip
+
+    def perform(self, reveal: Reveal) -> None:
+        """Show what a refinement reveals."""
+        self.reveals += 1
+        if reveal.told is not None:
+            self.foreign[reveal.attribute - len(self.domains)].divide(reveal.told)
+        elif reveal.discloses:
+            self.current[reveal.slot] = reveal.slot
+            self.drop(np.array([reveal.slot]))
+        else:
+            node = self.shown.pop(reveal.slot)
+            self.live[reveal.slot] = False
+            self.children[reveal.low : reveal.high] = self.none
+            for part in node.children:
+                if part.low < part.high:
+                    self._show(reveal.attribute, part)
+
+    def telling(self, parts: Sequence[int]) -> Partition:
+        """What other owners need to hear of a refinement of ours, just after it: who went where."""
+        attribute = self.attribute_of(parts[0])
+        first = int(self.offset[attribute])
+        domain = self.domains[attribute]
+        number = np.full(self.none + 1, -1, dtype=np.int64)
+        number[list(parts)] = np.arange(len(parts))
+        went = number[self.current[first + domain.codes.astype(np.int64)]]
+        members = np.flatnonzero(went >= 0)
+        labels = tuple(self._label(attribute, slot) for slot in parts)
+        return Partition(domain.name, int(members[0]), went[members], labels)
+
+    def texts(self, attribute: int) -> list[str]:
+        """What each record shows of a column of ours."""
+        first = int(self.offset[attribute])
+        slots, position = np.unique(
+            self.current[first + self.domains[attribute].codes.astype(np.int64)],
+            return_inverse=True,
+        )
+        labels = [self._label(attribute, slot) for slot in slots.tolist()]
+        return [labels[i] for i in position.tolist()]
+
+    def _label(self, attribute: int, slot: int) -> str:
+        """How the value at a slot is shown to people."""
+        first, bottom = self.span(attribute)
+        domain = self.domains[attribute]
+        if domain.root is not None:
+            return domain.printed(self.shown[slot])
+        return domain.marker if slot == bottom else domain.leaves[slot - first]
 
     def _show(self, attribute: int, node: DomainNode) -> None:
         first = int(self.offset[attribute])

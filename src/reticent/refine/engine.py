@@ -46,10 +46,12 @@ from numpy.typing import NDArray
 from reticent.data.keys import UNREAL, first_best, key
 from reticent.errors import Broken
 from reticent.refine.cuts import Cuts
+from reticent.refine.foreign import Partition
 from reticent.refine.measures import Measure
 from reticent.refine.scores import Floats, Score, Usefulness
 
-Choose = Callable[[NDArray[np.int64], Floats], int]
+Choice = int | Partition | None  # a position among the candidates, what was heard, or the end
+Choose = Callable[[NDArray[np.int64], Floats], Choice]
 _FREE: dict[Score, float] = {"paper": 1.0, "conditional": 0.1}  # keeps free steps from infinity
 
 
@@ -61,11 +63,11 @@ class Step:
     attribute: str
     value: str
     into: tuple[str, ...]
-    info_gain: float
+    info_gain: float  # of another owner's step, nobody tells these three: they are 0
     privacy_loss: float
     score: float
     values: tuple[int | Fraction, ...]  # each measure's value after the step
-    slot: int = -1  # the candidate, as `Cuts` knows it,
+    slot: int = -1  # the candidate, as `Cuts` knows it; -1 if it is another owner's,
     parts: tuple[int, ...] = field(default=(), compare=False)  # what it became,
     name: str = ""  # and how searches of other tables know it
 
@@ -91,36 +93,47 @@ def refine(
 
     The caller draws the steps; between any two of them the table as shown keeps every promise, so
     it may stop drawing at any time. `choose` is the seam *who chooses*: alone, or agreed among
-    owners. *Who reveals* is `Cuts.reveal`, the only place where a choice becomes visible.
+    owners. It is asked even if no candidate is left here, and ends the search by choosing nothing.
+    *Who reveals* is `Cuts.perform`, the only place where a choice becomes visible: a candidate of
+    ours, or what another owner told (`Cuts.telling` is what to tell others of a step of ours).
     """
     choose = choose or highest_score
-    while len(slots := candidates(cuts, measures)):
+    while True:
+        slots = candidates(cuts, measures)
         gains, loss = goal.gains(slots), losses(slots)
         scores = gains / (loss + losses.free)
-        winner = choose(slots, scores)
-        slot = int(slots[winner])
-        goal.forget(slot)
-        about = [m for m in measures if cuts.attribute_of(slot) in m.heeds]
+        choice = choose(slots, scores)
+        if choice is None:
+            break
+        if isinstance(choice, Partition):
+            reveal, worth = cuts.heard(choice), (0.0, 0.0, 0.0)
+        else:
+            reveal = cuts.aimed(int(slots[choice]))
+            worth = (float(gains[choice]), float(loss[choice]), float(scores[choice]))
+        about = [measure for measure in measures if reveal.attribute in measure.heeds]
+        goal.forget(reveal)
         for measure in about:
-            measure.forget(slot)
-        reveal = cuts.reveal(slot)
+            measure.forget(reveal)
+        cuts.perform(reveal)
         goal.reveal(reveal)
         for measure in about:
             measure.reveal(reveal)
         yield Step(
-            cuts.reveals, cuts.domains[reveal.attribute].name, reveal.label, reveal.into,
-            float(gains[winner]), float(loss[winner]), float(scores[winner]),
-            tuple(measure.value for measure in measures), slot, reveal.parts, reveal.name,
+            cuts.reveals, reveal.column, reveal.label, reveal.into, *worth,
+            tuple(measure.value for measure in measures), reveal.slot, reveal.parts, reveal.name,
         )  # fmt: skip
-    cuts.stop(cuts.candidates())  # what could have become possible again, and did not
+    # What could have become possible again, and did not; but not what a chooser left open.
+    cuts.stop(np.setdiff1d(cuts.candidates(), slots))
 
 
-def highest_score(slots: NDArray[np.int64], scores: Floats) -> int:
-    """The first candidate, in tie order, of those whose scores have the largest key.
+def highest_score(slots: NDArray[np.int64], scores: Floats) -> int | None:
+    """The first candidate, in tie order, of those whose scores have the largest key; or none.
 
     >>> highest_score(np.array([4, 7, 9]), np.array([0.2, 0.5, 0.5 + 1e-13]))
     1
     """
+    if not len(slots):
+        return None
     winner = int(first_best(scores))
     if abs(key(scores[winner])) >= UNREAL:  # what is no number would win every comparison
         raise Broken("the score of a refinement is no number")

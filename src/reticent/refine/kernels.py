@@ -41,6 +41,7 @@ class Scan(NamedTuple):
     ends: Any  # and where they ended before they were split
     split: bool  # by the refined column. Groups that fall into one part are looked at in that
     column: int  # column only: nothing else changed for them
+    showing: Any  # cell of that column → what it shows now: `current`, unless it is foreign
     current: Any  # slot → slot of the value its rows show now (see `reticent.refine.cuts`)
     children: Any  # slot → slot of the part they would go to; the last slot, `none`, if nowhere
     live: Any
@@ -49,23 +50,19 @@ class Scan(NamedTuple):
     bottoms: Any
     tally: Any  # scratch by slot, all zero between calls
     touched: Any  # scratch by slot
+    sizes: Any  # the same by what the refined column shows
+    seen: Any
 
 
 @compiled
-def list_groups(rows, end_of, column, low, high, value, bottom, current, starts, ends):
-    """List the groups that showed the refined value; returns how many, and their rows.
-
-    The value is the run of slots low, …, high - 1 of `column`; or that one suppressed `value`, if
-    it is not negative, which has just left `bottom`.
-    """
+def list_groups(rows, end_of, column, showing, value, starts, ends):
+    """List the groups that show a value in `column`; returns how many, and their rows."""
     count = 0
     total = 0
     start = 0
     while start < len(rows):
         end = end_of[start]
-        first = rows[start, column]
-        disclosed = value >= 0 and (first == value or current[first] == bottom)
-        if disclosed or low <= first < high:
+        if showing[rows[start, column]] == value:
             starts[count] = start
             ends[count] = end
             count += 1
@@ -92,20 +89,20 @@ def split_groups(scan):
         _split(
             scan.rows, scan.words, scan.weights, scan.marks, scan.end_of,
             scan.spare_words, scan.spare_weights, scan.spare_marks,
-            start, scan.column, scan.current, scan.tally, scan.touched,
+            start, scan.column, scan.showing, scan.sizes, scan.seen,
         )  # fmt: skip
 
 
 @inner
 def _split(
     rows, words, weights, marks, end_of, spare_words, spare_weights, spare_marks,
-    start, column, current, tally, touched,
+    start, column, showing, tally, touched,
 ):  # fmt: skip
     """Split one group by what its rows show in `column` now."""
     end = end_of[start]
     parts = 0
     for i in range(start, end):
-        slot = current[rows[i, column]]
+        slot = showing[rows[i, column]]
         if tally[slot] == 0:
             touched[parts] = slot
             parts += 1
@@ -121,7 +118,7 @@ def _split(
         to = start
         out = start
         for i in range(start, end):
-            if current[rows[i, column]] != larger:
+            if showing[rows[i, column]] != larger:
                 for j in range(width):
                     spare_words[out, j] = words[i, j]
                 spare_weights[out] = weights[i]
@@ -150,7 +147,7 @@ def _split(
         tally[touched[p]] = at  # from here on: where the next row of this part goes
         at += size
     for i in range(start, end):
-        slot = current[rows[i, column]]
+        slot = showing[rows[i, column]]
         to = tally[slot]
         tally[slot] = to + 1
         for j in range(width):
@@ -164,6 +161,45 @@ def _split(
     weights[start:end] = spare_weights[start:end]
     if len(marks) > 0:
         marks[start:end] = spare_marks[start:end]
+
+
+@compiled
+def smallest_group(scan):
+    """The smallest of the groups at hand, in records or, where rows carry marks, distinct marks."""
+    smallest = np.iinfo(np.int64).max
+    marks = scan.marks
+    for g in range(len(scan.starts)):
+        start, beyond = scan.starts[g], scan.ends[g]
+        while start < beyond:
+            end = scan.end_of[start]
+            size = 0
+            if len(marks) == 0:
+                for i in range(start, end):
+                    size += scan.weights[i]
+            else:
+                for i in range(start, end):  # in ascending order of marks
+                    if marks[i] > 0 and (i == start or marks[i] != marks[i - 1]):
+                        size += 1
+            smallest = min(smallest, size)
+            start = end
+    return smallest
+
+
+@compiled
+def largest_confidence(scan, begins, sums):
+    """The largest share that the rows of one mark have in one of the groups, as a fraction."""
+    over, under = np.zeros(1, np.int64), np.ones(1, np.int64)
+    for g in range(len(scan.starts)):
+        start, beyond = scan.starts[g], scan.ends[g]
+        while start < beyond:
+            end = scan.end_of[start]
+            total = 0
+            for i in range(start, end):
+                total += scan.weights[i]
+            for r in range(_runs_of_marks(scan.weights, scan.marks, start, end, begins, sums)):
+                _raise_to(over, under, 0, sums[r], total)
+            start = end
+    return over[0], under[0]
 
 
 @inner

@@ -114,8 +114,8 @@ class Measure(ABC):
     def begin(self) -> None:
         """Look at every candidate for the first time."""
 
-    def forget(self, slot: int) -> None:  # noqa: B027 - an extreme stays one: nothing to take back
-        """Hear that a candidate is about to be refined."""
+    def forget(self, reveal: Reveal) -> None:  # noqa: B027 - not all have something to do
+        """Hear of a refinement that is about to be performed."""
 
     @abstractmethod
     def reveal(self, reveal: Reveal) -> None:
@@ -134,7 +134,11 @@ def exceed(over: Slots, under: Slots, most: Fraction) -> NDArray[np.bool_]:
 
 
 class Groups:
-    """The groups of equal shown values over some columns, as runs of collapsed rows."""
+    """The groups of equal shown values over some columns, as runs of collapsed rows.
+
+    Columns of other owners stand in no row: groups are split by them as others tell, record by
+    record. So with such columns in the table every record is a row, and its number goes with it.
+    """
 
     def __init__(
         self,
@@ -147,15 +151,16 @@ class Groups:
     ) -> None:
         """`most`: of more records than that, take so many evenly spaced ones in their order."""
         self.cuts = cuts
-        self.attributes = tuple(attributes)
-        kind = np.uint16 if cuts.none < 2**16 else np.uint32
-        domains = [cuts.domains[a] for a in attributes]
+        self.attributes = own = tuple(a for a in attributes if a < len(cuts.domains))
+        domains = [cuts.domains[a] for a in own]
         columns: list[Codes] = [domain.codes for domain in domains]
         sizes = [domain.size for domain in domains]
         marked = marks is not None
         if marks is not None:  # marks lead, so that rows of the one first group ascend in them
             columns, sizes = [marks, *columns], [mark_count + 1, *sizes]
-        if marked or fit_one_word(sizes):
+        if cuts.foreign:
+            found = _each_record(columns, len(cuts.foreign[0].shown), marked=marked)
+        elif marked or fit_one_word(sizes):
             found = distinct(columns, sizes, cuts.counts)
         else:  # rows this wide are hardly ever equal, and slow to collapse: 0.15 s a million
             counts = cuts.counts
@@ -163,17 +168,19 @@ class Groups:
             found = Distinct(tuple(columns), once)
         # How much there is to count, at most: rows that can differ times columns. It is not told
         # by the rows at hand, which are fewer where equal ones are counted once already.
-        records = len(columns[0]) if cuts.counts is None else int(cuts.counts.sum())
+        records = int(found.counts.sum())
         most = records if most is None else min(records, most)
-        self.cells = min(most, math.prod(sizes)) * len(attributes)
+        self.cells = min(most, math.prod(sizes)) * len(own)
         found = _thinned(found, most)
         codes = found.columns[1:] if marked else found.columns
+        kept = () if found.rows is None else (found.rows,)  # the column after all others
+        kind = np.uint16 if max(cuts.none, len(kept) and records) < 2**16 else np.uint32
         whole_words = 8 // np.dtype(kind).itemsize
-        padded = -(-len(attributes) // whole_words) * whole_words
+        padded = -(-(len(own) + len(kept)) // whole_words) * whole_words
         self.rows = memory.full((len(found.counts), padded), 0, kind)
-        for j, (attribute, column) in enumerate(zip(attributes, codes, strict=True)):
-            offset = kind(cuts.offset[attribute])
-            np.add(column, offset, out=self.rows[:, j], casting="unsafe", dtype=kind)
+        offsets = [*(cuts.offset[attribute] for attribute in own), *(0 for _ in kept)]
+        for j, (offset, column) in enumerate(zip(offsets, (*codes, *kept), strict=True)):
+            np.add(column, kind(offset), out=self.rows[:, j], casting="unsafe", dtype=kind)
         count = len(self.rows)
         small = count < 2**31
         few = int(found.counts.sum()) < 2**31
@@ -188,7 +195,8 @@ class Groups:
         self.ends = memory.full(count, count, self.end_of.dtype)  # where each ends
         self.found = 1  # everything is masked: one group
         self.total = count  # rows in them
-        self.column = -1  # the column that was refined last
+        self.column = -1  # the column that is refined,
+        self.foreign = -1  # and which of the foreign ones that is, if it is one
         self.scratch = scratch(cuts.none + 1, cuts.none + 1)  # tally, touched
 
     def _spares(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
@@ -215,20 +223,23 @@ class Groups:
         """The same rows as whole words: a view that a copied search must not copy apart."""
         return self.rows.view(np.uint64)
 
-    def touch(self, slot: int, reveal: Reveal | None = None) -> None:
-        """Find the groups that showed a value: before it is refined, or just after its reveal."""
-        cuts = self.cuts
-        attribute = cuts.attribute_of(slot)
-        self.column = self.attributes.index(attribute)
-        if reveal is not None:
-            what = (reveal.low, reveal.high, reveal.value, reveal.bottom)
-        elif cuts.domains[attribute].root is None:
-            what = (0, 0, slot, int(cuts.current[slot]))
-        else:
-            what = (int(cuts.lows[slot]), int(cuts.highs[slot]), -1, -1)
+    def touch(self, reveal: Reveal) -> None:
+        """Find the groups that show a value which is about to be refined."""
+        self.foreign = reveal.attribute - len(self.cuts.domains)
+        own = self.foreign < 0
+        self.column = self.attributes.index(reveal.attribute) if own else len(self.attributes)
         self.found, self.total = kernels.list_groups(
-            self.rows, self.end_of, self.column, *what, cuts.current, self.starts, self.ends
+            self.rows, self.end_of, self.column, self.showing, reveal.shown, self.starts, self.ends
         )
+
+    @property
+    def showing(self) -> NDArray[np.int64]:
+        """What the cells of the refined column show; of a foreign one, what records do."""
+        return self.cuts.current if self.foreign < 0 else self.cuts.foreign[self.foreign].shown
+
+    def all_found(self) -> kernels.Scan:
+        """All groups found, as they are."""
+        return self.scan(0, 0, self.found, split=False)
 
     def scans(self, *, split: bool) -> list[kernels.Scan]:
         """Scans of the groups found: of all, or two of about equal rows for two threads."""
@@ -241,12 +252,24 @@ class Groups:
     def scan(self, thread: int, first: int, last: int, *, split: bool) -> kernels.Scan:
         """Some of the groups found, as a loop looks at them."""
         cuts, which = self.cuts, slice(first, last)
+        tally, touched = self.scratch[thread]
+        sizes, seen = tally, touched
+        if split and self.foreign >= 0:  # its values are no slots
+            shown = len(cuts.foreign[self.foreign].labels)
+            sizes, seen = np.zeros((2, shown), dtype=np.int64)
         return kernels.Scan(
             self.rows, self.words, self.weights, self.marks, *self.spares, self.end_of,
             len(self.attributes), self.starts[which], self.ends[which], split, self.column,
-            cuts.current, cuts.children, cuts.live, cuts.lows, cuts.highs, cuts.bottoms,
-            self.scratch[thread][0], self.scratch[thread][1],
+            self.showing, cuts.current, cuts.children, cuts.live, cuts.lows, cuts.highs,
+            cuts.bottoms, tally, touched, sizes, seen,
         )  # fmt: skip
+
+
+def _each_record(columns: Sequence[Codes], records: int, *, marked: bool) -> Distinct:
+    """Every record as a row of its own; in ascending order of marks, if those lead."""
+    order = np.argsort(columns[0], kind="stable") if marked else np.arange(records)
+    once = np.ones(records, dtype=np.int64)
+    return Distinct(tuple(column[order] for column in columns), once, order)
 
 
 def _thinned(found: Distinct, most: int) -> Distinct:
@@ -319,13 +342,19 @@ class SmallestGroup(Measure):
         """Count the parts of every candidate."""
         self._scan(split=False)
 
+    def forget(self, reveal: Reveal) -> None:
+        """Find the groups that are about to be split."""
+        self.groups.touch(reveal)
+
     def reveal(self, reveal: Reveal) -> None:
         """Split groups, and count the parts of candidates in them."""
-        self.value = min(self.value, int(self.over[reveal.slot]))
-        if reveal.value < 0:
-            self.over[list(reveal.parts)] = _UNSEEN
-        self.groups.touch(reveal.slot, reveal)
+        if reveal.told is None:
+            self.value = min(self.value, int(self.over[reveal.slot]))
+            if not reveal.discloses:
+                self.over[list(reveal.parts)] = _UNSEEN
         self._scan(split=True)
+        if reveal.told is not None:  # nobody forecast it here
+            self.value = min(self.value, kernels.smallest_group(self.groups.all_found()))
 
     def _scan(self, *, split: bool) -> None:
         scans = self.groups.scans(split=split)
@@ -379,16 +408,25 @@ class LargestConfidence(Measure):
         for groups in self.parts:
             self._scan(groups, split=False)
 
+    def forget(self, reveal: Reveal) -> None:
+        """Find the groups that are about to be split."""
+        for groups in self.parts:
+            groups.touch(reveal)
+
     def reveal(self, reveal: Reveal) -> None:
         """Split groups, and count the parts of candidates in them."""
-        after = Fraction(int(self.over[reveal.slot]), int(self.under[reveal.slot]))
-        self.value = max(self.value, after)
-        if reveal.value < 0:
-            parts = list(reveal.parts)
-            self.over[parts], self.under[parts] = 0, 1
+        if reveal.told is None:
+            after = Fraction(int(self.over[reveal.slot]), int(self.under[reveal.slot]))
+            self.value = max(self.value, after)
+            if not reveal.discloses:
+                parts = list(reveal.parts)
+                self.over[parts], self.under[parts] = 0, 1
         for groups in self.parts:
-            groups.touch(reveal.slot, reveal)
             self._scan(groups, split=True)
+            if reveal.told is not None:  # nobody forecast it here
+                _, begins, sums, _ = self.scratch[0]
+                found = kernels.largest_confidence(groups.all_found(), begins, sums)
+                self.value = max(self.value, Fraction(*map(int, found)))
 
     def _scan(self, groups: Groups, *, split: bool) -> None:
         scans = groups.scans(split=split)
@@ -456,28 +494,26 @@ class LeavingOut(Measure):
         for measure, lost in zip(self.measures, self.lost, strict=True):
             self._scan(measure, lost, 1, split=False)
 
-    def forget(self, slot: int) -> None:
+    def forget(self, reveal: Reveal) -> None:
         """Leave out what the candidate loses, and take back what its groups contribute."""
-        for measure, lost in self._about(slot):
-            self.gone += int(lost[slot])
-            measure.value = min(measure.value, int(measure.over[slot]))
-            measure.groups.touch(slot)
+        for measure, lost in self._about(reveal):
+            self.gone += int(lost[reveal.slot])
+            measure.value = min(measure.value, int(measure.over[reveal.slot]))
+            measure.groups.touch(reveal)
             self._scan(measure, lost, -1, split=False)
         self.value = min(measure.value for measure in self.measures)
 
     def reveal(self, reveal: Reveal) -> None:
         """Split groups, and count the parts of candidates in them."""
-        for measure, lost in self._about(reveal.slot):
-            if reveal.value < 0:
+        for measure, lost in self._about(reveal):
+            if not reveal.discloses:
                 lost[list(reveal.parts)] = 0
                 measure.over[list(reveal.parts)] = _UNSEEN
-            measure.groups.touch(reveal.slot, reveal)
             self._scan(measure, lost, 1, split=True)
 
-    def _about(self, slot: int) -> Iterator[tuple[SmallestGroup, NDArray[np.int64]]]:
-        attribute = self.measures[0].groups.cuts.attribute_of(slot)
+    def _about(self, reveal: Reveal) -> Iterator[tuple[SmallestGroup, NDArray[np.int64]]]:
         for measure, lost in zip(self.measures, self.lost, strict=True):
-            if attribute in measure.attributes:
+            if reveal.attribute in measure.attributes:
                 yield measure, lost
 
     def _scan(

@@ -66,8 +66,9 @@ class Usefulness:
         *,
         score: Score = "paper",
         measured: bool = False,
+        sampled: bool = False,
     ) -> None:
-        """`measured`: keep count of `worth`, whatever the score."""
+        """`measured`: keep count of `worth`, whatever the score; `sampled`: see `ClassBits`."""
         self.cuts = cuts
         self.utility = utility
         self.score = score
@@ -98,7 +99,7 @@ class Usefulness:
             self.totals = SquaredGroups(cuts)
         elif utility == "classification" and (measured or score == "conditional"):
             assert classes is not None
-            self.totals = ClassBits(cuts, classes, class_count)
+            self.totals = ClassBits(cuts, classes, class_count, sampled=sampled)
 
     def count(self, low: int, high: int) -> Counts:
         """How many records of each class lie under the slots low, …, high - 1."""
@@ -117,11 +118,12 @@ class Usefulness:
         if self.totals:
             self.totals.begin()
 
-    def forget(self, slot: int) -> None:
-        """Hear that a candidate is about to be refined."""
-        self.gained += self.worths.pop(slot, float(self.gain[slot]))
+    def forget(self, reveal: Reveal) -> None:
+        """Hear of a refinement that is about to be performed."""
+        if reveal.told is None:
+            self.gained += self.worths.pop(reveal.slot, float(self.gain[reveal.slot]))
         if self.totals:
-            self.totals.forget(slot)
+            self.totals.forget(reveal)
 
     @property
     def worth(self) -> float:
@@ -130,7 +132,7 @@ class Usefulness:
 
     def reveal(self, reveal: Reveal) -> None:
         """Offer and rate what a refinement opened."""
-        if reveal.value >= 0:
+        if reveal.discloses:
             self.hidden[reveal.attribute] -= self.count(reveal.slot, reveal.slot + 1)
             self._rate_values(reveal.attribute)
         else:

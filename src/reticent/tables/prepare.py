@@ -78,9 +78,9 @@ class Prepared:
         rank[order] = np.arange(len(order))
         return memory.look_up(rank, column.codes), len(order)
 
-    def attributes(self, promise: Promise) -> list[int]:
-        """The positions of the columns of a promise's `over`."""
-        names = [domain.name for domain in self.domains]
+    def attributes(self, promise: Promise, foreign: Sequence[str] = ()) -> list[int]:
+        """The positions of the columns of a promise's `over`; those of other owners come last."""
+        names = [*(domain.name for domain in self.domains), *foreign]
         return sorted(names.index(name) for name in ours(promise.over))
 
     def implied(self) -> dict[int, int]:

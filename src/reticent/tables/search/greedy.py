@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy, deepcopy
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -75,23 +75,27 @@ class Search:
         score: Score | None = None,
         measured: bool = False,
         may_lose: int = 0,
+        foreign: Sequence[str] = (),
     ) -> None:
         """`score`: another than the policy's; `measured`: say what the cut is worth in the end.
 
-        `may_lose`: so many records need not be in groups that are large enough.
+        `may_lose`: so many records need not be in groups that are large enough. `foreign`: masked
+        columns of other owners, of which the table holds nothing.
         """
         from reticent.refine.cuts import Cuts
+        from reticent.refine.foreign import ForeignColumn
         from reticent.refine.measures import LargestConfidence, LeavingOut, SmallestGroup
         from reticent.refine.scores import Usefulness
 
         self.prepared = prepared
         self.implied = prepared.implied()
-        self.cuts = Cuts(prepared.domains, prepared.table.counts)
+        shown = [ForeignColumn(name, prepared.table.rows) for name in foreign]
+        self.cuts = Cuts(prepared.domains, prepared.table.counts, shown)
         self.measures: list[Measure] = []
         for position, promise in enumerate(prepared.policy.promises):
             if position in self.implied:
                 continue
-            attributes = prepared.attributes(promise)
+            attributes = prepared.attributes(promise, foreign)
             if promise.releases and (linked := self._linked(promise, attributes)):
                 self.measures.append(linked)
             elif isinstance(promise, Anonymity):
@@ -114,6 +118,7 @@ class Search:
         self.goal = Usefulness(
             self.cuts, prepared.policy.utility, *(prepared.classes or ()),
             score=score or prepared.policy.goal.score, measured=measured,
+            sampled=prepared.policy.goal.search == "thorough",
         )  # fmt: skip
         self.steps: list[Step] = []
 
@@ -141,8 +146,17 @@ class Search:
         watch.started()
         self.losses = begin(self.cuts, self.measures, self.goal)
 
-    def run(self, watch: Watch, effort: Effort = UNBOUNDED, choose: Choose | None = None) -> bool:
-        """Refine until nothing is left to reveal, or it is time to stop; says which."""
+    def run(
+        self,
+        watch: Watch,
+        effort: Effort = UNBOUNDED,
+        choose: Choose | None = None,
+        tell: Callable[[Step], None] = lambda step: None,
+    ) -> bool:
+        """Refine until nothing is left to reveal, or it is time to stop; says which.
+
+        `tell` hears of every step, before the next is chosen.
+        """
         from reticent.refine.engine import candidates, refine
 
         steps = refine(self.cuts, self.measures, self.goal, self.losses, choose=choose)
@@ -152,8 +166,9 @@ class Search:
                 return bool(len(candidates(self.cuts, self.measures)))
             step = next(steps, None)
             if step is None:
-                return False
+                return bool(len(candidates(self.cuts, self.measures)))
             self.steps.append(step)
+            tell(step)
             watch.step(step.number, step.values)
 
     def copy(self) -> Search:

@@ -102,17 +102,18 @@ class _Riding:
         self.riders = riders
         self.left: list[tuple[Search, list[_Rider]]] = []
 
-    def choose(self, slots: Any, scores: Any) -> int:
+    def choose(self, slots: Any, scores: Any) -> int | None:
         """Choose for the leader; whoever would choose otherwise goes on alone, with a copy."""
         from reticent.refine.engine import highest_score
 
         winner = highest_score(slots, scores)
-        leaving: dict[int, list[_Rider]] = {}
+        if winner is None:
+            return None
+        leaving: dict[int | None, list[_Rider]] = {}
         for rider in self.riders:
             valid = rider.allowed(self.engine, slots)
-            own = -1  # nothing left to choose
-            if valid.any():
-                own = int(np.flatnonzero(valid)[highest_score(slots[valid], scores[valid])])
+            own = highest_score(slots[valid], scores[valid])
+            own = None if own is None else int(np.flatnonzero(valid)[own])
             if own != winner:
                 leaving.setdefault(own, []).append(rider)
         self.part(leaving.values())

@@ -317,7 +317,7 @@ def _steps_of(way: Sequence[Step]) -> Iterator[tuple[str, str, str]]:
         yield step.attribute, step.name, widest.get(step.attribute, "")
 
 
-def _choose(ahead: Iterator[int], plan: _Plan, offset: Any, slots: Any, scores: Any) -> int:
+def _choose(ahead: Iterator[int], plan: _Plan, offset: Any, slots: Any, scores: Any) -> int | None:
     """The next candidate on a planned way, as far as they are there, or else the best."""
     from reticent.refine.engine import highest_score
 
@@ -330,5 +330,6 @@ def _choose(ahead: Iterator[int], plan: _Plan, offset: Any, slots: Any, scores: 
         scores = scores * plan.weights[columns]
     early = np.flatnonzero(columns != plan.last)
     if 0 < len(early) < len(slots):
-        return int(early[highest_score(slots[early], scores[early])])
+        best = highest_score(slots[early], scores[early])
+        return None if best is None else int(early[best])
     return highest_score(slots, scores)
