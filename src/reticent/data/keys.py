@@ -45,8 +45,9 @@ def first_best(scores):
     best = 0
     largest = key(scores[0])
     for i in range(1, len(scores)):
-        one = key(scores[i])
-        if one > largest:
-            largest = one
+        # A larger key needs a larger score, and so most keys need not be made (of what is no number
+        # nothing is true, and it gets one): a third of the time.
+        if not scores[i] <= scores[best] and key(scores[i]) > largest:
+            largest = key(scores[i])
             best = i
     return best
