@@ -600,7 +600,7 @@ def test_ctrl_c_during_a_search(
     step: int, reference: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        at_each(patch, Cuts, "reveal", interrupt(step))
+        at_each(patch, Cuts, "perform", interrupt(step))
         said = sweep("--k", K, code=130)
     assert re.search(r"Stopped; \d of 4 releases are done", said.stderr)
     nothing_half_written()
@@ -1038,7 +1038,7 @@ def test_thresholds_share_their_search(
 ) -> None:
     """As long as thresholds go the same way, a step is taken once; the results are the same."""
     steps: list[int] = []
-    at_each(monkeypatch, Cuts, "reveal", steps.append)
+    at_each(monkeypatch, Cuts, "perform", steps.append)
     greedy = Path("both.toml").read_text() + '[goal]\nsearch = "greedy"\n'
     Path("both.toml").write_text(greedy)
     found = reticent.sweep("data.csv", "both.toml", output="out", **given)
