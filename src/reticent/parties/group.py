@@ -147,6 +147,11 @@ def times_all(secret: Scalar, points: Sequence[bytes]) -> list[GroupPoint]:
     return _on_all_cores(lambda point: times(secret, point), points)
 
 
+def checked_all(points: Sequence[bytes]) -> list[GroupPoint]:
+    """`checked` for many points, in their order, on all cores."""
+    return _on_all_cores(checked, points)
+
+
 def hashed_times_all(secret: Scalar, contents: Sequence[bytes]) -> list[GroupPoint]:
     """The multiples of the points that contents hash to, in their order, on all cores."""
     return _on_all_cores(lambda content: times(secret, hashed(content)), contents)
