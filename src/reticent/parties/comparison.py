@@ -25,6 +25,9 @@ is as likely as not, by the coin (test_what_the_holder_decrypts_tells_nothing_of
 Re-randomising is needed on top: without it a ciphertext's first half is a sum of the holder's own
 random numbers, times the scalar, and the quotient of the two halves would betray the bits of x.
 
+Owners are taken to follow the protocol. One that does not can encrypt what is no bit and read more
+than an outcome out of the answer, or out of whether the run goes on.
+
 Cost at 40 bits: 35 ms of processor time for both sides together, 6 kB sent; two thirds of it are
 the challenger's 123 multiplications and 82 checks.
 
