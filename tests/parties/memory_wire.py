@@ -77,7 +77,7 @@ def together(at: Mapping[str, MemoryWire], act: Callable[[MemoryWire], T]) -> di
             errors[wire.me] = error
             wire.leave()
 
-    threads = [threading.Thread(target=run, args=(wire,)) for wire in at.values()]
+    threads = [threading.Thread(target=run, args=(wire,), name=wire.me) for wire in at.values()]
     for thread in threads:
         thread.start()
     for thread in threads:
