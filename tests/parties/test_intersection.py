@@ -86,9 +86,9 @@ def test_lists_of_several_chunks_on_all_cores(owners: int, chunk: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("owners", [2, 4])
-def test_long_lists(owners: int) -> None:
-    ids = numbered(*[range(500 * place, 20_000) for place in range(owners)])
+@pytest.mark.parametrize(("owners", "count"), [(2, 20_000), (4, 3_000)])
+def test_long_lists(owners: int, count: int) -> None:
+    ids = numbered(*[range(500 * place, count) for place in range(owners)])
     found = common(ids)
     assert set(shown(ids, found)) == set.intersection(*map(set, ids.values()))
 
@@ -101,6 +101,11 @@ def test_nothing_in_common_and_nothing_at_all(owners: int) -> None:
     assert shown(empty, common(empty, chunk=2)) == []
     without = numbered(*[range(0)] * owners)
     assert shown(without, common(without)) == []
+
+
+def test_one_owner_alone_is_our_mistake() -> None:
+    with pytest.raises(ValueError, match="alone"):
+        common(numbered(range(3)))
 
 
 def test_ids_are_compared_as_text() -> None:
@@ -290,7 +295,7 @@ def test_a_point_that_comes_twice(owners: int, kind: Any, by: str) -> None:
     change = at_first(kind, by, lambda m: kind(m.points[:64] + m.points[:64]))
     at = wires(*NAMES[:owners], tamper=change)
     ids = numbered(*[range(10)] * owners)
-    with pytest.raises(PartyError, match="twice"):
+    with pytest.raises(PartyError, match=f"owner {by}.*twice"):
         together(at, lambda wire: intersect(wire, ids[wire.me], chunk=4))
 
 

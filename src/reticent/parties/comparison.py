@@ -114,7 +114,9 @@ def highest(wire: Wire, key: int, own: ComparisonKey | None = None, *, bits: int
     """The owner with the highest key; of several, the one that `wire.owners` lists first.
 
     The winner of the first pair plays against the third, and so on. The winner so far is listed
-    before every challenger, so it is the holder, to whom ties go.
+    before every challenger, so it is the holder, to whom ties go. `own` is this owner's key pair
+    for the run; without one, every call has its own. Its public point goes with the bits, so that
+    a comparison stands alone and can be begun again after a break.
     """
     if not 0 <= key < 2**bits:
         raise ValueError(f"a key to compare has {bits} bits")  # ours alone to get right

@@ -128,6 +128,8 @@ def intersect(
     `told` hears how many points I have blinded, of how many; the way back of three and more is not
     among them, since nobody knows before how many are common. `chunk` is the same at all owners.
     """
+    if len(wire.owners) < 2:
+        raise ValueError("one owner alone has nothing to intersect")
     contents = _distinct(ids)
     sizes = announce(wire, len(contents), most)
     meet = _two if len(wire.owners) == 2 else _many
@@ -146,15 +148,16 @@ def announce(wire: Wire, count: int, most: int) -> dict[str, int]:
     return {owner: sizes[owner] for owner in wire.owners}
 
 
+@dataclass(slots=True)
 class _Run:
-    """What every step of one intersection needs; the secret is used nowhere else."""
+    """What every step of one intersection needs."""
 
-    def __init__(
-        self, wire: Wire, sizes: Mapping[str, int], secret: Scalar, chunk: int, told: HowFar
-    ) -> None:
-        self.wire, self.sizes, self.secret = wire, sizes, secret
-        self.chunk, self.told = chunk, told
-        self.blinded, self.of = 0, sum(sizes.values())
+    wire: Wire
+    sizes: Mapping[str, int]
+    secret: Scalar = field(repr=False)  # drawn for this run, used in no other
+    chunk: int
+    told: HowFar
+    blinded: int = 0  # points so far
 
     def blind_ids(self, contents: Sequence[bytes]) -> list[GroupPoint]:
         """Hash ids of mine and blind them."""
@@ -166,7 +169,7 @@ class _Run:
 
     def _count(self, points: list[GroupPoint]) -> list[GroupPoint]:
         self.blinded += len(points)
-        self.told(self.blinded, self.of)
+        self.told(self.blinded, sum(self.sizes.values()))
         return points
 
 
@@ -179,6 +182,8 @@ def _two(run: _Run, contents: Sequence[bytes]) -> CommonIds:
     (peer,) = others(wire)
     mine, theirs = run.sizes[wire.me], run.sizes[peer]
     rows = _shuffled(range(mine))
+    asked = receive_chunks(run, peer, BlindedIds, theirs)
+    returned = receive_chunks(run, peer, BlindedBack, mine)
     my_points: list[GroupPoint] = []  # twice blinded, in the order of `rows`
     their_points: list[GroupPoint] = []  # twice blinded
     for at in range(0, max(mine, theirs), chunk):
@@ -186,16 +191,11 @@ def _two(run: _Run, contents: Sequence[bytes]) -> CommonIds:
             blinded = run.blind_ids([contents[row] for row in rows[at : at + chunk]])
             wire.send(peer, BlindedIds(group.joined(blinded)))
         if at < theirs:
-            asked = unpacked(wire, peer, BlindedIds, min(chunk, theirs - at))
-            twice_blinded = run.blind(peer, asked)
+            twice_blinded = run.blind(peer, next(asked))
             wire.send(peer, BlindedBack(group.joined(twice_blinded)))
             their_points += twice_blinded
         if at < mine:
-            my_points += checked(
-                wire, peer, unpacked(wire, peer, BlindedBack, min(chunk, mine - at))
-            )
-    refuse_repeated(wire, peer, their_points)
-    refuse_repeated(wire, peer, my_points)
+            my_points += checked(wire, peer, next(returned))
     row_of = dict(zip(my_points, rows, strict=True))
     agreed = sorted(row_of.keys() & set(their_points))
     agree_on_common(wire, peer, agreed)
@@ -239,9 +239,8 @@ def pass_round(run: _Run, my_points: Sequence[GroupPoint]) -> list[GroupPoint]:
     for hop in range(1, len(owners)):
         send_chunks(run, after, BlindedIds, held)
         arriving: list[GroupPoint] = []
-        for size in chunk_sizes(run.sizes[owners[place - hop]], run.chunk):
-            arriving += run.blind(before, unpacked(wire, before, BlindedIds, size))
-        refuse_repeated(wire, before, arriving)
+        for few in receive_chunks(run, before, BlindedIds, run.sizes[owners[place - hop]]):
+            arriving += run.blind(before, few)
         held = _shuffled(arriving)
     return held
 
@@ -257,12 +256,9 @@ def find_common(
     brought_by: dict[GroupPoint, int] = dict.fromkeys(held, 1 << 1)  # a bit for every owner
     for place in range(1, len(owners)):
         sender, of_whom = owners[place], (place + 1) % len(owners)
-        points: list[GroupPoint] = []
-        for size in chunk_sizes(run.sizes[owners[of_whom]], run.chunk):
-            points += checked(wire, sender, unpacked(wire, sender, FullyBlinded, size))
-        refuse_repeated(wire, sender, points)
-        for point in points:
-            brought_by[point] = brought_by.get(point, 0) | 1 << of_whom
+        for few in receive_chunks(run, sender, FullyBlinded, run.sizes[owners[of_whom]]):
+            for point in checked(wire, sender, few):
+                brought_by[point] = brought_by.get(point, 0) | 1 << of_whom
     held_by = {
         tuple(owner for place, owner in enumerate(owners) if bits >> place & 1): seen
         for bits, seen in sorted(Counter(brought_by.values()).items())
@@ -302,14 +298,11 @@ def pass_back(run: _Run, my_points: Sequence[GroupPoint], count: int) -> tuple[i
     for receiver in others(wire) if wire.me != owners[0] else ():
         way = way_back(wire, receiver)
         before, after = (way[way.index(wire.me) + step] for step in (-1, 1))
-        for size in chunk_sizes(count, run.chunk):
-            points = multiples(wire, before, off, unpacked(wire, before, Unblinding, size))
-            wire.send(after, Unblinding(group.joined(points)))
+        for few in receive_chunks(run, before, Unblinding, count):
+            unblinded = multiples(wire, before, off, few)
+            wire.send(after, Unblinding(group.joined(unblinded)))
     last = way_back(wire, wire.me)[-2]
-    returned: list[bytes] = []
-    for size in chunk_sizes(count, run.chunk):
-        returned += unpacked(wire, last, Unblinding, size)
-    refuse_repeated(wire, last, returned)
+    returned = [point for few in receive_chunks(run, last, Unblinding, count) for point in few]
     row_of: dict[bytes, int] = {point: row for row, point in enumerate(my_points)}
     if not row_of.keys() >= set(returned):
         raise wire.refuse(last, "it returned points that are not ours")
@@ -365,15 +358,6 @@ _Item = TypeVar("_Item")
 _Chunk = TypeVar("_Chunk", BlindedIds, BlindedBack, FullyBlinded, Unblinding)
 
 
-def chunk_sizes(count: int, chunk: int) -> list[int]:
-    """How many points there are in each message of a list.
-
-    >>> chunk_sizes(10, 4)
-    [4, 4, 2]
-    """
-    return [min(chunk, count - at) for at in range(0, count, chunk)]
-
-
 def chunks(items: Sequence[_Item], chunk: int) -> Iterator[Sequence[_Item]]:
     """A list in pieces."""
     return (items[at : at + chunk] for at in range(0, len(items), chunk))
@@ -385,12 +369,22 @@ def send_chunks(run: _Run, to: str, kind: type[_Chunk], points: Sequence[GroupPo
         run.wire.send(to, kind(group.joined(few)))
 
 
-def unpacked(wire: Wire, of: str, kind: type[_Chunk], count: int) -> list[bytes]:
-    """The next piece of a list, unchecked but for its length."""
-    try:
-        return group.apart(wire.receive(of, kind).points, count)
-    except NoPoint:
-        raise wire.refuse(of, f"it did not send {many(count, 'point')} where it had to") from None
+def receive_chunks(run: _Run, of: str, kind: type[_Chunk], count: int) -> Iterator[list[bytes]]:
+    """A list as it comes, piece by piece: so many points, none of them twice, yet unchecked.
+
+    An owner has every id once, and blinded points repeat only if those before them did.
+    """
+    seen: set[bytes] = set()
+    for at in range(0, count, run.chunk):
+        size = min(run.chunk, count - at)
+        try:
+            points = group.apart(run.wire.receive(of, kind).points, size)
+        except NoPoint:
+            raise run.wire.refuse(of, f"it did not send {many(size, 'point')}") from None
+        seen.update(points)
+        if len(seen) != at + size:
+            raise run.wire.refuse(of, "it sent a point twice")
+        yield points
 
 
 def multiples(wire: Wire, of: str, secret: Scalar, points: Sequence[bytes]) -> list[GroupPoint]:
@@ -407,12 +401,6 @@ def checked(wire: Wire, of: str, points: Sequence[bytes]) -> list[GroupPoint]:
         return group.checked_all(points)
     except NoPoint:
         raise wire.refuse(of, _NO_POINT) from None
-
-
-def refuse_repeated(wire: Wire, of: str, points: Sequence[bytes]) -> None:
-    """An owner has every id once; blinded points repeat only if the points before them did."""
-    if len(set(points)) != len(points):
-        raise wire.refuse(of, "it sent a point twice")
 
 
 _NO_POINT = "it sent something that is no point of the group"
