@@ -1,0 +1,156 @@
+"""A file that only grows, each entry bound to all before it by a chain of digests.
+
+    entry = length of the content (4 bytes, big-endian) | content | digest (32 bytes)
+    digest = SHA-256(digest of the entry before | content); before the first: 32 zero bytes
+
+Whoever opens it again after a kill finds all entries that were synced. A last entry that was being
+written is cut off; anything else that does not follow is an error that names the entry.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from reticent.errors import InputError
+
+START = bytes(32)
+_HEADER, _DIGEST = 4, 32
+LARGEST = 64 * 1024 * 1024  # bytes of one entry
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the content of an entry stands."""
+
+    offset: int
+    size: int
+
+
+class DoesNotFollow(Exception):
+    """An entry is not what the chain says it must be."""
+
+    def __init__(self, number: int, torn: bool) -> None:
+        super().__init__(f"entry {number}")
+        self.number = number
+        self.torn = torn  # nothing stands after it: it may have been cut off while being written
+
+
+def entries_of(path: Path) -> Iterator[tuple[Place, bytes, bytes]]:
+    """Every entry of a file: where it stands, its content and its digest; each one is checked."""
+    digest, number, offset = START, 1, 0
+    whole = path.stat().st_size
+    with path.open("rb") as file:
+        while header := file.read(_HEADER):
+            size = int.from_bytes(header)
+            end = offset + _HEADER + size + _DIGEST
+            if len(header) < _HEADER or size > LARGEST or end > whole:
+                raise DoesNotFollow(number, torn=size <= LARGEST)
+            content = file.read(size)
+            digest = hashlib.sha256(digest + content).digest()
+            if file.read(_DIGEST) != digest:
+                raise DoesNotFollow(number, torn=end == whole)
+            yield Place(offset + _HEADER, size), content, digest
+            number, offset = number + 1, end
+
+
+class ChainedFile:
+    """Such a file, open for writing; safe to use from several threads."""
+
+    def __init__(self, path: Path) -> None:
+        """Open the file, or make it; a torn last entry is cut off, and `torn` says so."""
+        self.path = path
+        self.places: list[Place] = []
+        self.digest = START
+        self._digests: list[bytes] = []
+        self.torn = False
+        self._lock = threading.Lock()
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            for place, _, digest in entries_of(path):
+                self._note(place, digest)
+        except DoesNotFollow as fault:
+            if not fault.torn:
+                os.close(self._file)
+                raise InputError(
+                    f"entry {fault.number} does not follow from those before it", where=str(path),
+                    why="it was changed after it was written.", do="start a new run.",
+                ) from None  # fmt: skip
+            self.torn = True
+            os.ftruncate(self._file, self.size)
+        os.lseek(self._file, self.size, os.SEEK_SET)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    @property
+    def size(self) -> int:
+        """How many bytes the entries take."""
+        return self.places[-1].offset + self.places[-1].size + _DIGEST if self.places else 0
+
+    def append(self, content: bytes, *, sync: bool) -> Place:
+        """Add an entry at the end, and see it to the disk if asked to."""
+        if len(content) > LARGEST:
+            raise ValueError(f"an entry holds at most {LARGEST:,} bytes")
+        with self._lock:
+            digest = hashlib.sha256(self.digest + content).digest()
+            place = Place(self.size + _HEADER, len(content))
+            self._write(len(content).to_bytes(_HEADER) + content + digest)
+            self._note(place, digest)
+        if sync:
+            self.sync()
+        return place
+
+    def read(self, place: Place) -> bytes:
+        """The content of an entry."""
+        content = os.pread(self._file, place.size, place.offset)
+        if len(content) != place.size:
+            raise InputError("the file has become shorter", where=str(self.path))
+        return content
+
+    def cut(self, count: int) -> None:
+        """Keep the first entries only."""
+        with self._lock:
+            del self.places[count:], self._digests[count:]
+            self.digest = self._digests[-1] if self._digests else START
+            os.ftruncate(self._file, self.size)
+            os.lseek(self._file, self.size, os.SEEK_SET)
+        self.sync()
+
+    def sync(self) -> None:
+        """See everything written so far to the disk."""
+        os.fdatasync(self._file)
+
+    def close(self) -> None:
+        """Sync and close."""
+        if self._file >= 0:
+            self.sync()
+            os.close(self._file)
+            self._file = -1
+
+    def _write(self, content: bytes) -> None:
+        left = memoryview(content)
+        try:
+            while left:
+                left = left[os.write(self._file, left) :]
+        except OSError:
+            # Half an entry must not stay: the next one would stand behind it.
+            os.ftruncate(self._file, self.size)
+            os.lseek(self._file, self.size, os.SEEK_SET)
+            raise
+
+    def _note(self, place: Place, digest: bytes) -> None:
+        self.places.append(place)
+        self._digests.append(digest)
+        self.digest = digest
