@@ -196,6 +196,7 @@ class Identity:
         """How to be called by these peers; compare digests to know which one it is."""
         context = self._context(ssl.PROTOCOL_TLS_SERVER, peers)
         context.num_tickets = 0  # a resumed TLS session would show no certificate
+        context.sslobject_class = _SaysWhy
         return context
 
     def _context(self, protocol: int, peers: Iterable[PeerCertificate]) -> ssl.SSLContext:
@@ -207,6 +208,29 @@ class Identity:
         for peer in peers:
             context.load_verify_locations(cadata=peer.der)
         return context
+
+
+class _SaysWhy(ssl.SSLObject):
+    """A handshake that fails by telling the other side why.
+
+    asyncio ends the connection at once when a handshake fails, and the alert that says "your
+    certificate has expired" is never sent. Here the failure first looks like a wait for more, in
+    which asyncio sends what there is to send; it is raised when the other side answers by hanging
+    up, or at the latest when the time for the handshake is over.
+    """
+
+    _failure: ssl.SSLError | None = None
+
+    def do_handshake(self) -> None:
+        if self._failure:
+            raise self._failure
+        try:
+            super().do_handshake()
+        except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
+            raise
+        except ssl.SSLError as failure:
+            self._failure = failure
+            raise ssl.SSLWantReadError from None
 
 
 def _read(path: Path, what: str) -> bytes:
