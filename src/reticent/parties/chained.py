@@ -130,7 +130,10 @@ class ChainedFile:
 
     def sync(self) -> None:
         """See everything written so far to the disk."""
-        os.fdatasync(self._file)
+        try:
+            os.fdatasync(self._file)
+        except OSError as error:
+            raise self._unwritable(error) from None
 
     def close(self) -> None:
         """Sync and close."""
@@ -144,11 +147,17 @@ class ChainedFile:
         try:
             while left:
                 left = left[os.write(self._file, left) :]
-        except OSError:
+        except OSError as error:
             # Half an entry must not stay: the next one would stand behind it.
             os.ftruncate(self._file, self.size)
             os.lseek(self._file, self.size, os.SEEK_SET)
-            raise
+            raise self._unwritable(error) from None
+
+    def _unwritable(self, error: OSError) -> InputError:
+        return InputError(
+            f"cannot write it: {error.strerror}", where=str(self.path),
+            do="free some space, and go on with --resume.",
+        )  # fmt: skip
 
     def _note(self, place: Place, digest: bytes) -> None:
         self.places.append(place)

@@ -133,7 +133,7 @@ class MemoryChannel:
 
     def __init__(self, hub: MemoryHub, name: str) -> None:
         self.name = name
-        self.arrivals: queue.SimpleQueue[Arrival] = queue.SimpleQueue()
+        self.arrivals: queue.SimpleQueue[Arrival | None] = queue.SimpleQueue()
         self._hub = hub
 
     def send(self, to: str, frame: bytes) -> bool:
@@ -158,3 +158,4 @@ class MemoryChannel:
     def close(self) -> None:
         """See `Channel`."""
         self._hub._leave(self)
+        self.arrivals.put(None)  # whoever waits need not wait longer

@@ -32,7 +32,7 @@ _EARLIER = timedelta(hours=1)  # clocks of two owners differ a little
 
 
 def make(name: str, folder: Path, days: int = 730) -> Identity:
-    """Make a key and a certificate for an owner, in a new folder that appears whole or not at all."""
+    """Make a key and a certificate for an owner, in a new folder that appears whole."""
     if not name or len(name) > _LONGEST_NAME or not name.isprintable():
         raise InputError(
             f"an owner's name has 1 to {_LONGEST_NAME} letters, all of which can be printed",
@@ -142,7 +142,7 @@ class PeerCertificate:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """This owner's own key and certificate."""
+    """The key and certificate of this owner."""
 
     folder: Path
     key: Ed25519PrivateKey

@@ -75,7 +75,7 @@ class TcpChannel:
 
     def __init__(
         self, identity: Identity, listen: str, peers: Mapping[str, Peer],
-        patience: Patience = Patience(),  # noqa: B008 - it is frozen
+        patience: Patience = Patience(),
     ) -> None:  # fmt: skip
         """Listen, and begin to call everybody."""
         self.patience = patience
@@ -126,6 +126,7 @@ class TcpChannel:
                 farewell = asyncio.run_coroutine_threadsafe(self._end(), self.loop)
                 farewell.result(self.patience.close + 5)
             self._stop()
+            self.inbox.put(None)  # whoever waits need not wait longer
 
     def _turn(self) -> None:
         try:
@@ -203,7 +204,7 @@ class TcpChannel:
                 )  # fmt: skip
             case ssl.SSLError(reason=str(reason)) if "ALERT_CERTIFICATE_EXPIRED" in reason:
                 return Trouble("it says that the certificate of this owner has expired", True)
-            case ssl.SSLError(reason=str(reason)) if "ALERT" in reason:
+            case ssl.SSLError(reason=str(reason)) if "CERT" in reason or "_CA" in reason:
                 return Trouble("it does not accept the certificate of this owner", True)
             case ssl.SSLError():
                 return Trouble(f"what answers at {at} does not speak TLS 1.3")
@@ -287,14 +288,14 @@ class _Inbox:
     """What has arrived and was not taken yet; readers are held while it is too much."""
 
     def __init__(self) -> None:
-        self._arrivals: queue.SimpleQueue[Arrival] = queue.SimpleQueue()
+        self._arrivals: queue.SimpleQueue[Arrival | None] = queue.SimpleQueue()
         self._bytes = 0
         self._held: list[_Accepted] = []
         self._lock = threading.Lock()
 
-    def put(self, arrival: Arrival, source: _Accepted | None = None) -> None:
+    def put(self, arrival: Arrival | None, source: _Accepted | None = None) -> None:
         with self._lock:
-            self._bytes += len(arrival.frame)
+            self._bytes += len(arrival.frame) if arrival else 0
             if source and self._bytes > _MOST_WAITING and source not in self._held:
                 self._held.append(source)
                 source.hold()
@@ -304,6 +305,8 @@ class _Inbox:
         try:
             arrival = self._arrivals.get(timeout > 0, max(timeout, 0))
         except queue.Empty:
+            return None
+        if arrival is None:
             return None
         with self._lock:
             self._bytes -= len(arrival.frame)
@@ -424,7 +427,7 @@ class _Link(asyncio.Protocol):
 
 
 class _Accepted(asyncio.Protocol):
-    """A connection that a peer made: frames come over it, and nothing goes back but the greeting."""
+    """A connection that a peer made: frames come in, the greeting goes out."""
 
     def __init__(self, channel: TcpChannel) -> None:
         self._channel = channel
@@ -479,7 +482,7 @@ class _Accepted(asyncio.Protocol):
         while len(self._heard) - start >= _HEADER:
             size = int.from_bytes(self._heard[start : start + _HEADER])
             if not 1 <= size <= LARGEST_FRAME:
-                words = f"it announced a frame of {size:,} bytes; 1 to {LARGEST_FRAME:,} are allowed"
+                words = f"it announced a frame of {size:,} bytes; {LARGEST_FRAME:,} are allowed"
                 self._channel.inbox.put(Arrival(self._peer, kind="fault", why=words))
                 self.end()
                 return False

@@ -101,8 +101,8 @@ def read(folder: Path, certificate: PeerCertificate) -> Iterator[Entry | Fault]:
     """
     count, digest = 0, START
     try:
-        for _, content, digest in entries_of(folder / ENTRIES):
-            count += 1
+        for _, content, last_digest in entries_of(folder / ENTRIES):
+            count, digest = count + 1, last_digest
             yield _entry.decode(content)
     except FileNotFoundError:
         raise InputError("there is no transcript here", where=str(folder)) from None

@@ -1,4 +1,9 @@
-"""What a protocol sees of the other owners: typed messages to them and from them."""
+"""What a protocol sees of the other owners: names, typed messages, and a way to refuse one.
+
+A protocol is plain code that reads like the conversation. It declares its messages as kinds of
+`Message` in its own file, sends them and waits for them. Numbers, acknowledgements, deadlines and
+transcripts are the business of whoever carries them.
+"""
 
 from __future__ import annotations
 
@@ -10,28 +15,36 @@ from reticent.errors import PartyError
 
 
 class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True):
-    """What one owner says to another; each protocol declares its own kinds in its own file."""
+    """What one owner tells another; its kind travels with it, unknown fields are refused."""
 
 
-M = TypeVar("M", bound=msgspec.Struct)
+M = TypeVar("M", bound=Message)
 
 
 class Wire(Protocol):
-    """The way to all other owners, for one conversation."""
+    """One owner's connection to all others, for one run."""
 
     @property
     def me(self) -> str:
-        """The name of this owner."""
+        """The owner whose wire it is."""
 
     @property
     def owners(self) -> tuple[str, ...]:
-        """All owners, this one included, in the policy's order."""
+        """All owners, this one included, in the order of the policy."""
 
-    def send(self, to: str, message: msgspec.Struct) -> None:
-        """Say something to another owner."""
+    def send(self, to: str, message: Message) -> None:
+        """Hand a message over; it waits for no one, and messages to one owner keep their order."""
 
     def receive(self, of: str, kind: type[M]) -> M:
-        """The next message of another owner, which must be of this kind."""
+        """The next message of an owner; anything but this kind is a PartyError that names it."""
 
     def refuse(self, of: str, what: str) -> PartyError:
-        """The error for a message that can be read but breaks the protocol; raise it."""
+        """The error for a message that can be read but breaks the protocol: the caller raises it.
+
+        It names the owner and the step. `what` never holds a private value.
+        """
+
+
+def others(wire: Wire) -> tuple[str, ...]:
+    """Everybody but me, in the order of the policy."""
+    return tuple(owner for owner in wire.owners if owner != wire.me)
