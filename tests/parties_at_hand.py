@@ -16,7 +16,7 @@ from reticent.parties.state import State
 from reticent.parties.wire import Message
 
 QUICK = Deadlines(meet=0.6, step=0.5, life=0.05)
-CALM = Deadlines(meet=20, step=20, life=0.2)
+CALM = Deadlines(meet=6, step=6, life=0.2)
 POLICY = bytes(range(32))
 WORTH = {"bank": 5, "card": 70, "shop": 900}
 ROUNDS = 2
@@ -88,7 +88,8 @@ class Bent:
 
     inner: Channel
     bend: Bend = lambda to, frame, kind, before: [frame]
-    die_before: int = -1  # the how many-th frame, signs of life apart, is not sent any more
+    die_before: int = -1  # the how many-th frame (hello, message, acknowledgement) is not sent any more
+    die_done: bool = False  # instead of saying that all is done
     dead: threading.Event = field(default_factory=threading.Event)
     sent: int = 0
     counts: dict[str, int] = field(default_factory=dict)
@@ -97,11 +98,14 @@ class Bent:
         if self.dead.is_set():
             return False
         kind = kind_of(frame)
-        if kind != "life":
+        if kind not in ("life", "farewell"):
             if self.sent == self.die_before:
                 self.die()
                 return False
             self.sent += 1
+        elif kind == "farewell" and self.die_done:
+            self.die()
+            return False
         before = self.counts[kind] = self.counts.get(kind, -1) + 1
         went = [self.inner.send(to, other) for other in self.bend(to, frame, kind, before)]
         return all(went)
@@ -147,11 +151,11 @@ class Scene:
 
     def play(
         self, name: str, *, bend: Bend | None = None, die_before: int = -1,
-        flow: Callable[[Session], Any] = conversation, resumes: bool = False, lives: int = 1,
+        die_done: bool = False, flow: Callable[[Session], Any] = conversation, resumes: bool = False, lives: int = 1,
         deadlines: Deadlines | None = None, product: str = "0.1.0", **other: Any,
     ) -> Any:  # fmt: skip
         """One owner's whole run; the result, or the error it ended with."""
-        bent = Bent(self.channel(name), die_before=die_before)
+        bent = Bent(self.channel(name), die_before=die_before, die_done=die_done)
         if bend:
             bent.bend = bend
         state = self.state(name, resumes=resumes, lives=lives, **other)

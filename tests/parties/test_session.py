@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from parties_at_hand import CALM, QUICK, Ask, Scene, Told, conversation, sums
+from parties_at_hand import CALM, QUICK, Ask, Scene, Told, conversation, one_round, sums
 from reticent.errors import InputError, PartyError, Stopped, Unsatisfiable
 from reticent.parties.session import Deadlines, Session
 from reticent.parties.transcript import Transcript
 
-LAST = 9  # frames an owner of two sends in the toy conversation, at most, signs of life apart
+LAST = 9  # frames that an owner of two sends in the toy conversation, at most
 
 
 @pytest.mark.parametrize("owners", [("bank", "card"), ("bank", "card", "shop")])
@@ -68,6 +68,14 @@ def test_all_owners_are_killed_and_resume(tmp_path: Path, positions: tuple[int, 
     assert found == {"bank": sums("bank", "card"), "card": sums("bank", "card")}
 
 
+@pytest.mark.parametrize("who", ["bank", "card", "shop"])
+def test_the_others_stay_for_one_that_is_killed_at_its_end(tmp_path: Path, who: str) -> None:
+    owners = ("bank", "card", "shop")
+    scene = Scene(tmp_path, owners, CALM)
+    found = killed_and_resumed(scene, {who: -1}, at_the_end=True)
+    assert found == dict.fromkeys(owners, sums(*owners))
+
+
 def test_an_owner_is_killed_again_and_again(tmp_path: Path) -> None:
     scene = Scene(tmp_path, deadlines=CALM)
     found = killed_and_resumed(scene, {"card": 4}, again=(0, 1, 2, 3))
@@ -75,14 +83,14 @@ def test_an_owner_is_killed_again_and_again(tmp_path: Path) -> None:
 
 
 def killed_and_resumed(
-    scene: Scene, positions: dict[str, int], again: tuple[int, ...] = ()
+    scene: Scene, positions: dict[str, int], again: tuple[int, ...] = (), at_the_end: bool = False
 ) -> dict[str, Any]:
     """Play, but kill some owners before a frame, and let them resume at once."""
 
     def lives(name: str) -> Any:
         if name not in positions:
             return scene.play(name)
-        found = scene.play(name, die_before=positions[name])
+        found = scene.play(name, die_before=positions[name], die_done=at_the_end)
         for position in again:
             assert isinstance(found, PartyError)
             found = scene.play(name, die_before=position, resumes=True)
@@ -153,9 +161,9 @@ def test_a_run_that_dies_in_the_same_step_is_ended(tmp_path: Path) -> None:
     def flow(session: Session) -> object:
         def work() -> int:
             session.attempt("round 1: comparison")
-            return conversation(session)[-1]
+            return one_round(session, 1)
 
-        return session.step("all", work)
+        return session.step("round 1: sum", work)
 
     found: dict[str, Any] = {}
 
@@ -227,9 +235,9 @@ def test_a_run_ends_at_its_limit(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("error", "code", "words"),
     [
-        (InputError("my file", where="bank.csv"), 4, "bank, round 1: sum: it ended the run: its own data"),
+        (InputError("my file", where="bank.csv"), 4, "its own data"),
         (Unsatisfiable("no release"), 3, "no joint release can keep this policy"),
-        (Stopped("stopped"), 4, "bank, round 1: sum: it was stopped by its user"),
+        (Stopped("stopped"), 4, "it was stopped by its user"),
         (ZeroDivisionError(), 4, "a failure of its own"),
     ],
 )  # fmt: skip
@@ -250,6 +258,7 @@ def test_who_fails_tells_the_others(
     for name in ("card", "shop"):
         assert found[name].exit_code == code
         assert words in str(found[name])
+        assert str(found[name]).startswith(("bank, round 1: sum: ", "card, ", "shop, ")[: 3 if code == 3 else 1])
         assert "bank.csv" not in str(found[name])
 
 
@@ -275,7 +284,9 @@ def test_all_are_told_who_failed(tmp_path: Path) -> None:
     found = scene.all_play(bank={"flow": refusing}, card={"flow": wrong}, shop={"flow": conversation})
     assert str(found["bank"]).startswith("card, round 1: sum: its partition is none")
     assert "because of this owner: its partition is none" in str(found["card"])
-    assert str(found["shop"]).startswith("card, round 1: sum: bank ended the run because of card")
+    assert str(found["shop"]).startswith("card, round 1: sum: ")  # by bank, or by card itself
+    assert "ended the run because of" in str(found["shop"])
+    assert "its partition is none" in str(found["shop"])
     assert {error.exit_code for error in found.values()} == {4}
 
 
@@ -320,7 +331,7 @@ def test_a_link_that_is_cut_for_a_while_heals(tmp_path: Path, position: int) -> 
     frames = iter(range(1000))
 
     def bend(to: str, frame: bytes, kind: str, before: int) -> list[bytes]:
-        if kind != "life" and next(frames) == position:
+        if kind not in ("life", "farewell") and next(frames) == position:
             scene.hub.cut("bank", "card")
             threading.Timer(0.05, scene.hub.join, ("bank", "card")).start()
         return [frame]
@@ -333,7 +344,7 @@ def test_what_a_link_lost_unseen_is_sent_again(tmp_path: Path) -> None:
     """Signs of life say how much has come; what has not is sent again though no link broke."""
 
     def bend(to: str, frame: bytes, kind: str, before: int) -> list[bytes]:
-        return [] if (kind, before) in (("message", 1), ("acknowledgement", 0)) else [frame]
+        return [] if (kind, before) in (("message", 0), ("acknowledgement", 0)) else [frame]
 
     scene = Scene(tmp_path, deadlines=Deadlines(meet=5, step=5, life=0.05))
     found = scene.all_play(card={"bend": bend}, bank={"bend": bend})

@@ -50,10 +50,12 @@ class PeerError(PartyError):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a session cannot go on, and what the others are told."""
+    """Why a session cannot go on, and whom it was about."""
 
     error: BaseException
-    farewell: Farewell
+    step: str
+    about: str = ""
+    why: str = ""  # for the others to read
 
 
 class Exchange:
@@ -72,6 +74,7 @@ class Exchange:
         self.heard = dict.fromkeys(peers, float("-inf"))
         self.farewells: dict[str, Farewell] = {}
         self.failure: Failure | None = None
+        self._last_word: Farewell | None = None
         self._nonces = nonces
         self._life = life
         self._held: list[Arrival] = []
@@ -93,14 +96,15 @@ class Exchange:
 
     def announce(self, hello: Hello) -> None:
         """Begin an epoch: tell everybody where this owner stands, now and on every new link."""
-        if not self._thread.ident:
-            self._thread.start()  # not earlier: who hears a greeting must be able to answer it
         with self.changed:
             self.mine, self.talks, self._held = hello, {}, self._held_from(hello.epoch)
+            self.farewells, self._last_word = {}, None
             for peer in self.heard:
                 self.transcript.append("sent", peer, encode(hello))
                 self.channel.send(peer, encode(hello))
         self.transcript.sync()
+        if not self._thread.ident:
+            self._thread.start()  # not earlier: a greeting that finds nobody would be lost
 
     def nonces_known(self, nonces: dict[str, bytes]) -> None:
         """Remember by what each peer will be known for the rest of the run."""
@@ -126,13 +130,14 @@ class Exchange:
         with self.changed:
             if self.failure is None:
                 self.failure = failure
-                self._say_to_all(failure.farewell)
+                code = code_of(failure.error)
+                self._say_to_all(code, failure.step, failure.about, failure.why)
             self.changed.notify_all()
 
     def say_done(self) -> None:
         """Tell everybody that this owner has all it wanted."""
         with self.changed:
-            self._say_to_all(Farewell(0, self.step))
+            self._say_to_all(0, self.step)
 
     def close(self) -> None:
         """End the thread and the channel, which delivers what it can."""
@@ -141,7 +146,10 @@ class Exchange:
         if self._thread.ident:
             self._thread.join()
 
-    def _say_to_all(self, farewell: Farewell) -> None:
+    def _say_to_all(self, code: Code, step: str, about: str = "", why: str = "") -> None:
+        epoch = self.mine.epoch if self.mine else 0
+        farewell = Farewell(code, epoch, step[:200], about[:64], why[:200])
+        self._last_word = farewell
         for peer in self.heard:
             if self.channel.send(peer, encode(farewell)):
                 self.transcript.append("sent", peer, encode(farewell))
@@ -157,7 +165,7 @@ class Exchange:
                     self._say_alive()
                     due = time.monotonic() + self._life
         except Exception as error:  # of our own: a full disk, or a mistake of ours
-            self.part(Failure(error, Farewell(code_of(error), self.step)))
+            self.part(Failure(error, self.step))
 
     def _hear(self, timeout: float) -> _Heard:
         first = self.channel.receive(timeout)
@@ -257,8 +265,8 @@ class Exchange:
             if word := talk.acknowledgement():
                 self.channel.send(peer, word)
             self._send_again(talk)
-        if self.failure:
-            self.channel.send(peer, encode(self.failure.farewell))
+        if self._last_word:
+            self.channel.send(peer, encode(self._last_word))
 
     def _send_again(self, talk: Talk) -> None:
         for sent in talk.outbox:
@@ -287,17 +295,19 @@ class Exchange:
 
     def _part_with(self, peer: str, farewell: Farewell) -> None:
         if farewell.code == 0:
+            if self.mine is None or farewell.epoch < self.mine.epoch:
+                return  # it was done when somebody resumed, and is no more
             self.farewells[peer] = farewell
             if talk := self.talks.get(peer):
                 talk.settle(talk.sent)
             return
         about = farewell.about if farewell.about in (*self.heard, self.me) else peer
         error = told_by(peer, farewell, self.me)
-        self.part(Failure(error, Farewell(code_of(error), farewell.step, about)))
+        self.part(Failure(error, farewell.step, about, farewell.why or error.problems[0].what))
 
     def _blame(self, peer: str, what: str) -> None:
         error = PeerError(what, peer=peer, step=self.step, why=_WHY, do=_DO)
-        self.part(Failure(error, Farewell(4, self.step, peer, what[:200])))
+        self.part(Failure(error, self.step, peer, what))
 
 
 def code_of(error: BaseException) -> Code:
@@ -366,6 +376,8 @@ def told_by(peer: str, farewell: Farewell, me: str) -> ReticentError:
         case 4 if about and about != peer:
             words = f"{peer} ended the run because of {about}{because}"
             return PeerError(words, peer=about, step=step, why=_WHY)
+        case 4 if about:
+            words = f"another owner ended the run because of it{because}"
         case _:
             words = f"it ended the run after a failure of its own{because}"
     return PeerError(words, peer=peer, step=step, why=_WHY)

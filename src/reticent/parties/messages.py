@@ -87,6 +87,7 @@ class Farewell(Frame, tag="farewell", frozen=True):
     """The end: 0 done, else the exit code of the sender; `about` is the owner that failed."""
 
     code: Code
+    epoch: Count
     step: Text
     about: Text = ""
     why: Text = ""  # only of what an owner did on the wire: its files are nobody's business

@@ -24,12 +24,11 @@ import msgspec
 
 from reticent.errors import PartyError, Problem
 from reticent.parties.channel import Channel
-from reticent.parties.exchange import Exchange, Failure, PeerError, code_of
+from reticent.parties.exchange import Exchange, Failure, PeerError
 from reticent.parties.links import Talk
 from reticent.parties.messages import (
     PROTOCOL,
     Envelope,
-    Farewell,
     Hello,
     Resumption,
     decode,
@@ -82,6 +81,7 @@ class Session:
         self._product = product
         self._end = time.monotonic() + (deadlines.limit or float("inf"))
         self._index = 0  # of the next step
+        self._inside = False  # of a step
         self._decoders: dict[type[Any], Callable[[bytes], Any]] = {}
         self._exchange = Exchange(
             channel, state.transcript, self.me, self.peers, known.nonces, deadlines.life
@@ -117,8 +117,7 @@ class Session:
         about, why = "", ""
         if isinstance(error, PeerError):
             about, why = error.peer, error.problems[0].what
-        farewell = Farewell(code_of(error), self._exchange.step[:200], about, why[:200])
-        self._exchange.part(Failure(error, farewell))
+        self._exchange.part(Failure(error, self._exchange.step, about, why))
 
     def close(self) -> None:
         """Close the channel, when what was said has been delivered, and the state."""
@@ -219,9 +218,17 @@ class Session:
         self._check()
         index, self._index = self._index, self._index + 1
         if index >= self._state.finished:
-            self._exchange.step = name
-            self._state.finish(name, work())
+            self._state.finish(name, self._inside_of(name, work))
         return self._state.result(index, name)  # type: ignore[return-value]
+
+    def _inside_of(self, name: str, work: Callable[[], R]) -> R:
+        if self._inside:
+            raise RuntimeError("a step cannot begin inside another: which one would a resume skip?")
+        self._inside, self._exchange.step = True, name
+        try:
+            return work()
+        finally:
+            self._inside = False
 
     def attempt(self, name: str, most: int = 3) -> None:
         """Count that something begins which must not be begun often, kills and resumes included."""
@@ -258,18 +265,25 @@ class Session:
         )  # fmt: skip
 
     def finish(self) -> tuple[str, ...]:
-        """Wait until everything said is safe with everybody, and part; who did not confirm it."""
-        unconfirmed = []
-        for peer in self.peers:
-            talk = self._talk(peer)
-            try:
-                self._until(peer, talk.is_settled)
-            except PeerError:
-                if self._exchange.failure:
-                    raise
-                unconfirmed.append(peer)
-        self._exchange.say_done()
-        return tuple(unconfirmed)
+        """Part when all are done; whoever did not say so in time is returned.
+
+        Nobody leaves before everything it said is safe, and before all others are done: one that is
+        killed just before its end can still resume.
+        """
+        exchange = self._exchange
+        late = {peer for peer in self.peers if not self._came(peer, self._talk(peer).is_settled)}
+        exchange.say_done()
+        late |= {p for p in self.peers if not self._came(p, lambda p=p: p in exchange.farewells)}
+        return tuple(peer for peer in self.peers if peer in late)
+
+    def _came(self, peer: str, ready: Callable[[], bool]) -> bool:
+        try:
+            self._until(peer, ready)
+        except PeerError:
+            if self._exchange.failure:
+                raise
+            return False
+        return True
 
     # Waiting.
 
