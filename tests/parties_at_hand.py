@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ class Told(Message, frozen=True):
 def conversation(session: Session) -> list[int]:
     """The first owner asks all others, adds up what they answer, and tells them the sum."""
     return [
-        session.step(f"round {number}: sum", lambda number=number: one_round(session, number))
+        session.step(f"round {number}: sum", partial(one_round, session, number))
         for number in range(1, ROUNDS + 1)
     ]
 
@@ -88,7 +89,9 @@ class Bent:
 
     inner: Channel
     bend: Bend = lambda to, frame, kind, before: [frame]
-    die_before: int = -1  # the how many-th frame (hello, message, acknowledgement) is not sent any more
+    die_before: int = (
+        -1
+    )  # the how many-th frame (hello, message, acknowledgement) is not sent any more
     die_done: bool = False  # instead of saying that all is done
     dead: threading.Event = field(default_factory=threading.Event)
     sent: int = 0

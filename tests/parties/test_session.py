@@ -258,7 +258,9 @@ def test_who_fails_tells_the_others(
     for name in ("card", "shop"):
         assert found[name].exit_code == code
         assert words in str(found[name])
-        assert str(found[name]).startswith(("bank, round 1: sum: ", "card, ", "shop, ")[: 3 if code == 3 else 1])
+        assert str(found[name]).startswith(
+            ("bank, round 1: sum: ", "card, ", "shop, ")[: 3 if code == 3 else 1]
+        )
         assert "bank.csv" not in str(found[name])
 
 
@@ -281,7 +283,9 @@ def test_all_are_told_who_failed(tmp_path: Path) -> None:
         return session.step("round 1: sum", work)
 
     scene = Scene(tmp_path, ("bank", "card", "shop"), CALM)
-    found = scene.all_play(bank={"flow": refusing}, card={"flow": wrong}, shop={"flow": conversation})
+    found = scene.all_play(
+        bank={"flow": refusing}, card={"flow": wrong}, shop={"flow": conversation}
+    )
     assert str(found["bank"]).startswith("card, round 1: sum: its partition is none")
     assert "because of this owner: its partition is none" in str(found["card"])
     assert str(found["shop"]).startswith("card, round 1: sum: ")  # by bank, or by card itself
@@ -297,15 +301,13 @@ def test_a_message_of_another_kind_or_step_is_refused(tmp_path: Path) -> None:
     def other_step(session: Session) -> object:
         return session.step("round 9: sum", lambda: session.send("bank", Ask(1)))
 
-    found = Scene(tmp_path / "1", deadlines=CALM) if (tmp_path / "1").mkdir() is None else None
-    assert found
-    assert "card, round 1: sum: its message is no Answer" in str(
-        found.all_play(card={"flow": other_kind})["bank"]
-    )
-    (tmp_path / "2").mkdir()
-    again = Scene(tmp_path / "2", deadlines=CALM)
-    words = 'card, round 1: sum: it sent a message of the step "round 9: sum"'
-    assert words in str(again.all_play(card={"flow": other_step})["bank"])
+    first, second = tmp_path / "1", tmp_path / "2"
+    first.mkdir()
+    second.mkdir()
+    error = Scene(first, deadlines=CALM).all_play(card={"flow": other_kind})["bank"]
+    assert "card, round 1: sum: its message is no Answer" in str(error)
+    error = Scene(second, deadlines=CALM).all_play(card={"flow": other_step})["bank"]
+    assert 'card, round 1: sum: it sent a message of the step "round 9: sum"' in str(error)
 
 
 def test_the_last_word_reaches_an_owner_whose_link_was_cut(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ LARGEST = 64 * 1024 * 1024  # bytes of one entry
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Extent:
     """Where the content of an entry stands."""
 
     offset: int
@@ -41,7 +41,7 @@ class DoesNotFollow(Exception):
         self.torn = torn  # nothing stands after it: it may have been cut off while being written
 
 
-def entries_of(path: Path) -> Iterator[tuple[Place, bytes, bytes]]:
+def entries_of(path: Path) -> Iterator[tuple[Extent, bytes, bytes]]:
     """Every entry of a file: where it stands, its content and its digest; each one is checked."""
     digest, number, offset = START, 1, 0
     whole = path.stat().st_size
@@ -55,7 +55,7 @@ def entries_of(path: Path) -> Iterator[tuple[Place, bytes, bytes]]:
             digest = hashlib.sha256(digest + content).digest()
             if file.read(_DIGEST) != digest:
                 raise DoesNotFollow(number, torn=end == whole)
-            yield Place(offset + _HEADER, size), content, digest
+            yield Extent(offset + _HEADER, size), content, digest
             number, offset = number + 1, end
 
 
@@ -65,7 +65,7 @@ class ChainedFile:
     def __init__(self, path: Path) -> None:
         """Open the file, or make it; a torn last entry is cut off, and `torn` says so."""
         self.path = path
-        self.places: list[Place] = []
+        self.places: list[Extent] = []
         self.digest = START
         self._digests: list[bytes] = []
         self.torn = False
@@ -99,20 +99,20 @@ class ChainedFile:
         """How many bytes the entries take."""
         return self.places[-1].offset + self.places[-1].size + _DIGEST if self.places else 0
 
-    def append(self, content: bytes, *, sync: bool) -> Place:
+    def append(self, content: bytes, *, sync: bool) -> Extent:
         """Add an entry at the end, and see it to the disk if asked to."""
         if len(content) > LARGEST:
             raise ValueError(f"an entry holds at most {LARGEST:,} bytes")
         with self._lock:
             digest = hashlib.sha256(self.digest + content).digest()
-            place = Place(self.size + _HEADER, len(content))
+            place = Extent(self.size + _HEADER, len(content))
             self._write(len(content).to_bytes(_HEADER) + content + digest)
             self._note(place, digest)
         if sync:
             self.sync()
         return place
 
-    def read(self, place: Place) -> bytes:
+    def read(self, place: Extent) -> bytes:
         """The content of an entry."""
         content = os.pread(self._file, place.size, place.offset)
         if len(content) != place.size:
@@ -159,7 +159,7 @@ class ChainedFile:
             do="free some space, and go on with --resume.",
         )  # fmt: skip
 
-    def _note(self, place: Place, digest: bytes) -> None:
+    def _note(self, place: Extent, digest: bytes) -> None:
         self.places.append(place)
         self._digests.append(digest)
         self.digest = digest

@@ -94,6 +94,10 @@ class Exchange:
         now = self.mine.epoch if self.mine else 0
         return next((name for name, hello in self.hellos.items() if hello.epoch > now), "")
 
+    def parted(self, peer: str) -> bool:
+        """Whether a peer has said that it is done."""
+        return peer in self.farewells
+
     def announce(self, hello: Hello) -> None:
         """Begin an epoch: tell everybody where this owner stands, now and on every new link."""
         with self.changed:

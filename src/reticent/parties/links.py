@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
-from reticent.parties.chained import Place
+from reticent.parties.chained import Extent
 from reticent.parties.messages import (
     LARGEST_MESSAGE,
     LARGEST_PART,
@@ -45,7 +45,7 @@ class Received:
     part: int
     parts: int
     size: int
-    place: Place
+    place: Extent
 
 
 @dataclass(slots=True)

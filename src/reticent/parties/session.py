@@ -18,6 +18,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self, TypeVar
 
 import msgspec
@@ -273,7 +274,9 @@ class Session:
         exchange = self._exchange
         late = {peer for peer in self.peers if not self._came(peer, self._talk(peer).is_settled)}
         exchange.say_done()
-        late |= {p for p in self.peers if not self._came(p, lambda p=p: p in exchange.farewells)}
+        late |= {
+            peer for peer in self.peers if not self._came(peer, partial(exchange.parted, peer))
+        }
         return tuple(peer for peer in self.peers if peer in late)
 
     def _came(self, peer: str, ready: Callable[[], bool]) -> bool:

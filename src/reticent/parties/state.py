@@ -28,7 +28,7 @@ from reticent.parties.transcript import Transcript
 STATE, JOURNAL, ATTEMPTS, TRANSCRIPT = "state.json", "journal", "attempts", "transcript"
 
 
-class Known(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class RunState(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The run, as `state.json` keeps it."""
 
     run_name: str
@@ -45,7 +45,7 @@ _encoded = msgspec.msgpack.Encoder().encode
 class State:
     """The folder, open."""
 
-    def __init__(self, folder: Path, known: Known) -> None:
+    def __init__(self, folder: Path, known: RunState) -> None:
         self.folder = folder
         self.known = known
         self.transcript = Transcript(folder / TRANSCRIPT)
@@ -67,7 +67,7 @@ class State:
             )  # fmt: skip
         try:
             folder.mkdir(mode=0o700)
-            known = Known(
+            known = RunState(
                 run_name=run_name, me=me, owners=tuple(owners), policy=policy,
                 nonces={me: secrets.token_bytes(32)},
             )  # fmt: skip
@@ -82,7 +82,7 @@ class State:
     ) -> Self:
         """Open the folder of a run that was interrupted, if it is this one."""
         try:
-            known = msgspec.json.decode((folder / STATE).read_bytes(), type=Known)
+            known = msgspec.json.decode((folder / STATE).read_bytes(), type=RunState)
         except FileNotFoundError:
             raise InputError(
                 "there is no run to go on with", where=str(folder), do="leave out --resume."
@@ -153,7 +153,7 @@ class State:
         self._attempts.close()
 
 
-def _save(folder: Path, known: Known) -> None:
+def _save(folder: Path, known: RunState) -> None:
     with whole_file(folder / STATE, force=True, private=True) as path:
         handle = os.open(path, os.O_WRONLY | os.O_TRUNC)
         with os.fdopen(handle, "wb") as file:

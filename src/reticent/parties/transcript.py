@@ -17,7 +17,7 @@ from cryptography.exceptions import InvalidSignature
 
 from reticent.errors import InputError
 from reticent.files.output import whole_file
-from reticent.parties.chained import START, ChainedFile, DoesNotFollow, Place, entries_of
+from reticent.parties.chained import START, ChainedFile, DoesNotFollow, Extent, entries_of
 from reticent.parties.identity import Identity, PeerCertificate
 
 ENTRIES, HEAD = "entries", "head.json"
@@ -52,7 +52,7 @@ class Transcript:
     def append(
         self, direction: Literal["sent", "received", "note"], peer: str, frame: bytes,
         *, sync: bool = False,
-    ) -> Place:  # fmt: skip
+    ) -> Extent:  # fmt: skip
         """Add an entry; without `sync` it is on the disk after the next one that is synced."""
         return self._file.append(_encoded(Entry(direction, peer, frame)), sync=sync)
 
@@ -60,7 +60,7 @@ class Transcript:
         """See all entries to the disk: one wait for as many as there are."""
         self._file.sync()
 
-    def frame(self, place: Place) -> bytes:
+    def frame(self, place: Extent) -> bytes:
         """The frame of an entry, read back."""
         return _entry.decode(self._file.read(place)).frame
 
