@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from reticent.errors import PartyError
 from reticent.parties.channel import Arrival, Channel, MemoryHub, Trouble
 from reticent.parties.messages import Acknowledgement, Envelope, Farewell, Hello, SignOfLife, decode
 from reticent.parties.session import Deadlines, Session
@@ -165,7 +166,8 @@ class Scene:
         told = {"resumes": resumes, "product": product}
         try:
             with Session(bent, state, deadlines=deadlines or self.deadlines, **told) as session:  # type: ignore[arg-type]
-                return session.run(flow)
+                found = session.run(flow)
+            return PartyError("dead") if bent.dead.is_set() else found
         except Exception as error:
             return error
 

@@ -106,7 +106,7 @@ class Talk:
         if envelope.protocol != PROTOCOL:
             raise Violation(f"it speaks version {envelope.protocol} of the protocol")
         if envelope.run != self.run:
-            raise Violation("it sent a message of another run")
+            raise Violation("it is in another run; was one of both restarted without resuming?")
         if envelope.number <= self.received:
             if digest != self._received_digests[envelope.number]:
                 raise Violation(f"it sent message {envelope.number} twice, with other content")
