@@ -7,6 +7,7 @@ import ssl
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -127,6 +128,10 @@ def test_a_peer_that_comes_later_is_reached(tmp_path: Path) -> None:
     bank.close()
 
 
+def answered(channel: TcpChannel) -> bool:
+    return "not answered yet" not in str(channel.trouble("card"))
+
+
 @pytest.mark.net
 def test_why_a_peer_cannot_be_reached(tmp_path: Path) -> None:
     bank = make("bank", tmp_path / "bank")
@@ -141,7 +146,7 @@ def test_why_a_peer_cannot_be_reached(tmp_path: Path) -> None:
         for address, words in addresses.values():
             peers = {"card": Peer(address, card)}
             channel = TcpChannel(bank, "127.0.0.1:0", peers, HASTE)
-            until(lambda channel=channel: "not answered yet" not in str(channel.trouble("card")))
+            until(partial(answered, channel))
             trouble = channel.trouble("card")
             channel.close()
             assert trouble
