@@ -42,6 +42,7 @@ from reticent.parties.state import State
 from reticent.parties.wire import M, Message
 from reticent.version import __version__
 
+_GRACE = 1.0  # seconds in which a peer whose certificate is of no use can call, and be told so
 _LOOK = 0.2  # seconds between looks at links that may have turned out hopeless
 R = TypeVar("R")
 
@@ -83,6 +84,7 @@ class Session:
         self._end = time.monotonic() + (deadlines.limit or float("inf"))
         self._index = 0  # of the next step
         self._inside = False  # of a step
+        self._hopeless: dict[str, float] = {}  # since when waiting for a peer does not help
         self._decoders: dict[type[Any], Callable[[bytes], Any]] = {}
         self._exchange = Exchange(
             channel, state.transcript, self.me, self.peers, known.nonces, deadlines.life
@@ -176,7 +178,10 @@ class Session:
         exchange, now = self._exchange, time.monotonic()
         troubles = {peer: exchange.channel.trouble(peer) for peer in missing}
         ended = [peer for peer in missing if peer in exchange.farewells]
-        hopeless = [peer for peer, trouble in troubles.items() if trouble and trouble.hopeless]
+        for peer, trouble in troubles.items():
+            if trouble and trouble.hopeless:
+                self._hopeless.setdefault(peer, now)
+        hopeless = [peer for peer in missing if now >= self._hopeless.get(peer, now) + _GRACE]
         # A peer that gives signs of life is busy, and will hear of the new meeting.
         until = {
             peer: max(start + patience, exchange.heard[peer] + self._deadlines.step)

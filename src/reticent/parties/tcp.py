@@ -150,9 +150,9 @@ class TcpChannel:
                 why = await link.call.lost if link.call else ""
                 self._troubles[name] = Trouble(f"the connection was lost{why}")
             except (OSError, TimeoutError, Refused) as error:
-                # A connection that was lost a moment ago says more than that nobody answers now
-                # only until the peer has been called again.
-                self._troubles[name] = self._told(error, link)
+                told, before = self._told(error, link), self._troubles[name]
+                if not before or told.hopeless or not before.hopeless:
+                    self._troubles[name] = told  # else: the peer gave up too, for the same reason
             link.reset()
             await asyncio.sleep(_PAUSES[min(failures, len(_PAUSES) - 1)])
             failures += 1
