@@ -2,11 +2,11 @@
 
     python benchmarks/channel_speed.py [--only NAME,…] [--runs 500] [--csv FILE]
 
-Two owners over TLS 1.3 on the loopback, those of a session in a process each. A round trip is a message there and one of
-the same size back; times are medians. "channel" is frames alone. "session" is what a protocol
-waits: both ways with envelope, digests, transcript, sync to the disk and acknowledgement at either
-end; how long this disk takes to sync is told beside it. Throughput is one owner sending, the other
-receiving.
+Two owners over TLS 1.3 on the loopback, those of a session in a process each. A round trip is a
+message there and one of the same size back; times are medians. "channel" is frames alone. "session"
+is what a protocol waits: both ways with envelope, digests, transcript, sync to the disk and
+acknowledgement at either end; how long this disk takes to sync is told beside it. Throughput is one
+owner sending, the other receiving.
 
     job                   bar
     channel 16 KiB        1 ms

@@ -188,6 +188,7 @@ def test_a_state_is_neither_overwritten_nor_taken_for_another(tmp_path: Path) ->
     scene = Scene(tmp_path)
     with pytest.raises(InputError, match="there is no run to go on with"):
         scene.state("bank", resumes=True)
+    (tmp_path / "bank-1.run").mkdir()  # killed before it had written anything
     scene.state("bank").close()
     with pytest.raises(InputError, match="add --resume"):
         scene.state("bank")

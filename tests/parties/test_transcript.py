@@ -54,6 +54,15 @@ def test_a_frame_is_read_where_it_stands(tmp_path: Path) -> None:
     transcript.close()
 
 
+def test_zeros_that_a_lost_power_left_are_cut_off(tmp_path: Path) -> None:
+    path = written(tmp_path / "t")
+    with path.open("ab") as file:
+        file.write(bytes(5000))
+    transcript = Transcript(tmp_path / "t")
+    assert len(transcript) == len(SAID) + 1
+    transcript.close()
+
+
 def test_it_goes_on_where_it_ended(tmp_path: Path, bank: Identity) -> None:
     written(tmp_path / "t")
     written(tmp_path / "t", bank)

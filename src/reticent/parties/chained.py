@@ -54,7 +54,8 @@ def entries_of(path: Path) -> Iterator[tuple[Extent, bytes, bytes]]:
             content = file.read(size)
             digest = hashlib.sha256(digest + content).digest()
             if file.read(_DIGEST) != digest:
-                raise DoesNotFollow(number, torn=end == whole)
+                file.seek(offset)  # a machine that lost its power may leave zeros at the end
+                raise DoesNotFollow(number, torn=end == whole or not file.read().strip(b"\0"))
             yield Extent(offset + _HEADER, size), content, digest
             number, offset = number + 1, end
 
@@ -70,7 +71,10 @@ class ChainedFile:
         self._digests: list[bytes] = []
         self.torn = False
         self._lock = threading.Lock()
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise self._unwritable(error) from None
         try:
             for place, _, digest in entries_of(path):
                 self._note(place, digest)

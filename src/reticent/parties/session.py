@@ -117,9 +117,8 @@ class Session:
 
     def fail(self, error: BaseException) -> None:
         """Tell everybody that this owner ends, and why as far as it is their business."""
-        about, why = "", ""
-        if isinstance(error, PeerError):
-            about, why = error.peer, error.problems[0].what
+        about = error.peer if isinstance(error, PeerError) else ""
+        why = error.problems[0].what if isinstance(error, PartyError) else ""
         self._exchange.part(Failure(error, self._exchange.step, about, why))
 
     def close(self) -> None:

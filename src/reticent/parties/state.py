@@ -20,7 +20,7 @@ from typing import Self
 import msgspec
 
 from reticent.errors import InputError, PartyError
-from reticent.files.output import whole_file
+from reticent.files.output import is_leftover, whole_file
 from reticent.parties.chained import ChainedFile
 from reticent.parties.messages import short
 from reticent.parties.transcript import Transcript
@@ -58,15 +58,17 @@ class State:
     def begin(
         cls, folder: Path, *, run_name: str, me: str, owners: Sequence[str], policy: bytes
     ) -> Self:
-        """Make the folder of a new run; there must be none."""
-        if folder.exists():
+        """Make the folder of a new run; there must be none, or one that a kill left empty."""
+        if folder.exists() and not (
+            folder.is_dir() and all(is_leftover(path) for path in folder.iterdir())
+        ):
             raise InputError(
                 "an earlier run did not end here", where=str(folder),
                 why="its answers to the other owners would be lost.",
                 do="add --resume to go on with it, or remove the folder to give it up.",
             )  # fmt: skip
         try:
-            folder.mkdir(mode=0o700)
+            folder.mkdir(mode=0o700, exist_ok=True)
             known = RunState(
                 run_name=run_name, me=me, owners=tuple(owners), policy=policy,
                 nonces={me: secrets.token_bytes(32)},
