@@ -262,14 +262,14 @@ def test_a_peer_that_sends_more_than_anybody_asked_for(
 def test_a_full_disk_is_told_as_ones_own_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = os.write
+    real = os.pwrite
 
-    def write(file: int, content: bytes) -> int:
+    def write(file: int, content: bytes, offset: int) -> int:
         if b"round 2" in bytes(content) and "reticent" in threading.current_thread().name:
             raise OSError(28, "No space left on device")
-        return real(file, content)
+        return real(file, content, offset)
 
-    monkeypatch.setattr(os, "write", write)
+    monkeypatch.setattr(os, "pwrite", write)
     found = Scene(tmp_path, deadlines=CALM).all_play()
     codes = sorted(error.exit_code for error in found.values())
     assert codes in ([2, 2], [2, 4])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,27 @@ def test_zeros_that_a_lost_power_left_are_cut_off(tmp_path: Path) -> None:
     transcript = Transcript(tmp_path / "t")
     assert len(transcript) == len(SAID) + 1
     transcript.close()
+
+
+def test_an_interrupted_write_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.pwrite
+
+    def interrupted(file: int, content: bytes, offset: int) -> int:
+        real(file, bytes(content)[: len(content) // 2], offset)
+        raise KeyboardInterrupt
+
+    transcript = Transcript(tmp_path / "t")
+    transcript.append("sent", "card", b"one")
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(os, "pwrite", interrupted)
+        transcript.append("sent", "card", bytes(10_000))
+    transcript.append("sent", "card", b"two")
+    transcript.close()
+    again = Transcript(tmp_path / "t")
+    assert len(again) == 2
+    again.close()
 
 
 def test_it_goes_on_where_it_ended(tmp_path: Path, bank: Identity) -> None:

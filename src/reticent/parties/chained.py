@@ -87,7 +87,6 @@ class ChainedFile:
                 ) from None  # fmt: skip
             self.torn = True
             os.ftruncate(self._file, self.size)
-        os.lseek(self._file, self.size, os.SEEK_SET)
 
     def __enter__(self) -> Self:
         return self
@@ -129,7 +128,6 @@ class ChainedFile:
             del self.places[count:], self._digests[count:]
             self.digest = self._digests[-1] if self._digests else START
             os.ftruncate(self._file, self.size)
-            os.lseek(self._file, self.size, os.SEEK_SET)
         self.sync()
 
     def sync(self) -> None:
@@ -142,19 +140,20 @@ class ChainedFile:
     def close(self) -> None:
         """Sync and close."""
         if self._file >= 0:
+            os.ftruncate(self._file, self.size)  # what an interrupted write left
             self.sync()
             os.close(self._file)
             self._file = -1
 
     def _write(self, content: bytes) -> None:
-        left = memoryview(content)
+        # At its place, not where the last write ended: one that was interrupted, by a full disk or
+        # by Ctrl-C, must not leave half an entry before the next.
+        left, offset = memoryview(content), self.size
         try:
             while left:
-                left = left[os.write(self._file, left) :]
+                count = os.pwrite(self._file, left, offset)
+                left, offset = left[count:], offset + count
         except OSError as error:
-            # Half an entry must not stay: the next one would stand behind it.
-            os.ftruncate(self._file, self.size)
-            os.lseek(self._file, self.size, os.SEEK_SET)
             raise self._unwritable(error) from None
 
     def _unwritable(self, error: OSError) -> InputError:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import socket
 import ssl
 import threading
@@ -23,7 +24,7 @@ from dataclasses import dataclass
 from reticent.errors import InputError
 from reticent.parties.channel import LARGEST_FRAME, Arrival, Trouble
 from reticent.parties.connections import Accepted, Inbox, Outgoing, Patience, Refused
-from reticent.parties.identity import Identity, PeerCertificate, fingerprint
+from reticent.parties.identity import Identity, PeerCertificate
 
 _PAUSES = (0.05, 0.1, 0.2, 0.5, 1.0)  # seconds between calls; the last one over and over
 
@@ -246,7 +247,7 @@ def _by_digest(identity: Identity, peers: Mapping[str, Peer]) -> dict[bytes, str
 
 def _digest(transport: asyncio.BaseTransport) -> bytes:
     shown = transport.get_extra_info("ssl_object").getpeercert(binary_form=True)
-    return bytes.fromhex(fingerprint(shown or b"").replace(" ", ""))
+    return hashlib.sha256(shown or b"").digest()
 
 
 def _tune(transport: asyncio.BaseTransport, patience: Patience) -> None:
