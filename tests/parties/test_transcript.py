@@ -75,9 +75,10 @@ def test_an_interrupted_write_leaves_nothing(
 
     transcript = Transcript(tmp_path / "t")
     transcript.append("sent", "card", b"one")
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(os, "pwrite", interrupted)
+    monkeypatch.setattr(os, "pwrite", interrupted)
+    with pytest.raises(KeyboardInterrupt):
         transcript.append("sent", "card", bytes(10_000))
+    monkeypatch.undo()
     transcript.append("sent", "card", b"two")
     transcript.close()
     again = Transcript(tmp_path / "t")
