@@ -1,0 +1,346 @@
+"""One run with other owners: meet, talk step by step, survive a cut link or a kill, part.
+
+A flow is a plain function that calls `step`, `send` and `receive`, the steps in the same order and
+by the same names at every owner. What a step came to is written down; after a kill, the flow starts
+again from its first line and `step` answers from the journal until the point that all owners have
+reached. The owners that were not killed start their flow again too, by `Resumed`:
+
+    with Session(channel, state, ...) as session:
+        result = session.run(flow)
+
+Waiting ends when a peer has given no sign of life for `step` seconds, when the whole run has taken
+longer than `limit`, or at once when anybody says farewell; always in one error that names the peer,
+the step and the reason. Whoever fails tells the others, so that all end together.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Self, TypeVar
+
+import msgspec
+
+from reticent.errors import PartyError, Problem
+from reticent.parties.channel import Channel
+from reticent.parties.exchange import Exchange, Failure, PeerError
+from reticent.parties.links import Talk
+from reticent.parties.messages import (
+    PROTOCOL,
+    Envelope,
+    Hello,
+    Resumption,
+    decode,
+    encode,
+    parts_of,
+    printable,
+    run_id,
+)
+from reticent.parties.state import State
+from reticent.parties.wire import M, Message
+from reticent.version import __version__
+
+_GRACE = 1.0  # seconds in which a peer whose certificate is of no use can call, and be told so
+_LOOK = 0.2  # seconds between looks at links that may have turned out hopeless
+R = TypeVar("R")
+
+
+@dataclass(frozen=True, slots=True)
+class Deadlines:
+    """Seconds."""
+
+    meet: float = 600.0  # how long to wait for the others to start
+    step: float = 60.0  # without the expected message or a sign of life
+    limit: float | None = None  # the hard end of the run
+    life: float = 10.0  # between two signs of life
+
+
+class Resumed(Exception):
+    """Another owner was restarted: leave the flow, `rejoin`, and start it again."""
+
+
+class Session:
+    """The part of this owner in a run; a `Wire` for protocols."""
+
+    def __init__(
+        self,
+        channel: Channel,
+        state: State,
+        *,
+        deadlines: Deadlines = Deadlines(),
+        offers: Mapping[str, Sequence[str]] | None = None,
+        resumes: bool = False,
+        product: str = __version__,
+    ) -> None:
+        """Take an open channel and an open state; both are closed with the session."""
+        known = state.known
+        self.me, self.owners = known.me, known.owners
+        self.peers = tuple(name for name in known.owners if name != known.me)
+        self._state, self._deadlines, self._resumes = state, deadlines, resumes
+        self._offers = {role: list(names) for role, names in (offers or {}).items()}
+        self._product = product
+        self._end = time.monotonic() + (deadlines.limit or float("inf"))
+        self._index = 0  # of the next step
+        self._inside = False  # of a step
+        self._hopeless: dict[str, float] = {}  # since when waiting for a peer does not help
+        self._decoders: dict[type[Any], Callable[[bytes], Any]] = {}
+        self._exchange = Exchange(
+            channel, state.transcript, self.me, self.peers, known.nonces, deadlines.life
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error:
+            self.fail(error)
+        self.close()
+
+    # The whole run.
+
+    def run(self, flow: Callable[[Self], R]) -> R:
+        """Meet, follow the flow to its end, as often as somebody resumes, and part."""
+        try:
+            self.meet()
+            while True:
+                try:
+                    result = flow(self)
+                    self.unconfirmed = self.finish()
+                    return result
+                except Resumed:
+                    self.rejoin()
+        except BaseException as error:
+            self.fail(error)
+            raise
+
+    def fail(self, error: BaseException) -> None:
+        """Tell everybody that this owner ends, and why as far as it is their business."""
+        about = error.peer if isinstance(error, PeerError) else ""
+        why = error.problems[0].what if isinstance(error, PartyError) else ""
+        self._exchange.part(Failure(error, self._exchange.step, about, why))
+
+    def close(self) -> None:
+        """Close the channel, when what was said has been delivered, and the state."""
+        self._exchange.close()
+        self._state.close()
+
+    # Meeting.
+
+    @property
+    def met(self) -> Mapping[str, Hello]:
+        """What each peer said of itself."""
+        return dict(self._exchange.hellos)
+
+    def meet(self) -> None:
+        """Wait until all owners are there and want the same."""
+        self._gather(self._deadlines.meet, restarted=self._resumes)
+
+    def rejoin(self) -> None:
+        """Meet again after a peer has resumed, and agree where to go on."""
+        self._gather(self._deadlines.step, restarted=False)
+
+    def _gather(self, patience: float, *, restarted: bool) -> None:
+        exchange, start = self._exchange, time.monotonic()
+        exchange.step = "meeting"
+        least = self._state.known.epoch + restarted
+        while True:
+            with exchange.changed:
+                epoch = max([least, *(hello.epoch for hello in exchange.hellos.values())])
+            if exchange.mine is None or exchange.mine.epoch != epoch:
+                self._state.save(epoch=epoch)
+                exchange.announce(self._hello(epoch))
+            with exchange.changed:
+                self._raise_failure()
+                missing = [peer for peer in self.peers if self._epoch_of(peer) < epoch]
+                if not missing and not exchange.interrupted:
+                    break
+                if missing:
+                    self._await_hello(missing, start, patience)
+        self._agree(epoch)
+
+    def _epoch_of(self, peer: str) -> int:
+        hello = self._exchange.hellos.get(peer)
+        return hello.epoch if hello else -1
+
+    def _hello(self, epoch: int) -> Hello:
+        known = self._state.known
+        return Hello(
+            protocol=PROTOCOL, product=self._product, purpose="run", sender=self.me,
+            run_name=known.run_name, policy=known.policy, nonce=known.nonces[self.me], epoch=epoch,
+            resumes=epoch > 0, finished=self._state.finished, clock=time.time(),
+            offers=self._offers,
+        )  # fmt: skip
+
+    def _await_hello(self, missing: list[str], start: float, patience: float) -> None:
+        exchange, now = self._exchange, time.monotonic()
+        troubles = {peer: exchange.channel.trouble(peer) for peer in missing}
+        ended = [peer for peer in missing if peer in exchange.farewells]
+        for peer, trouble in troubles.items():
+            if trouble and trouble.hopeless:
+                self._hopeless.setdefault(peer, now)
+        hopeless = [peer for peer in missing if now >= self._hopeless.get(peer, now) + _GRACE]
+        # A peer that gives signs of life is busy, and will hear of the new meeting.
+        until = {
+            peer: max(start + patience, exchange.heard[peer] + self._deadlines.step)
+            for peer in missing
+        }
+        late = [peer for peer in missing if now >= min(until[peer], self._end)]
+        if guilty := ended or hopeless or late:
+            problems = [Problem(self._why_silent(p), where=f"{p}, meeting") for p in guilty]
+            error = PeerError(problems[0].what, peer=guilty[0], step="meeting")
+            error.problems = tuple(problems)
+            error.args = (error.text(),)
+            raise error
+        exchange.changed.wait(min(_LOOK, *(until[p] - now for p in missing), self._end - now))
+
+    def _agree(self, epoch: int) -> None:
+        """All have said hello in this epoch: which run it is, and from which step it goes on."""
+        exchange, state = self._exchange, self._state
+        hellos = exchange.hellos
+        nonces = state.known.nonces | {peer: hellos[peer].nonce for peer in self.peers}
+        if nonces != state.known.nonces:
+            state.save(nonces=nonces)
+            exchange.nonces_known(nonces)
+        run = run_id(state.known.run_name, [(name, nonces[name]) for name in self.owners])
+        finished = min([state.finished, *(hellos[peer].finished for peer in self.peers)])
+        if epoch:
+            state.cut_back(finished)
+            note = encode(Resumption(epoch, finished))
+            state.transcript.append("note", "", note, sync=True)
+        self._index = 0
+        exchange.open({peer: Talk(self.me, peer, run, epoch) for peer in self.peers})
+
+    # Talking.
+
+    def step(self, name: str, work: Callable[[], R]) -> R:
+        """Do one step and write down what it came to, or give what it came to before a kill.
+
+        The result must be something MessagePack can hold; it is given as read back, tuples as
+        lists, so that it is the same the first time and after a resume.
+        """
+        self._check()
+        index, self._index = self._index, self._index + 1
+        if index >= self._state.finished:
+            self._state.finish(name, self._inside_of(name, work))
+        return self._state.result(index, name)  # type: ignore[return-value]
+
+    def _inside_of(self, name: str, work: Callable[[], R]) -> R:
+        if self._inside:
+            raise RuntimeError("a step cannot begin inside another: which one would a resume skip?")
+        self._inside, self._exchange.step = True, name
+        try:
+            return work()
+        finally:
+            self._inside = False
+
+    def attempt(self, name: str, most: int = 3) -> None:
+        """Count that something begins which must not be begun often, kills and resumes included."""
+        self._state.attempt(name, most)
+
+    def send(self, to: str, message: Message) -> None:
+        """Say something to another owner; waits only while too much is on its way already."""
+        for part, parts, body in parts_of(encode(message)):
+            talk = self._talk(to)
+            self._until(to, talk.has_room)
+            self._exchange.post(to, part, parts, body)
+
+    def receive(self, of: str, kind: type[M]) -> M:
+        """The next message of another owner, which must be of this kind and of this step."""
+        talk = self._talk(of)
+        with self._exchange.changed:
+            self._until(of, talk.has_message)
+            received = talk.next_message()
+        if received[0].step != self._exchange.step:
+            raise self.refuse(of, f'it sent a message of the step "{printable(received[0].step)}"')
+        frames = [decode(self._state.transcript.frame(part.place)) for part in received]
+        body = b"".join(frame.body for frame in frames if isinstance(frame, Envelope))
+        decoder = self._decoders.setdefault(kind, msgspec.msgpack.Decoder(kind).decode)
+        try:
+            return decoder(body)  # type: ignore[no-any-return]
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            raise self.refuse(of, f"its message is no {kind.__name__}") from None
+
+    def refuse(self, of: str, what: str) -> PartyError:
+        """The error for a message that breaks the protocol; raise it."""
+        return PeerError(
+            what, peer=of, step=self._exchange.step,
+            why="the run ends at every owner, and nothing is written.",
+        )  # fmt: skip
+
+    def finish(self) -> tuple[str, ...]:
+        """Part when all are done; whoever did not say so in time is returned.
+
+        Nobody leaves before everything it said is safe, and before all others are done: one that is
+        killed just before its end can still resume.
+        """
+        exchange = self._exchange
+        late = {peer for peer in self.peers if not self._came(peer, self._talk(peer).is_settled)}
+        exchange.say_done()
+        late |= {
+            peer for peer in self.peers if not self._came(peer, partial(exchange.parted, peer))
+        }
+        return tuple(peer for peer in self.peers if peer in late)
+
+    def _came(self, peer: str, ready: Callable[[], bool]) -> bool:
+        try:
+            self._until(peer, ready)
+        except PeerError:
+            if self._exchange.failure:
+                raise
+            return False
+        return True
+
+    # Waiting.
+
+    def _talk(self, peer: str) -> Talk:
+        self._check(peer)
+        return self._exchange.talks[peer]
+
+    def _check(self, peer: str = "") -> None:
+        with self._exchange.changed:
+            self._raise_failure()
+            if who := self._exchange.interrupted:
+                raise Resumed(who)
+        if time.monotonic() >= self._end:
+            raise self._over(peer or ", ".join(self.peers))
+
+    def _raise_failure(self) -> None:
+        if self._exchange.failure:
+            raise self._exchange.failure.error
+
+    def _over(self, peer: str) -> PeerError:
+        limit = self._deadlines.limit
+        what = f"the run has reached its time limit of {limit:g} seconds"
+        return PeerError(what, peer=peer, step=self._exchange.step)
+
+    def _until(self, peer: str, ready: Callable[[], bool]) -> None:
+        """Wait for a peer until it has been silent for too long."""
+        exchange, start = self._exchange, time.monotonic()
+        with exchange.changed:
+            while True:
+                self._check(peer)
+                if ready():
+                    return
+                now = time.monotonic()
+                until = max(start, exchange.heard[peer]) + self._deadlines.step
+                if now >= until or peer in exchange.farewells:
+                    raise PeerError(
+                        self._why_silent(peer), peer=peer, step=exchange.step,
+                        do="see that it runs and can be reached, then start again, with --resume "
+                        "where it was interrupted.",
+                    )  # fmt: skip
+                exchange.changed.wait(min(until, self._end) - now)
+
+    def _why_silent(self, peer: str) -> str:
+        """The true reason why something that should have come did not."""
+        if peer in self._exchange.farewells:
+            return "it has ended its run, and did not send what is due"
+        if time.monotonic() >= self._end:
+            return f"it was waited for until the time limit of {self._deadlines.limit:g} seconds"
+        if trouble := self._exchange.channel.trouble(peer):
+            return f"it cannot be reached: {trouble.what}"
+        if peer not in self._exchange.hellos:
+            return "it can be reached, but did not introduce itself in time"
+        return f"no message and no sign of life came for {self._deadlines.step:g} seconds"

@@ -1,0 +1,162 @@
+"""What an owner must still know after a kill, to go on with the same run.
+
+A folder, its owner's alone:
+
+    state.json     the run: who, with whom, about what policy; nonces, epoch
+    journal        the result of every finished step, in order (a chained file)
+    attempts       one entry for each time that something was begun which may not be begun often
+    transcript/    see `transcript`
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Self
+
+import msgspec
+
+from reticent.errors import InputError, PartyError
+from reticent.files.output import is_leftover, whole_file
+from reticent.parties.chained import ChainedFile
+from reticent.parties.messages import short
+from reticent.parties.transcript import Transcript
+
+STATE, JOURNAL, ATTEMPTS, TRANSCRIPT = "state.json", "journal", "attempts", "transcript"
+
+
+class RunState(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """The run, as `state.json` keeps it."""
+
+    run_name: str
+    me: str
+    owners: tuple[str, ...]
+    policy: bytes
+    nonces: dict[str, bytes]  # mine from the start, the others' once all have met
+    epoch: int = 0
+
+
+_encoded = msgspec.msgpack.Encoder().encode
+
+
+class State:
+    """The folder, open."""
+
+    def __init__(self, folder: Path, known: RunState) -> None:
+        self.folder = folder
+        self.known = known
+        self.transcript = Transcript(folder / TRANSCRIPT)
+        self._journal = ChainedFile(folder / JOURNAL)
+        self._attempts = ChainedFile(folder / ATTEMPTS)
+        places = self._attempts.places
+        self._counts = Counter(self._attempts.read(place) for place in places)
+
+    @classmethod
+    def begin(
+        cls, folder: Path, *, run_name: str, me: str, owners: Sequence[str], policy: bytes
+    ) -> Self:
+        """Make the folder of a new run; there must be none, or one that a kill left empty."""
+        if folder.exists() and not (
+            folder.is_dir() and all(is_leftover(path) for path in folder.iterdir())
+        ):
+            raise InputError(
+                "an earlier run did not end here", where=str(folder),
+                why="its answers to the other owners would be lost.",
+                do="add --resume to go on with it, or remove the folder to give it up.",
+            )  # fmt: skip
+        try:
+            folder.mkdir(mode=0o700, exist_ok=True)
+            known = RunState(
+                run_name=run_name, me=me, owners=tuple(owners), policy=policy,
+                nonces={me: secrets.token_bytes(32)},
+            )  # fmt: skip
+            _save(folder, known)
+            return cls(folder, known)
+        except OSError as error:
+            raise InputError(f"cannot write it: {error.strerror}", where=str(folder)) from None
+
+    @classmethod
+    def resume(
+        cls, folder: Path, *, run_name: str, me: str, owners: Sequence[str], policy: bytes
+    ) -> Self:
+        """Open the folder of a run that was interrupted, if it is this one."""
+        try:
+            known = msgspec.json.decode((folder / STATE).read_bytes(), type=RunState)
+        except FileNotFoundError:
+            raise InputError(
+                "there is no run to go on with", where=str(folder), do="leave out --resume."
+            ) from None
+        except (OSError, msgspec.DecodeError):
+            raise InputError("this state cannot be read", where=str(folder / STATE)) from None
+        for what, before, now in (
+            ("run", known.run_name, run_name),
+            ("owner", known.me, me),
+            ("list of owners", ", ".join(known.owners), ", ".join(owners)),
+            ("policy", short(known.policy), short(policy)),
+        ):
+            if before != now:
+                raise InputError(
+                    f"the interrupted run had another {what}: {before}, now {now}",
+                    where=str(folder),
+                    do="go on with what it began with, or remove the folder to give it up.",
+                )
+        return cls(folder, known)
+
+    def save(self, **changes: object) -> None:
+        """Change what is known of the run, on the disk first."""
+        known = msgspec.structs.replace(self.known, **changes)
+        _save(self.folder, known)
+        self.known = known
+
+    @property
+    def finished(self) -> int:
+        """How many steps are in the journal."""
+        return len(self._journal)
+
+    def result(self, index: int, name: str) -> object:
+        """What a finished step came to; `index` from 0."""
+        known_name, result = msgspec.msgpack.decode(self._journal.read(self._journal.places[index]))
+        if known_name != name:
+            raise InputError(
+                f'step {index + 1} of the interrupted run was "{known_name}", now it is "{name}"',
+                where=str(self.folder),
+                why="the data or the options have changed since.",
+                do="go on with what it began with, or remove the folder to give it up.",
+            )
+        return result
+
+    def finish(self, name: str, result: object) -> None:
+        """Write down what a step came to."""
+        self._journal.append(_encoded([name, result]), sync=True)
+
+    def cut_back(self, finished: int) -> None:
+        """Forget the results of later steps: not everybody has them."""
+        if finished < self.finished:
+            self._journal.cut(finished)
+
+    def attempt(self, name: str, most: int) -> None:
+        """Count a beginning, and refuse one too many; counted before anything is said."""
+        self._counts[name.encode()] += 1
+        self._attempts.append(name.encode(), sync=True)
+        if self._counts[name.encode()] > most:
+            raise PartyError(
+                f"it was interrupted {most} times", where=name,
+                why="an owner that ends on purpose and resumes could search for another's values.",
+                do="find out who was interrupted and why, then start a new run.",
+            )  # fmt: skip
+
+    def close(self) -> None:
+        """Close all files."""
+        self.transcript.close()
+        self._journal.close()
+        self._attempts.close()
+
+
+def _save(folder: Path, known: RunState) -> None:
+    with whole_file(folder / STATE, force=True, private=True) as path:
+        handle = os.open(path, os.O_WRONLY | os.O_TRUNC)
+        with os.fdopen(handle, "wb") as file:
+            file.write(msgspec.json.encode(known))

@@ -1,0 +1,359 @@
+"""Owners that meet, talk, are killed and resume, all in memory."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from parties_at_hand import CALM, QUICK, Ask, Scene, Told, conversation, one_round, sums
+from reticent.errors import InputError, PartyError, Stopped, Unsatisfiable
+from reticent.parties.session import Deadlines, Session
+from reticent.parties.transcript import Transcript
+
+LAST = 9  # frames that an owner of two sends in the toy conversation, at most
+
+
+@pytest.mark.parametrize("owners", [("bank", "card"), ("bank", "card", "shop")])
+def test_owners_talk(tmp_path: Path, owners: tuple[str, ...]) -> None:
+    scene = Scene(tmp_path, owners, CALM)
+    assert scene.all_play() == dict.fromkeys(owners, sums(*owners))
+    for name in owners:
+        folder = tmp_path / f"{name}-1.run"
+        assert folder.stat().st_mode & 0o777 == 0o700
+        assert {p.stat().st_mode & 0o777 for p in folder.rglob("*") if p.is_file()} == {0o600}
+
+
+def test_a_large_message_goes_in_parts(tmp_path: Path) -> None:
+    padding = bytes(range(256)) * 40_000  # 10 MB, three parts
+
+    def flow(session: Session) -> object:
+        def work() -> object:
+            if session.me == "bank":
+                session.send("card", Told(1, padding))
+                return session.receive("card", Ask).round
+            assert session.receive("bank", Told).padding == padding
+            session.send("bank", Ask(7))
+            return 7
+
+        return session.step("large", work)
+
+    found = Scene(tmp_path, deadlines=CALM).all_play(bank={"flow": flow}, card={"flow": flow})
+    assert found == {"bank": 7, "card": 7}
+
+
+@pytest.mark.parametrize("position", range(LAST + 1))
+@pytest.mark.parametrize("who", ["bank", "card"])
+def test_a_killed_owner_resumes(tmp_path: Path, who: str, position: int) -> None:
+    scene = Scene(tmp_path, deadlines=CALM)
+    found = killed_and_resumed(scene, {who: position})
+    assert found == {"bank": sums("bank", "card"), "card": sums("bank", "card")}
+
+
+@pytest.mark.parametrize("position", range(1, 14, 2))
+@pytest.mark.parametrize("who", ["bank", "shop"])
+def test_a_killed_owner_of_three_resumes(tmp_path: Path, who: str, position: int) -> None:
+    owners = ("bank", "card", "shop")
+    scene = Scene(tmp_path, owners, CALM)
+    found = killed_and_resumed(scene, {who: position})
+    assert found == dict.fromkeys(owners, sums(*owners))
+
+
+@pytest.mark.parametrize("positions", [(2, 2), (3, 5), (5, 3), (6, 7), (7, 1)])
+def test_all_owners_are_killed_and_resume(tmp_path: Path, positions: tuple[int, int]) -> None:
+    scene = Scene(tmp_path, deadlines=CALM)
+    found = killed_and_resumed(scene, dict(zip(scene.owners, positions, strict=True)))
+    assert found == {"bank": sums("bank", "card"), "card": sums("bank", "card")}
+
+
+@pytest.mark.parametrize("who", ["bank", "card", "shop"])
+def test_the_others_stay_for_one_that_is_killed_at_its_end(tmp_path: Path, who: str) -> None:
+    owners = ("bank", "card", "shop")
+    scene = Scene(tmp_path, owners, CALM)
+    found = killed_and_resumed(scene, {who: -1}, at_the_end=True)
+    assert found == dict.fromkeys(owners, sums(*owners))
+
+
+def test_an_owner_is_killed_again_and_again(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, deadlines=CALM)
+    found = killed_and_resumed(scene, {"card": 4}, again=(0, 1, 2, 3))
+    assert found == {"bank": sums("bank", "card"), "card": sums("bank", "card")}
+
+
+def killed_and_resumed(
+    scene: Scene, positions: dict[str, int], again: tuple[int, ...] = (), at_the_end: bool = False
+) -> dict[str, Any]:
+    """Play, but kill some owners before a frame, and let them resume at once."""
+
+    def lives(name: str) -> Any:
+        if name not in positions:
+            return scene.play(name)
+        found = scene.play(name, die_before=positions[name], die_done=at_the_end)
+        for position in again:
+            assert isinstance(found, PartyError)
+            found = scene.play(name, die_before=position, resumes=True)
+        # A position after the last frame kills nobody.
+        return scene.play(name, resumes=True) if isinstance(found, PartyError) else found
+
+    results: dict[str, Any] = {}
+    threads = [
+        threading.Thread(target=lambda name=name: results.update({name: lives(name)}))
+        for name in scene.owners
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    return results
+
+
+def test_finished_steps_are_not_repeated(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, deadlines=CALM)
+    done: list[tuple[str, str]] = []
+
+    def flow(session: Session) -> list[int]:
+        first = session.step("first", lambda: done.append((session.me, "first")) or [1])  # type: ignore[func-returns-value]
+        return [*first, *conversation(session)]
+
+    found: dict[str, Any] = {}
+
+    def card() -> None:
+        scene.play("card", flow=flow, die_before=5)
+        found["card"] = scene.play("card", flow=flow, resumes=True)
+
+    thread = threading.Thread(target=card)
+    thread.start()
+    found["bank"] = scene.play("bank", flow=flow)
+    thread.join(30)
+    assert found["card"] == found["bank"] == [1, *sums("bank", "card")]
+    assert sorted(done) == [("bank", "first"), ("card", "first")]
+
+
+def test_steps_of_another_name_are_refused(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    state = scene.state("bank")
+    state.finish("first", [1, (2, 3)])
+    assert state.result(0, "first") == [1, [2, 3]]
+    with pytest.raises(InputError, match='was "first", now it is "second"'):
+        state.result(0, "second")
+    state.close()
+
+
+def test_something_may_be_begun_three_times_only(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    state = scene.state("bank")
+    for _ in range(2):
+        state.attempt("round 1: comparison", 3)
+    state.attempt("round 2: comparison", 3)
+    state.close()
+    state = scene.state("bank", resumes=True)
+    state.attempt("round 1: comparison", 3)
+    with pytest.raises(PartyError, match="round 1: comparison: it was interrupted 3 times"):
+        state.attempt("round 1: comparison", 3)
+    state.close()
+
+
+def test_a_run_that_dies_in_the_same_step_is_ended(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, deadlines=CALM)
+
+    def flow(session: Session) -> object:
+        def work() -> int:
+            session.attempt("round 1: comparison")
+            return one_round(session, 1)
+
+        return session.step("round 1: sum", work)
+
+    found: dict[str, Any] = {}
+
+    def card() -> None:
+        scene.play("card", flow=flow, die_before=4)
+        for _ in range(5):
+            found["card"] = scene.play("card", flow=flow, die_before=4, resumes=True)
+            if "dead" not in str(found["card"]):
+                return
+
+    thread = threading.Thread(target=card)
+    thread.start()
+    found["bank"] = scene.play("bank", flow=flow)
+    thread.join(30)
+    for error in found.values():
+        assert error.exit_code == 4
+        assert "interrupted 3 times" in str(error) or "ended the run" in str(error)
+    assert any("interrupted 3 times" in str(error) for error in found.values())
+
+
+def test_a_state_is_neither_overwritten_nor_taken_for_another(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    with pytest.raises(InputError, match="there is no run to go on with"):
+        scene.state("bank", resumes=True)
+    (tmp_path / "bank-1.run").mkdir()  # killed before it had written anything
+    scene.state("bank").close()
+    with pytest.raises(InputError, match="add --resume"):
+        scene.state("bank")
+    for other in ({"run_name": "2026-12"}, {"policy": bytes(32)}, {"owners": ("bank", "shop")}):
+        with pytest.raises(InputError, match="the interrupted run had another"):
+            scene.state("bank", resumes=True, **other)
+
+
+def test_a_resume_is_noted_in_the_transcript(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, deadlines=CALM)
+    killed_and_resumed(scene, {"card": 5})
+    for name in scene.owners:
+        folder = tmp_path / f"{name}-1.run" / "transcript"
+        assert b"resumption" in (folder / "entries").read_bytes()
+        transcript = Transcript(folder)
+        assert len(transcript) > 10
+        transcript.close()
+
+
+def test_a_busy_owner_is_waited_for(tmp_path: Path) -> None:
+    """It gives signs of life for twice as long as an owner that gives none would be waited for."""
+    scene = Scene(tmp_path, deadlines=Deadlines(meet=2, step=0.4, life=0.05))
+
+    def busy(session: Session) -> object:
+        threading.Event().wait(0.8)
+        return conversation(session)
+
+    assert scene.all_play(card={"flow": busy})["bank"] == sums("bank", "card")
+
+
+def test_a_run_ends_at_its_limit(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+
+    def busy(session: Session) -> object:
+        threading.Event().wait(1)
+        return conversation(session)
+
+    limit = Deadlines(meet=2, step=2, limit=0.3, life=0.05)
+    found = scene.all_play(card={"flow": busy, "deadlines": CALM}, bank={"deadlines": limit})
+    assert found["bank"].exit_code == 4
+    assert "card, round 1: sum: the run has reached its time limit of 0.3" in str(found["bank"])
+    assert "bank ended the run" in str(found["card"]) or "it ended the run" in str(found["card"])
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [
+        (InputError("my file", where="bank.csv"), 4, "its own data"),
+        (Unsatisfiable("no release"), 3, "no joint release can keep this policy"),
+        (Stopped("stopped"), 4, "it was stopped by its user"),
+        (ZeroDivisionError(), 4, "a failure of its own"),
+    ],
+)  # fmt: skip
+def test_who_fails_tells_the_others(
+    tmp_path: Path, error: Exception, code: int, words: str
+) -> None:
+    """At once: the others do not wait for a deadline, and hear nothing of the file."""
+
+    def failing(session: Session) -> object:
+        def work() -> object:
+            raise error
+
+        return session.step("round 1: sum", work)
+
+    scene = Scene(tmp_path, ("bank", "card", "shop"), CALM)
+    found = scene.all_play(bank={"flow": failing})
+    assert found["bank"] is error
+    for name in ("card", "shop"):
+        assert found[name].exit_code == code
+        assert words in str(found[name])
+        assert str(found[name]).startswith(
+            ("bank, round 1: sum: ", "card, ", "shop, ")[: 3 if code == 3 else 1]
+        )
+        assert "bank.csv" not in str(found[name])
+
+
+def test_all_are_told_who_failed(tmp_path: Path) -> None:
+    """Two owners wait for a third: the first to lose patience tells the other whom it missed."""
+
+    def refusing(session: Session) -> object:
+        def work() -> object:
+            session.receive("card", Told)
+            raise session.refuse("card", "its partition is none")
+
+        return session.step("round 1: sum", work)
+
+    def wrong(session: Session) -> object:
+        def work() -> object:
+            for peer in session.peers:
+                session.send(peer, Told(1))
+            return session.receive("bank", Ask).round
+
+        return session.step("round 1: sum", work)
+
+    scene = Scene(tmp_path, ("bank", "card", "shop"), CALM)
+    found = scene.all_play(
+        bank={"flow": refusing}, card={"flow": wrong}, shop={"flow": conversation}
+    )
+    assert str(found["bank"]).startswith("card, round 1: sum: its partition is none")
+    assert "because of this owner: its partition is none" in str(found["card"])
+    assert str(found["shop"]).startswith("card, round 1: sum: ")  # by bank, or by card itself
+    assert "ended the run because of" in str(found["shop"])
+    assert "its partition is none" in str(found["shop"])
+    assert {error.exit_code for error in found.values()} == {4}
+
+
+def test_a_message_of_another_kind_or_step_is_refused(tmp_path: Path) -> None:
+    def other_kind(session: Session) -> object:
+        return session.step("round 1: sum", lambda: session.send("bank", Ask(1)))
+
+    def other_step(session: Session) -> object:
+        return session.step("round 9: sum", lambda: session.send("bank", Ask(1)))
+
+    first, second = tmp_path / "1", tmp_path / "2"
+    first.mkdir()
+    second.mkdir()
+    error = Scene(first, deadlines=CALM).all_play(card={"flow": other_kind})["bank"]
+    assert "card, round 1: sum: its message is no Answer" in str(error)
+    error = Scene(second, deadlines=CALM).all_play(card={"flow": other_step})["bank"]
+    assert 'card, round 1: sum: it sent a message of the step "round 9: sum"' in str(error)
+
+
+def test_the_last_word_reaches_an_owner_whose_link_was_cut(tmp_path: Path) -> None:
+    """The first owner is done, but stays until what it said last is safe."""
+    scene = Scene(tmp_path, deadlines=CALM)
+    cut = threading.Event()
+
+    def bend(to: str, frame: bytes, kind: str, before: int) -> list[bytes]:
+        if kind == "message" and before == 3 and not cut.is_set():
+            cut.set()
+            scene.hub.cut("bank", "card")
+            threading.Timer(0.1, scene.hub.join, ("bank", "card")).start()
+        return [frame]
+
+    found = scene.all_play(bank={"bend": bend})
+    assert found == {"bank": sums("bank", "card"), "card": sums("bank", "card")}
+    assert cut.is_set()
+
+
+@pytest.mark.parametrize("position", range(LAST))
+def test_a_link_that_is_cut_for_a_while_heals(tmp_path: Path, position: int) -> None:
+    scene = Scene(tmp_path, deadlines=CALM)
+    frames = iter(range(1000))
+
+    def bend(to: str, frame: bytes, kind: str, before: int) -> list[bytes]:
+        if kind not in ("life", "farewell") and next(frames) == position:
+            scene.hub.cut("bank", "card")
+            threading.Timer(0.05, scene.hub.join, ("bank", "card")).start()
+        return [frame]
+
+    found = scene.all_play(card={"bend": bend})
+    assert found == {"bank": sums("bank", "card"), "card": sums("bank", "card")}
+
+
+def test_what_a_link_lost_unseen_is_sent_again(tmp_path: Path) -> None:
+    """Signs of life say how much has come; what has not is sent again though no link broke."""
+
+    def bend(to: str, frame: bytes, kind: str, before: int) -> list[bytes]:
+        return [] if (kind, before) in (("message", 0), ("acknowledgement", 0)) else [frame]
+
+    scene = Scene(tmp_path, deadlines=Deadlines(meet=5, step=5, life=0.05))
+    found = scene.all_play(card={"bend": bend}, bank={"bend": bend})
+    assert found == {"bank": sums("bank", "card"), "card": sums("bank", "card")}
+
+
+def test_deadlines_are_those_of_the_spec() -> None:
+    assert Deadlines() == Deadlines(meet=600, step=60, limit=None, life=10)
+    assert QUICK.life < QUICK.step
