@@ -35,7 +35,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "suppress": {"compiling", "errors", "data"},
     "trees": {"compiling", "errors", "data"},
     # Owners talk without knowing about what.
-    "parties": {"errors", "progress", "version", "data", "files"},
+    "parties": {"errors", "progress", "version", "data", "files", "releases"},
     # What systems share knows no system.
     "releases": {"errors", "progress", "version", *DATA},
     "pages": {"errors", "version", "data", "files", "privacy"},
@@ -44,7 +44,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     **dict.fromkeys(sorted(SYSTEMS), GROUND | DATA | SHARED | ENGINES),  # and no other system
     "sample": {"errors", "data", "files", "releases"},
     "sklearn": {"errors", "data", "files", "tables", "trees"},
-    "front": {"errors", "releases", "sample", "sources", "tables", "terminal"},
+    "joint": GROUND | DATA | SHARED | ENGINES | {"parties", "tables"},  # a table of several owners
+    "front": {"errors", "joint", "parties", "releases", "sample", "sources", "tables", "terminal"},
 }
 
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from reticent.errors import InputError
+from reticent.front import party
 from reticent.releases.kinds import KINDS, ReleaseKind
 from reticent.sources.addresses import shown_name
 from reticent.terminal.command import (
@@ -47,6 +48,7 @@ app = typer.Typer(
 )
 policy_app = typer.Typer(help="Check a policy, or print its JSON schema.", no_args_is_help=True)
 app.add_typer(policy_app, name="policy")
+app.add_typer(party.app, name="party")
 
 
 def _add(kind: ReleaseKind) -> None:

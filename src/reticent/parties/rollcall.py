@@ -23,6 +23,7 @@ class Presence:
 
     reached: bool = False  # it answers where it should
     hello: Hello | None = None  # it called, and this is what it said
+    ahead: float = 0.0  # seconds by which its clock was ahead of ours when that came
     differs: str = ""  # what does not fit: another version, run or policy
     trouble: Trouble | None = None  # why it could not be reached
 
@@ -60,7 +61,7 @@ def _note(channel: Channel, mine: Hello, arrival: Arrival, presence: Presence) -
             raise Violation(arrival.why)
         word = decode(arrival.frame)
         if isinstance(word, Hello):
-            presence.hello = word
+            presence.hello, presence.ahead = word, word.clock - time.time()
             compare(word, mine, arrival.peer)
     except Violation as violation:
         presence.differs = str(violation)

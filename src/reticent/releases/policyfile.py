@@ -69,34 +69,78 @@ class TableReading(CellReading):
     table: Named | None = Field(default=None, description="Which table of a database.")
 
 
-class PolicyFile(BaseModel):
-    """A policy: a file that somebody wrote, or what was set in code, as a frozen record."""
+class WrittenFile(BaseModel):
+    """A TOML file that somebody wrote, or what was set in code, as a frozen record."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    kind: ClassVar[ReleaseKind]
+    called: ClassVar[str] = "file"  # in messages
     parts: ClassVar[Mapping[str, type[BaseModel]]] = {}  # sections that have keys of their own
-
-    if TYPE_CHECKING:
-        reading: FileReading  # each kind has its own: with the keys that say something of it
 
     _source: Path | None = PrivateAttr(default=None)
     _text: str | None = PrivateAttr(default=None)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Read a policy file, reporting all of its problems at once."""
-        return cls.parse(read(Path(path)), source=Path(path))
+        """Read a file, reporting all of its problems at once."""
+        return cls.parse(read(Path(path), cls.called), source=Path(path))
 
     @classmethod
     def parse(cls, text: str, *, source: Path | None = None) -> Self:
-        """Read a policy from TOML text; `source` names it and anchors relative paths."""
-        where = str(source) if source else "policy"
+        """Read TOML text; `source` names it and anchors relative paths."""
+        where = str(source) if source else cls.called
         data = parsed(text, where)
         cls.refuse_others(data, where)
-        policy = cls.from_data(data, where)
-        policy._source, policy._text = source, text
-        return policy
+        found = cls.from_data(data, where)
+        found._source, found._text = source, text
+        return found
+
+    @classmethod
+    def from_data(cls, data: dict[str, Any], where: str = "") -> Self:
+        """Build it from plain data, reporting all of its problems at once."""
+        where = where or cls.called
+        contradicted = [*cls.contradictions(data, where)]
+        try:
+            found = cls.model_validate(data)
+        except ValidationError as error:
+            formal = problems(error, where, cls)
+            raise InputError([*formal, *contradicted]) from None
+        refuse(contradicted)
+        return found
+
+    @classmethod
+    def place(cls, loc: Sequence[Any]) -> str:
+        """A place in the file, named as a reader of it would."""
+        return ", ".join("[reading]" if part == "reading" else str(part) for part in loc)
+
+    @classmethod
+    def contradictions(cls, data: Mapping[str, Any], where: str) -> Iterator[Problem]:
+        """What cannot be meant, each part for itself being well-formed; as far as one can tell."""
+        yield from ()
+
+    @classmethod
+    def refuse_others(cls, data: Mapping[str, Any], where: str) -> None:
+        """Refuse a file about something else: it looks as if all of its keys were wrong."""
+
+    @property
+    def name(self) -> str:
+        """How messages call it."""
+        return str(self._source) if self._source else self.called
+
+    @property
+    def folder(self) -> Path:
+        """Where relative paths start."""
+        return self._source.parent if self._source else Path()
+
+
+class PolicyFile(WrittenFile):
+    """A policy: what somebody promises about a release."""
+
+    kind: ClassVar[ReleaseKind]
+    called: ClassVar[str] = "policy"
+
+    if TYPE_CHECKING:
+        reading: FileReading  # each kind has its own: with the keys that say something of it
 
     @classmethod
     def of(cls, policy: Self | Mapping[str, Any] | str | Path) -> Self:
@@ -108,28 +152,6 @@ class PolicyFile(BaseModel):
         if not isinstance(policy, Mapping):
             raise InputError("a policy is a file, a mapping or a Policy", where="policy")
         return cls.from_data(dict(policy))
-
-    @classmethod
-    def from_data(cls, data: dict[str, Any], where: str = "policy") -> Self:
-        """Build a policy from plain data, reporting all of its problems at once."""
-        contradicted = [*cls.contradictions(data, where)]
-        try:
-            policy = cls.model_validate(data)
-        except ValidationError as error:
-            formal = problems(error, where, cls)
-            raise InputError([*formal, *contradicted]) from None
-        refuse(contradicted)
-        return policy
-
-    @classmethod
-    def place(cls, loc: Sequence[Any]) -> str:
-        """A place in the file, named as a reader of it would."""
-        return ", ".join("[reading]" if part == "reading" else str(part) for part in loc)
-
-    @classmethod
-    def contradictions(cls, data: Mapping[str, Any], where: str) -> Iterator[Problem]:
-        """What cannot be meant, each part for itself being well-formed; as far as one can tell."""
-        yield from ()
 
     @classmethod
     def refuse_others(cls, data: Mapping[str, Any], where: str) -> None:
@@ -149,16 +171,6 @@ class PolicyFile(BaseModel):
         for part in (found, *found.get("$defs", {}).values()):
             part["description"] = part["description"].partition("\n\n")[0]
         return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}
-
-    @property
-    def name(self) -> str:
-        """How messages call this policy."""
-        return str(self._source) if self._source else "policy"
-
-    @property
-    def folder(self) -> Path:
-        """Where relative paths start."""
-        return self._source.parent if self._source else Path()
 
     def files(self) -> list[Path]:
         """The policy file, and those that it names."""
@@ -205,19 +217,20 @@ def _refuse_unborn(data: Mapping[str, Any], where: str) -> None:
             )  # fmt: skip
 
 
-def read(path: Path) -> str:
-    """The text of a policy file."""
+def read(path: Path, called: str = "policy") -> str:
+    """The text of a file that somebody wrote."""
     try:
         return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        raise InputError("there is no such policy file", where=str(path)) from None
+        missing = f"there is no such {called}".removesuffix(" file") + " file"
+        raise InputError(missing, where=str(path)) from None
     except (OSError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise InputError(f"the policy cannot be read: {why}", where=str(path)) from None
+        raise InputError(f"the {called} cannot be read: {why}", where=str(path)) from None
 
 
 def parsed(text: str, where: str) -> dict[str, Any]:
-    """A policy file as plain data, its numbers exact."""
+    """A file as plain data, its numbers exact."""
     from reticent.releases.toml_words import not_toml, zero_bytes
 
     if "\0" in text:
@@ -264,7 +277,7 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, int | float | Decimal | date) else str(value)
 
 
-def problems(error: ValidationError, where: str, whole: type[PolicyFile]) -> list[Problem]:
+def problems(error: ValidationError, where: str, whole: type[WrittenFile]) -> list[Problem]:
     """Turn pydantic's findings into ours: one per place, in words, with a hint."""
     found: dict[str, Problem] = {}
     # Keys that are not there come first: such a typo is often why another key is missing.

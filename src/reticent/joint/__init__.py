@@ -1,0 +1,1 @@
+"""Several owners, one release: columns about the same people that lie with different owners."""

@@ -1,0 +1,126 @@
+"""What `party check` says: who can be reached, both ways, and whether all want the same."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from reticent.parties.identity import Identity, PeerCertificate
+from reticent.parties.messages import PROTOCOL, Hello, printable, short
+from reticent.parties.rollcall import Presence, roll_call
+from reticent.parties.settings import Agreement, PartySettings
+from reticent.parties.tcp import Peer, TcpChannel
+from reticent.version import __version__
+
+_CLOCKS_DIFFER = 300  # seconds, from which on people should look at them
+
+
+@dataclass(frozen=True, slots=True)
+class RollCall:
+    """What one owner found out about all others."""
+
+    mine: Hello
+    fingerprint: str  # of our own certificate
+    pinned: Mapping[str, str]  # fingerprints by peer
+    present: Mapping[str, Presence]
+    agreement: Agreement
+
+    @property
+    def good(self) -> bool:
+        """Whether a run could begin."""
+        return all(map(_is_good, self.present.values()))
+
+    def facts(self) -> dict[str, object]:
+        """For programs."""
+        offers = self.agreement.offers
+        return {
+            "owner": self.mine.sender,
+            "fingerprint": self.fingerprint,
+            "run": self.mine.run_name,
+            "policy": self.mine.policy.hex(),
+            "hands_over": {owner: dict(offered) for owner, offered in offers.items()},
+            "peers": [self._facts_of(name) for name in self.present],
+        }
+
+    def _facts_of(self, name: str) -> dict[str, object]:
+        peer = self.present[name]
+        return {
+            "owner": name,
+            "good": _is_good(peer),
+            "fingerprint": self.pinned[name],
+            "reached": peer.reached,
+            "reached_us": peer.hello is not None,
+            "problems": [*filter(None, [peer.trouble and peer.trouble.what, peer.differs])],
+            "version": printable(peer.hello.product) if peer.hello else None,
+            "clock_ahead": round(peer.ahead, 1) if peer.hello else None,
+        }
+
+    def text(self) -> str:
+        """For people."""
+        lines = [
+            f'This owner: {self.mine.sender}, run "{self.mine.run_name}", '
+            f"version {self.mine.product}, policy {short(self.mine.policy)} …",
+            f"  fingerprint {self.fingerprint}",
+        ]
+        for name in self.present:
+            lines += ["", *self._lines_of(name)]
+        lines += ["", "What each owner hands over, of each person whom all of them have:"]
+        for owner, offered in self.agreement.offers.items():
+            said = "; ".join(f"{words}: {', '.join(names)}" for words, names in offered.items())
+            lines.append(f"  {owner}: {said}")
+        lines.append("Promises hold against whoever gets the joint table, not between owners.")
+        return "\n".join(lines)
+
+    def _lines_of(self, name: str) -> list[str]:
+        peer = self.present[name]
+        trouble = peer.trouble.what if peer.trouble else "it does not answer"
+        called = "it has reached us" if peer.hello else "it has not reached us"
+        lines = [
+            f"{name}: {'ready' if _is_good(peer) else 'NOT READY'}",
+            f"  fingerprint {self.pinned[name]}",
+            f"  from here: {'reached' if peer.reached else trouble}; from there: {called}",
+        ]
+        if peer.hello:
+            version, policy = printable(peer.hello.product), short(peer.hello.policy)
+            lines.append(f"  version {version}, policy {policy} …")
+        if peer.differs:
+            lines.append(f"  {peer.differs}")
+        if abs(peer.ahead) >= _CLOCKS_DIFFER:
+            way = "ahead of" if peer.ahead > 0 else "behind"
+            lines.append(f"  Warning: its clock is {abs(peer.ahead):,.0f} seconds {way} ours.")
+        return lines
+
+
+def _is_good(peer: Presence) -> bool:
+    return bool(peer.reached and peer.hello and not peer.differs)
+
+
+def call_roll(settings: PartySettings, agreement: Agreement) -> RollCall:
+    """Greet all peers, and wait for their greetings until all are known or the time is out."""
+    settings.refuse_unlike(agreement)
+    identity, peers = parties_of(settings)
+    offers = {words: list(names) for words, names in agreement.offers[settings.owner].items()}
+    mine = Hello(
+        protocol=PROTOCOL, product=__version__, purpose="check", sender=settings.owner,
+        run_name=settings.run, policy=agreement.digest, nonce=secrets.token_bytes(32), epoch=0,
+        resumes=False, finished=0, clock=time.time(), offers=offers,
+    )  # fmt: skip
+    channel = TcpChannel(identity, settings.listen, peers)
+    try:
+        present = roll_call(channel, mine, tuple(peers), settings.meet_timeout)
+    finally:
+        channel.close()
+    pinned = {name: peer.certificate.fingerprint for name, peer in peers.items()}
+    return RollCall(mine, identity.certificate.fingerprint, pinned, present, agreement)
+
+
+def parties_of(settings: PartySettings) -> tuple[Identity, dict[str, Peer]]:
+    """Who we are and who the peers are, as the settings say."""
+    identity = Identity.load(settings.path(settings.identity))
+    peers = {
+        name: Peer(peer.address, PeerCertificate.load(settings.path(peer.certificate)))
+        for name, peer in settings.peers.items()
+    }
+    return identity, peers

@@ -1,0 +1,124 @@
+"""An owner's own settings: who it is, where its peers are, and how long it waits for them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from reticent.errors import Problem, did_you_mean, refuse
+from reticent.errors import listed as listing
+from reticent.releases.policyfile import Named, TableReading, WrittenFile
+
+OWNER = r"[\w-]{1,64}"  # the name of an owner: what a certificate, a step and a terminal can hold
+Seconds = Annotated[float, Field(gt=0, le=30 * 24 * 3600)]
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """What all owners of a run have agreed on, as far as those who carry words must know it."""
+
+    owners: tuple[str, ...]  # in the order that all use
+    digest: bytes  # of the policy
+    offers: Mapping[str, Mapping[str, Sequence[str]]]  # by owner: columns by what becomes known
+
+
+class PeerSettings(BaseModel):
+    """Where a peer listens, and the certificate that it gave us."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    address: Named = Field(description="host:port")
+    certificate: Named = Field(description="The peer's certificate.pem; it alone is trusted.")
+
+
+class PartySettings(WrittenFile):
+    """What one owner says of itself and of its peers; paths are relative to the file."""
+
+    called: ClassVar[str] = "party file"
+    parts: ClassVar[Mapping[str, type[BaseModel]]] = {
+        "peers": PeerSettings,
+        "reading": TableReading,
+    }
+
+    owner: Annotated[str, Field(pattern=f"^{OWNER}$")] = Field(
+        alias="name", description="Which of the policy's owners this is."
+    )
+    identity: Named = Field(default="identity", description="Made by `reticent party init`.")
+    listen: Named = Field(description='host:port, such as "0.0.0.0:7001".')
+    policy: Named = Field(description="The policy that all owners share.")
+    data: Named | None = Field(default=None, description="A file, or any other source of a table.")
+    output: Named | None = Field(default=None, description="The release folder to make.")
+    run: Annotated[str, Field(min_length=1, max_length=64)] = Field(
+        description="A name for the run that all owners agreed on."
+    )
+    ids: Literal["private", "aligned"] = Field(
+        default="private", description="Intersect ids privately, or see that they are the same."
+    )
+    most_ids: Annotated[int, Field(ge=1, le=100_000_000, strict=True)] = Field(
+        default=500_000, description="Refuse peers that bring more."
+    )
+    meet_timeout: Seconds = Field(default=600, description="How long to wait for the others.")
+    step_timeout: Seconds = Field(
+        default=60, description="How long a peer may give no sign of life."
+    )
+    time_limit: Seconds | None = Field(default=None, description="The hard end of the run.")
+    peers: dict[str, PeerSettings] = Field(description="Every other owner, by name.")
+    reading: TableReading = TableReading()
+
+    @classmethod
+    def place(cls, loc: Sequence[Any]) -> str:
+        """A place in the file, named as a reader of it would: ``[peers.card], address``."""
+        head, *rest = loc or ("",)
+        if head == "peers" and rest:
+            return ", ".join([f"[peers.{rest[0]}]", *map(str, rest[1:])])
+        return super().place(loc)
+
+    @classmethod
+    def contradictions(cls, data: Mapping[str, Any], where: str) -> Iterator[Problem]:
+        """What cannot be meant, each part for itself being well-formed."""
+        peers = data.get("peers")
+        if not isinstance(peers, Mapping):
+            return
+        if not peers:
+            yield Problem("there is no peer", where=where, do="add a [peers.NAME] for each.")
+        if data.get("name") in peers:
+            yield Problem(
+                f"{data['name']} is this owner itself", where=f"{where}, [peers.{data['name']}]",
+                do="list the other owners only.",
+            )  # fmt: skip
+        for name in peers:
+            if not re.fullmatch(OWNER, str(name)):
+                yield Problem(
+                    "this is no name of an owner", where=f"{where}, [peers.{name}]",
+                    do="use up to 64 letters, digits, _ and -.",
+                )  # fmt: skip
+
+    def path(self, of: str) -> Path:
+        """Where something stands that the settings name."""
+        return self.folder / of
+
+    def refuse_unlike(self, agreement: Agreement) -> None:
+        """Refuse settings whose owners are not those of the policy."""
+        listed = {self.owner, *self.peers}
+        lacking = [name for name in agreement.owners if name not in listed]
+        strange = sorted(listed - {*agreement.owners})
+        found = [
+            Problem(
+                f"{name} is an owner of the policy and no peer here", where=self.name,
+                do=f"add  [peers.{name}]  with its address and certificate.",
+            )
+            for name in lacking
+        ]  # fmt: skip
+        found += [
+            Problem(
+                f"the policy has no owner {name}", where=self.name,
+                do=did_you_mean(name, agreement.owners) or f"it has {listing(agreement.owners)}.",
+            )
+            for name in strange
+        ]  # fmt: skip
+        refuse(found)
