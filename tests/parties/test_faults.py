@@ -255,7 +255,14 @@ def test_a_peer_that_sends_more_than_anybody_asked_for(
 
         return session.step("round 1: sum", work)
 
-    found = Scene(tmp_path, deadlines=CALM).all_play(card={"flow": flow})
+    def busy(session: Session) -> Any:
+        """Takes nothing until too much has come: else it would refuse the first for its kind."""
+        exchange = session._exchange
+        with exchange.changed:
+            assert exchange.changed.wait_for(lambda: exchange.failure, 30)
+        return session.step("round 1: sum", lambda: session.receive("card", Told))
+
+    found = Scene(tmp_path, deadlines=CALM).all_play(bank={"flow": busy}, card={"flow": flow})
     assert "it sent more than 1,000 bytes ahead of what is due" in str(found["bank"])
 
 

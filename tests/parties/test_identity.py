@@ -44,7 +44,7 @@ def test_the_days_of_a_certificate_can_be_chosen(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["", "x" * 65, "two\nlines", "\x1b[2J"])
 def test_a_name_must_be_one(tmp_path: Path, name: str) -> None:
-    with pytest.raises(InputError, match="an owner's name"):
+    with pytest.raises(InputError, match="the name of an owner"):
         make(name, tmp_path / "bank")
 
 

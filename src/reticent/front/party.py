@@ -10,9 +10,7 @@ import typer
 from reticent.errors import InputError
 from reticent.terminal.command import Output, Say, command, watching
 
-app = typer.Typer(
-    help="Owners who release together: identities, and who can be reached.", no_args_is_help=True
-)
+app = typer.Typer(help="Several owners: who we are, and who can be reached.", no_args_is_help=True)
 _NEEDED = {"cryptography", "msgspec", "nacl"}
 PartyFile = Annotated[Path, typer.Argument(metavar="PARTY.toml", help="An owner's own settings.")]
 

@@ -8,14 +8,13 @@ canonical form.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from reticent.errors import InputError, Problem, quoted
-from reticent.parties.settings import OWNER, Agreement
+from reticent.parties.settings import Agreement, unfit_name
 from reticent.privacy.promises import Anonymity, Record, columns_of
 from reticent.releases.policyfile import Named, several_roles
 from reticent.tables.policy import Goal, Policy, Roles
@@ -130,11 +129,8 @@ class JointPolicy(Policy):
             )  # fmt: skip
         for name, owner in self.owners.items():
             where = f"{self.name}, [owners.{name}]"
-            if not re.fullmatch(OWNER, name):
-                yield Problem(
-                    "this is no name of an owner", where=where,
-                    do="use up to 64 letters, digits, _ and -.",
-                )  # fmt: skip
+            if why := unfit_name(name):
+                yield Problem(why, where=where)
             if self.id in owner.columns:
                 yield Problem(
                     f'"{self.id}" is the record id, which every owner has', where=where,

@@ -24,20 +24,17 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from reticent.errors import InputError
 from reticent.files.output import whole_folder
+from reticent.parties.settings import unfit_name
 
 KEY, CERTIFICATE = "key.pem", "certificate.pem"
 _LARGEST = 64 * 1024  # bytes of a certificate or key file; ours have less than a thousand
-_LONGEST_NAME = 64  # what X.509 allows for a common name
 _EARLIER = timedelta(hours=1)  # clocks of two owners differ a little
 
 
 def make(name: str, folder: Path, days: int = 730) -> Identity:
     """Make a key and a certificate for an owner, in a new folder that appears whole."""
-    if not name or len(name) > _LONGEST_NAME or not name.isprintable():
-        raise InputError(
-            f"an owner's name has 1 to {_LONGEST_NAME} letters, all of which can be printed",
-            where=repr(name[:_LONGEST_NAME]),
-        )
+    if why := unfit_name(name):
+        raise InputError(why, where=repr(name[:64]))
     if not 1 <= days <= 36_500:
         raise InputError("a certificate can be valid for 1 to 36,500 days", where=f"days = {days}")
     key = Ed25519PrivateKey.generate()

@@ -8,14 +8,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from reticent.errors import Problem, did_you_mean, refuse
 from reticent.errors import listed as listing
 from reticent.releases.policyfile import Named, TableReading, WrittenFile
 
-OWNER = r"[\w-]{1,64}"  # the name of an owner: what a certificate, a step and a terminal can hold
+_OWNER = re.compile(r"[\w-]{1,64}")  # what a certificate, a file name and a terminal can hold
 Seconds = Annotated[float, Field(gt=0, le=30 * 24 * 3600)]
+
+
+def unfit_name(name: object) -> str:
+    """Why something cannot be the name of an owner; nothing if it can.
+
+    >>> unfit_name("bank-2"), unfit_name("the bank")
+    ('', 'the name of an owner has 1 to 64 letters, digits, _ and -')
+    """
+    fits = isinstance(name, str) and _OWNER.fullmatch(name)
+    return "" if fits else "the name of an owner has 1 to 64 letters, digits, _ and -"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +55,7 @@ class PartySettings(WrittenFile):
         "reading": TableReading,
     }
 
-    owner: Annotated[str, Field(pattern=f"^{OWNER}$")] = Field(
-        alias="name", description="Which of the policy's owners this is."
-    )
+    owner: str = Field(alias="name", description="Which of the policy's owners this is.")
     identity: Named = Field(default="identity", description="Made by `reticent party init`.")
     listen: Named = Field(description='host:port, such as "0.0.0.0:7001".')
     policy: Named = Field(description="The policy that all owners share.")
@@ -69,6 +77,13 @@ class PartySettings(WrittenFile):
     time_limit: Seconds | None = Field(default=None, description="The hard end of the run.")
     peers: dict[str, PeerSettings] = Field(description="Every other owner, by name.")
     reading: TableReading = TableReading()
+
+    @field_validator("owner")
+    @classmethod
+    def _is_a_name(cls, name: str) -> str:
+        if why := unfit_name(name):
+            raise ValueError(why)
+        return name
 
     @classmethod
     def place(cls, loc: Sequence[Any]) -> str:
@@ -92,11 +107,8 @@ class PartySettings(WrittenFile):
                 do="list the other owners only.",
             )  # fmt: skip
         for name in peers:
-            if not re.fullmatch(OWNER, str(name)):
-                yield Problem(
-                    "this is no name of an owner", where=f"{where}, [peers.{name}]",
-                    do="use up to 64 letters, digits, _ and -.",
-                )  # fmt: skip
+            if why := unfit_name(name):
+                yield Problem(why, where=f"{where}, [peers.{name}]")
 
     def path(self, of: str) -> Path:
         """Where something stands that the settings name."""

@@ -308,6 +308,7 @@ _PLAINER = {
     "bool_type": "write true or false, without quotes",
     "string_type": "write a text in quotes",
     "missing": "this key is needed here",
+    "string_too_short": "this must not be empty",
 }
 
 
