@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from parties_at_hand import CALM, WORTH, sums
+from parties_cable import BadCable, tunnel_end
 from parties_net_at_hand import NetScene, expired, free_ports
 from parties_owner import Owner
 from reticent.parties.identity import make
@@ -137,9 +138,9 @@ def ip(*words: str) -> None:
     subprocess.run(["ip", *words], check=True, capture_output=True)
 
 
-@pytest.fixture
-def spaces() -> Iterator[dict[str, tuple[str, str, str]]]:
-    """For each owner a network of its own: name, device, address; a cable joins the two."""
+@contextlib.contextmanager
+def namespaces() -> Iterator[dict[str, tuple[str, str, str]]]:
+    """For each owner a network of its own: name, device that is to be there, address."""
     if os.geteuid() != 0 or not shutil.which("ip"):
         pytest.skip("network namespaces need root and the command ip")
     tag = f"{os.getpid() % 10_000}"
@@ -147,25 +148,38 @@ def spaces() -> Iterator[dict[str, tuple[str, str, str]]]:
         name: (f"ret-{name}-{tag}", f"v{name}{tag}", f"10.213.7.{number}")
         for number, name in enumerate(OWNERS, start=1)
     }
-    spaces, devices, addresses = zip(*made.values(), strict=True)
     try:
         try:
-            for space in spaces:
+            for space, _, _ in made.values():
                 ip("netns", "add", space)
-            ip("link", "add", devices[0], "netns", spaces[0], "type", "veth", "peer", "name",
-               devices[1], "netns", spaces[1])  # fmt: skip
         except subprocess.CalledProcessError:
             pytest.skip("this machine makes no network namespaces")
-        for space, device, address in made.values():
-            ip("-n", space, "addr", "add", f"{address}/24", "dev", device)
-            ip("-n", space, "link", "set", device, "up")
-            ip("-n", space, "link", "set", "lo", "up")
-        assert len(set(addresses)) == len(OWNERS)
         yield made
     finally:
-        for space in spaces:
+        for space, _, _ in made.values():
             with contextlib.suppress(subprocess.CalledProcessError):
                 ip("netns", "del", space)
+
+
+def bring_up(made: dict[str, tuple[str, str, str]]) -> None:
+    for space, device, address in made.values():
+        ip("-n", space, "addr", "add", f"{address}/24", "dev", device)
+        ip("-n", space, "link", "set", device, "up")
+        ip("-n", space, "link", "set", "lo", "up")
+
+
+@pytest.fixture
+def spaces() -> Iterator[dict[str, tuple[str, str, str]]]:
+    """Two networks, joined by a cable that can be pulled."""
+    with namespaces() as made:
+        (one, left, _), (other, right, _) = made.values()
+        try:
+            ip("link", "add", left, "netns", one, "type", "veth", "peer", "name", right,
+               "netns", other)  # fmt: skip
+        except subprocess.CalledProcessError:
+            pytest.skip("this machine joins no network namespaces")
+        bring_up(made)
+        yield made
 
 
 def owners_in(
@@ -183,11 +197,14 @@ def owners_in(
     }
 
 
-def degrade(spaces: dict[str, tuple[str, str, str]], *how: str) -> None:
-    for space, device, _ in spaces.values():
-        words = ["tc", "-n", space, "qdisc", "add", "dev", device, "root", "netem", *how]
-        if not shutil.which("tc") or subprocess.run(words, capture_output=True).returncode:
-            pytest.skip("this machine has no netem to delay and lose packets with")
+@pytest.fixture
+def bad_cable() -> Iterator[dict[str, tuple[str, str, str]]]:
+    """The same with a cable that delays every packet and loses some."""
+    with namespaces() as made:
+        ends = [tunnel_end(space, device) for space, device, _ in made.values()]
+        bring_up(made)
+        with BadCable(*ends, delay=0.02, loss=0.03):
+            yield made
 
 
 def wait_for(process: subprocess.Popen[str], line: str) -> None:
@@ -207,10 +224,9 @@ def totals(rounds: int) -> dict[str, list[int]]:
 
 
 def test_a_slow_link_that_loses_packets(
-    tmp_path: Path, spaces: dict[str, tuple[str, str, str]]
+    tmp_path: Path, bad_cable: dict[str, tuple[str, str, str]]
 ) -> None:
-    degrade(spaces, "delay", "20ms", "5ms", "loss", "3%")
-    running = owners_in(spaces, tmp_path, rounds=5, deadlines=PATIENT)
+    running = owners_in(bad_cable, tmp_path, rounds=5, deadlines=PATIENT)
     assert [ended(process) for process in running.values()] == [totals(5)] * 2
 
 

@@ -217,7 +217,9 @@ def test_owners_go_the_way_of_one_engine(seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(60, 300, 20))
+@pytest.mark.parametrize(
+    "seed", [*range(60, 300, 20), *range(1000, 1120, 20), *range(1200, 1320, 20)]
+)
 def test_owners_go_the_way_of_one_engine_on_all_cases(seed: int) -> None:
     check(range(seed, seed + 20), [2, 3], "paper")
 
@@ -228,7 +230,7 @@ def test_owners_go_the_way_of_one_engine_given_all_that_is_shown(seed: int) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(10_040, 10_160, 20))
+@pytest.mark.parametrize("seed", [*range(10_040, 10_160, 20), 5000, 5010, 6000, 6010, 7000, 7010])
 def test_owners_go_the_way_of_one_engine_given_all_on_all_cases(seed: int) -> None:
     check(range(seed, seed + 20), [2, 3, 5], "conditional")
 

@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 
 import reticent
 from reticent import InputError
-from reticent.data.keys import BITS, UNREAL, first_best, key
+from reticent.data.keys import UNREAL, first_best, key
 from reticent.errors import Broken
+from reticent.parties.comparison import BITS
 from reticent.refine.engine import highest_score
+from reticent.refine.scores import _two_part_gains
 
 real = st.floats(allow_nan=False, allow_infinity=False)
 near = st.builds(lambda score, ulps: score + ulps * math.ulp(score), real, st.integers(-9, 9))
@@ -31,7 +33,7 @@ def formula(score: float) -> int:
 @given(near.filter(math.isfinite))
 def test_the_key_is_that_of_the_contract(score: float) -> None:
     assert key(score) == formula(score)
-    assert abs(key(score)) + 1 < 2**BITS  # an owner plays one more, still in so many bits
+    assert abs(key(score)) + 1 < 2**BITS  # an owner plays one more, still in as many bits
 
 
 @given(real.filter(lambda score: 1e-300 < abs(score) < 1e300), st.floats(-1, 1))
@@ -62,7 +64,23 @@ def test_what_is_no_number_is_never_chosen(score: float) -> None:
         highest_score(np.array([3]), np.array([-math.inf]))
 
 
-@pytest.mark.parametrize("worth", [math.nan, math.inf, -math.inf, 1e301])
+def test_a_learnt_border_is_the_first_of_equals() -> None:
+    """Two cuts gain the same, but for the last digit, in which the later one is ahead."""
+    ages = [1, 1, 1, 2, 2, 2, 2, 3, 3, 3]
+    rows = pa.table({"Age": ages, "Class": [*"abb", *"aaab", *"aaa"]})
+    gains = _two_part_gains(np.array([7, 3]), np.array([[1, 2], [4, 3]]))
+    assert gains[1] > gains[0]
+    policy = {
+        "class": "Class",
+        "anonymity": [{"over": ["Age"], "k": 2}],
+        "goal": {"search": "greedy", "score": "paper"},
+    }
+    release = reticent.release(rows, policy)
+    assert release.steps[0].into == ("[1,2)", "[2,3]")
+    assert release.proof.holds
+
+
+@pytest.mark.parametrize("worth", [math.nan, math.inf, -math.inf, 1e251])
 def test_a_utility_returns_numbers(worth: float) -> None:
     table = pa.table({"Job": ["a", "b"] * 4, "Age": [1, 2, 3, 4] * 2})
     policy = reticent.Policy.from_data(

@@ -1,7 +1,8 @@
 """Scores as whole numbers, so that everybody who compares finds the same best.
 
 The key of a score is the score rounded to 30 significant bits, as an integer of 40: two scores that
-are equal on paper and differ in their last digits have one key. Keys are totally ordered, so the
+are equal on paper and differ in their last digits have one key, unless the border between two keys
+runs just there. Keys are totally ordered, so the
 best of all is the best among the bests of any parts, whoever holds them and in whatever order they
 are looked at. (A rule such as "better by more than a billionth" is not like that: of 1, 1 + 0.8e-9
 and 1 + 1.6e-9 it takes the last if all are looked at in a row, and the first if the last two are
@@ -19,7 +20,6 @@ import numpy as np
 
 from reticent.compiling import compiled
 
-BITS = 40  # of a key, one more than the score's included
 UNREAL = 0x7FF << 29  # the key of infinity; those of what is no number lie above
 
 

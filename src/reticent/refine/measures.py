@@ -169,6 +169,7 @@ class Groups:
         # How much there is to count, at most: rows that can differ times columns. It is not told
         # by the rows at hand, which are fewer where equal ones are counted once already.
         records = int(found.counts.sum())
+        assert most is None or not cuts.foreign  # a sample would lose the numbers of records
         most = records if most is None else min(records, most)
         self.cells = min(most, math.prod(sizes)) * len(own)
         found = _thinned(found, most)

@@ -37,7 +37,7 @@ Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
 Score = Literal["paper", "conditional"]
 _NOTHING = 1e-12  # bits
-_MOST_WORTH = 1e300  # of a utility that somebody wrote: its score stays a number
+_MOST_WORTH = 1e250  # of a utility that somebody wrote: whatever weighs it, it stays a number
 _NO_BITS_SAVED = 1e-6  # what InfoGain counts where it would take more bits, not fewer
 
 

@@ -87,6 +87,7 @@ class Search:
         from reticent.refine.measures import LargestConfidence, LeavingOut, SmallestGroup
         from reticent.refine.scores import Usefulness
 
+        assert not (foreign and (may_lose or prepared.policy.releases))  # of one table alone
         self.prepared = prepared
         self.implied = prepared.implied()
         shown = [ForeignColumn(name, prepared.table.rows) for name in foreign]
@@ -118,7 +119,7 @@ class Search:
         self.goal = Usefulness(
             self.cuts, prepared.policy.utility, *(prepared.classes or ()),
             score=score or prepared.policy.goal.score, measured=measured,
-            sampled=prepared.policy.goal.search == "thorough",
+            sampled=prepared.policy.goal.search == "thorough" and not foreign,
         )  # fmt: skip
         self.steps: list[Step] = []
 

@@ -131,9 +131,11 @@ class _Trip:
         return frozenset(self.columns)
 
     @property
-    def worth(self) -> float:
-        """What it tells."""
-        return self.found.worth
+    def worth(self) -> int:
+        """What it tells, as a key: the same in whatever order it was added up."""
+        from reticent.data.keys import key
+
+        return int(key(self.found.worth))
 
     def same(self, other: _Trip) -> bool:
         """Whether both show the same."""
