@@ -13,6 +13,7 @@ a wire: what is measured is the arithmetic, its checks and the making of message
     compare        two 40-bit keys, both sides together                     60 ms of processor time
     intersect 2    two owners with 100,000 ids each, half of them common    60 s
     intersect 3    three owners with a tenth of that each                   none set
+    channel …      the way of a message: `channel_speed.py`                 1 ms for 16 KiB
 """
 
 from __future__ import annotations
@@ -25,10 +26,12 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
+import channel_speed
 from reticent.errors import PartyError
 from reticent.parties import comparison, group, intersection
 from reticent.parties.wire import M, Message
@@ -121,6 +124,17 @@ def intersecting(owners: int, count: int) -> Row:
     return row(f"intersect {owners}", waited, spent, "s", ids=count)
 
 
+def carrying(job: str, runs: int) -> Row:
+    found = channel_speed.JOBS[job](runs)
+    return {
+        "job": job,
+        "ids": "",
+        "seconds": "",
+        "processor": found["found"],
+        "unit": found["unit"],
+    }
+
+
 def row(job: str, seconds: float | None, processor: float, unit: str, ids: int = 0) -> Row:
     waited = "" if seconds is None else f"{seconds:.3f}"
     print(f"{job:12} {ids or '':>8} {waited:>9} {processor:9.1f} {unit}", flush=True)
@@ -147,6 +161,7 @@ def main() -> None:
         "compare": lambda: comparing(asked.runs),
         "intersect 2": lambda: intersecting(2, asked.ids),
         "intersect 3": lambda: intersecting(3, asked.ids // 10),
+        **{name: partial(carrying, name, 25 * asked.runs) for name in channel_speed.JOBS},
     }
     print(f"{'job':12} {'ids':>8} {'seconds':>9} {'processor':>9}")
     found = [run() for name, run in jobs.items() if not only or name.startswith(only)]
