@@ -28,13 +28,13 @@ from reticent import Release, Unsatisfiable
 from reticent.data.keys import key
 from reticent.progress import Watch
 from reticent.refine.cuts import Cuts
-from reticent.refine.engine import Choice, Step, highest_score
+from reticent.refine.engine import Choice, highest_score
 from reticent.refine.foreign import ForeignColumn, NoPartition, Partition
 from reticent.sources.arrival import read
 from reticent.tables.prepare import Prepared, prepare
 from reticent.tables.search.greedy import Search
 
-PATIENCE = 60  # seconds; an owner that waits longer has been left alone
+PATIENCE = 20  # seconds; an owner that waits longer has been left alone
 
 
 class Channel:
@@ -78,17 +78,14 @@ class Owner:
         if not keys[winner]:
             return None
         if winner == self.number:
+            self.channel.send(self.number, self.search.cuts.telling(int(slots[best])))
             return best
         self.heard.append(self.channel.receive(self.number, winner))
         return self.heard[-1]
 
-    def tell(self, step: Step) -> None:
-        if step.slot >= 0:
-            self.channel.send(self.number, self.search.cuts.telling(step.parts))
-
     def run(self) -> None:
         self.search.begin(Watch())
-        assert not self.search.run(Watch(), choose=self.choose, tell=self.tell)
+        assert not self.search.run(Watch(), choose=self.choose)
 
 
 def owners_of(prepared: Prepared, division: Sequence[Sequence[str]]) -> list[Owner]:

@@ -205,17 +205,25 @@ class Cuts:
                 if part.low < part.high:
                     self._show(reveal.attribute, part)
 
-    def telling(self, parts: Sequence[int]) -> Partition:
-        """What other owners need to hear of a refinement of ours, just after it: who went where."""
-        attribute = self.attribute_of(parts[0])
-        first = int(self.offset[attribute])
-        domain = self.domains[attribute]
-        number = np.full(self.none + 1, -1, dtype=np.int64)
-        number[list(parts)] = np.arange(len(parts))
-        went = number[self.current[first + domain.codes.astype(np.int64)]]
-        members = np.flatnonzero(went >= 0)
-        labels = tuple(self._label(attribute, slot) for slot in parts)
-        return Partition(domain.name, int(members[0]), went[members], labels)
+    def telling(self, slot: int) -> Partition:
+        """What other owners need to hear of a candidate before it is refined: who goes where.
+
+        Parts that hold no record are not told, nor is what lies below any part.
+        """
+        reveal = self.aimed(slot)
+        domain, first = self.domains[reveal.attribute], int(self.offset[reveal.attribute])
+        leaves = first + domain.codes.astype(np.int64)
+        members = np.flatnonzero(self.current[leaves] == reveal.shown)
+        if reveal.discloses:
+            went = (leaves[members] != slot).astype(np.int64)
+            labels = reveal.into[: len(reveal.parts)]
+        else:
+            number = np.zeros(self.none + 1, dtype=np.int64)
+            number[list(reveal.parts)] = np.arange(len(reveal.parts))
+            went = number[self.children[leaves[members]]]
+            held = (child for child in self.shown[slot].children if child.low < child.high)
+            labels = tuple(map(domain.printed, held))
+        return Partition(reveal.column, int(members[0]), went, labels)
 
     def texts(self, attribute: int) -> list[str]:
         """What each record shows of a column of ours."""

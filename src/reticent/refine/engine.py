@@ -95,7 +95,7 @@ def refine(
     it may stop drawing at any time. `choose` is the seam *who chooses*: alone, or agreed among
     owners. It is asked even if no candidate is left here, and ends the search by choosing nothing.
     *Who reveals* is `Cuts.perform`, the only place where a choice becomes visible: a candidate of
-    ours, or what another owner told (`Cuts.telling` is what to tell others of a step of ours).
+    ours, or what another owner told (`Cuts.telling` is what to tell others of a choice of ours).
     """
     choose = choose or highest_score
     while True:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy, deepcopy
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -147,17 +147,8 @@ class Search:
         watch.started()
         self.losses = begin(self.cuts, self.measures, self.goal)
 
-    def run(
-        self,
-        watch: Watch,
-        effort: Effort = UNBOUNDED,
-        choose: Choose | None = None,
-        tell: Callable[[Step], None] = lambda step: None,
-    ) -> bool:
-        """Refine until nothing is left to reveal, or it is time to stop; says which.
-
-        `tell` hears of every step, before the next is chosen.
-        """
+    def run(self, watch: Watch, effort: Effort = UNBOUNDED, choose: Choose | None = None) -> bool:
+        """Refine until nothing is left to reveal, or it is time to stop; says which."""
         from reticent.refine.engine import candidates, refine
 
         steps = refine(self.cuts, self.measures, self.goal, self.losses, choose=choose)
@@ -169,7 +160,6 @@ class Search:
             if step is None:
                 return bool(len(candidates(self.cuts, self.measures)))
             self.steps.append(step)
-            tell(step)
             watch.step(step.number, step.values)
 
     def copy(self) -> Search:
