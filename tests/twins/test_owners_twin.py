@@ -162,23 +162,29 @@ def same_stops(owner: Owner, alone: Release) -> None:
     assert list(found.stops()) == [s for s in alone.limits.stops() if s.attribute in mine]
 
 
+def texts(shown: tuple[Any, Sequence[Any]]) -> list[Any]:
+    """What each record shows."""
+    position, labels = shown
+    return [labels[i] for i in position.tolist()]
+
+
 def view(owner: Owner, owners: Sequence[Owner]) -> dict[str, list[str]]:
     """What every record shows, as one owner sees it; labels of untouched columns come at the end."""
     cuts = owner.search.cuts
-    shown = {domain.name: cuts.texts(i) for i, domain in enumerate(cuts.domains)}
+    shown = {domain.name: texts(cuts.by_record(i)) for i, domain in enumerate(cuts.domains)}
     for column in cuts.foreign:
-        texts = column.texts()
-        if None in texts:
+        cells = texts(column.by_record())
+        if None in cells:
             [label] = {
                 text
                 for other in owners
                 for i, domain in enumerate(other.search.cuts.domains)
                 if domain.name == column.name
-                for text in other.search.cuts.texts(i)
+                for text in texts(other.search.cuts.by_record(i))
             }
-            assert {*texts} == {None}
-            texts = [label] * len(texts)
-        shown[column.name] = [text or "" for text in texts]
+            assert {*cells} == {None}
+            cells = [label] * len(cells)
+        shown[column.name] = [text or "" for text in cells]
     return shown
 
 
@@ -295,10 +301,10 @@ def told(**more: Any) -> Partition:
 def test_what_is_no_partition_is_refused(partition: Partition, why: str) -> None:
     column = ForeignColumn("Job", 5)
     column.divide(Partition("Job", 0, np.array([0, 1, 0, 1, 1]), ("first", "rest")))
-    before = column.texts()
+    before = texts(column.by_record())
     with pytest.raises(NoPartition, match=why):
         Cuts([], foreign=[column]).heard(partition)
-    assert column.texts() == before == ["first", "rest", "first", "rest", "rest"]
+    assert texts(column.by_record()) == before == ["first", "rest", "first", "rest", "rest"]
     assert Cuts([], foreign=[column]).heard(told()).into == ("a", "b")
 
 

@@ -225,15 +225,13 @@ class Cuts:
             labels = tuple(map(domain.printed, held))
         return Partition(reveal.column, int(members[0]), went, labels)
 
-    def texts(self, attribute: int) -> list[str]:
-        """What each record shows of a column of ours."""
+    def by_record(self, attribute: int) -> tuple[NDArray[np.int64], list[str]]:
+        """What each record shows of a column of ours: positions into a list of labels."""
         first = int(self.offset[attribute])
-        slots, position = np.unique(
-            self.current[first + self.domains[attribute].codes.astype(np.int64)],
-            return_inverse=True,
-        )
+        leaves = first + self.domains[attribute].codes.astype(np.int64)
+        slots, position = np.unique(self.current[leaves], return_inverse=True)
         labels = [self._label(attribute, slot) for slot in slots.tolist()]
-        return [labels[i] for i in position.tolist()]
+        return position.astype(np.int64), labels
 
     def _label(self, attribute: int, slot: int) -> str:
         """How the value at a slot is shown to people."""

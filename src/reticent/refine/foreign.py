@@ -62,6 +62,7 @@ class ForeignColumn:
         self.shown[members] = told.parts.astype(np.int64) + len(self.labels)
         self.labels += told.labels
 
-    def texts(self) -> list[str | None]:
-        """What each record shows; None where the column is masked as at first."""
-        return [self.labels[number] for number in self.shown.tolist()]
+    def by_record(self) -> tuple[NDArray[np.int64], list[str | None]]:
+        """What each record shows: positions into a list of labels; None as long as nobody told."""
+        numbers, position = np.unique(self.shown, return_inverse=True)
+        return position.astype(np.int64), [self.labels[number] for number in numbers.tolist()]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -445,14 +445,19 @@ class Policy(policyfile.PolicyFile):
         """Where the earlier releases stand."""
         return [self.folder / one.path for one in self.previous.values() if one.path]
 
-    def taxonomies(self, instead: Mapping[str, Taxonomy] | None = None) -> dict[str, Taxonomy]:
+    def taxonomies(
+        self,
+        instead: Mapping[str, Taxonomy] | None = None,
+        columns: Collection[str] | None = None,
+    ) -> dict[str, Taxonomy]:
         """Load the taxonomy of every generalized attribute; all problems at once.
 
-        `instead`: those to take where a file is gone.
+        `instead`: those to take where a file is gone; `columns`: of these attributes alone.
         """
         loaded: dict[str, Taxonomy] = {}
         problems: list[Problem] = []
-        for column in (name for name, a in self.attributes.items() if a.taxonomy is not None):
+        wanted = self.attributes if columns is None else columns
+        for column in (n for n, a in self.attributes.items() if a.taxonomy and n in wanted):
             try:
                 loaded[column] = self._taxonomy(column)
             except InputError as error:

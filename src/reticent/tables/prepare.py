@@ -156,13 +156,20 @@ def prepare(table: Table, policy: Policy, reading: Reading | None = None) -> Pre
         raise InputError(
             "the table has no rows", where=table.name, do="there is nothing to release."
         )
-    roles, taxonomies = _fit(policy, table.known)
+    return fit(table, policy, *_fit(policy, table.known), reading)
+
+
+def fit(
+    table: Table, policy: Policy, roles: Roles, taxonomies: dict[str, Taxonomy], reading: Reading
+) -> Prepared:
+    """The same where it is settled what each column is for; of others, nothing is there."""
     shown = without_blanks(table, policy)
     shown, cleaned = _decide_missing(shown, cleared(shown, policy), policy, roles)
     problems: list[Problem] = []
     for promise in policy.confidence:
         for name in ours(promise.sensitive):
-            problems.extend(absent(promise, name, cleaned.columns[name]))
+            if name in cleaned.columns:
+                problems.extend(absent(promise, name, cleaned.columns[name]))
     domains = []
     for name in roles.masked:
         try:

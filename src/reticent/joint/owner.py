@@ -1,0 +1,153 @@
+"""What one owner brings: its records by id, put in the agreed order, and fitted to the policy.
+
+An owner reads the id and the columns that the policy lists for it, and nothing else. Once owners
+have agreed on the common records and their order, everything is about those alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from reticent.data.columns import Codes, Column, Table, encode, smallest
+from reticent.errors import InputError, Problem, many, refuse
+from reticent.files.tabular import Reading
+from reticent.joint.policy import JointPolicy
+from reticent.privacy.promises import columns_of
+from reticent.releases.policyfile import unknown_column
+from reticent.sources.arrival import read
+from reticent.tables.prepare import Prepared, cleared, fit, without_blanks
+
+
+@dataclass(frozen=True, slots=True)
+class OwnRecords:
+    """The records of one owner, each with an id of its own."""
+
+    owner: str
+    table: Table  # the columns that this owner contributes
+    ids: tuple[str, ...]
+    without_id: int = 0  # records that were left out for a gap, where the policy says so
+
+    def common(self, order: Sequence[int]) -> Table:
+        """The records that all owners have, in the agreed order, with nothing of the others."""
+        rows = np.array(order, dtype=np.int64)
+        kept = np.zeros(self.table.rows, dtype=bool)
+        kept[rows] = True
+        at = (np.cumsum(kept) - 1)[rows]
+        part = self.table.take(kept)
+        # Rows no longer stand as they do in the file: messages must not count them.
+        columns = {
+            name: replace(column, codes=column.codes[at], numbered=False)
+            for name, column in part.columns.items()
+        }
+        return replace(part, columns=columns, at=None)
+
+
+def own_records(
+    data: Any, policy: JointPolicy, owner: str, reading: Reading | None = None
+) -> OwnRecords:
+    """Read what the policy says that an owner contributes, and see that ids are ids."""
+    table, _ = read(data, reading)
+    wanted = [policy.id, *policy.owners[owner].columns]
+    refuse(
+        unknown_column(name, f"{policy.name}, [owners.{owner}]", table.known)
+        for name in wanted
+        if name not in table.columns
+    )
+    table = replace(table, columns={name: table.columns[name] for name in wanted})
+    table = without_blanks(table, policy)
+    if not table.rows:
+        raise InputError("the table has no records", where=table.name)
+    refuse(_id_problems(table, policy))
+    whole = table
+    if policy.missing == "drop":
+        table = table.take(_complete(table, policy))
+    ids = tuple(str(text) for text in table.columns[policy.id].cells().to_pylist())
+    own = {name: column for name, column in table.columns.items() if name != policy.id}
+    return OwnRecords(owner, replace(table, columns=own), ids, whole.rows - table.rows)
+
+
+def _id_problems(table: Table, policy: JointPolicy) -> list[Problem]:
+    column = table.columns[policy.id]
+    texts = column.texts()
+    cells = np.bincount(column.codes, minlength=len(texts))
+    missing = sum(int(n) for text, n in zip(texts, cells, strict=True) if text in (None, ""))
+    known = [int(n) for text, n in zip(texts, cells, strict=True) if text not in (None, "")]
+    repeated = sum(n for n in known if n > 1)
+    where = f'{table.name}, column "{policy.id}"'
+    found = []
+    if missing:
+        found.append(
+            Problem(f"{many(missing, 'record')} without an id", where=where, do="fill them in.")
+        )
+    if repeated:
+        found.append(
+            Problem(
+                f"{many(repeated, 'record')} share an id with another one", where=where,
+                why="records of several owners are told apart by it.",
+                do="leave one record for each id.",
+            )
+        )  # fmt: skip
+    return found
+
+
+def _complete(table: Table, policy: JointPolicy) -> Any:
+    """Which records have all values of this owner that matter."""
+    over, sensitive, _ = columns_of(policy.promises)
+    matter = {*over, *sensitive, *filter(None, [policy.class_])}
+    complete = np.ones(table.rows, dtype=bool)
+    for name, column in cleared(table, policy).columns.items():
+        if name in matter and column.missing is not None:
+            complete &= column.codes != column.missing
+    if not complete.any():
+        raise InputError(
+            'missing = "drop" leaves no record: each misses some value', where=table.name,
+            do='use  missing = "value"  at every owner.',
+        )  # fmt: skip
+    return complete
+
+
+def fitted_part(
+    policy: JointPolicy,
+    owner: str,
+    table: Table,
+    shared: Mapping[str, Column],
+    ids: Sequence[str],
+    reading: Reading | None,
+) -> tuple[Prepared, list[str]]:
+    """An owner's part of the joint table, fitted to all promises; and what others mask.
+
+    `shared`: the class and the sensitive columns of others; they stand with every owner.
+    """
+    roles, own = policy.joint_roles, policy.owners[owner].columns
+    masked = tuple(name for name in roles.masked if name in own)
+    record_ids = Column(
+        policy.id, _numbers(len(ids)), pa.array(list(ids), pa.large_string()), numbered=False
+    )
+    columns = {**table.columns, **shared, policy.id: record_ids}
+    part = replace(
+        roles,
+        masked=masked,
+        kept=tuple(name for name in roles.kept if name in own),
+        dropped=(policy.id,),
+        released=tuple(name for name in roles.released if name in columns),
+    )
+    alone = policy.alone()
+    whole = replace(table, columns=columns, rows=len(ids))
+    taxonomies = alone.taxonomies(columns=masked)
+    prepared = fit(whole, alone, part, taxonomies, reading or Reading())
+    return prepared, [name for name in roles.masked if name not in own]
+
+
+def _numbers(count: int) -> Codes:
+    return np.arange(count).astype(smallest(max(count, 1)))
+
+
+def column_of(name: str, values: Sequence[str | None], codes: Any) -> Column:
+    """A column as another owner tells it: texts, and which of them each record has."""
+    cells = pa.array(list(values), pa.large_string()).take(pa.array(codes))
+    return replace(encode(name, cells), numbered=False)
