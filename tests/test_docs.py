@@ -1,16 +1,23 @@
 """What the documentation shows is what happens."""
 
+import ast
+import os
 import re
 import shlex
 import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+import reticent.parties
+from parties_net_at_hand import free_ports
 from reticent import Policy, __version__, entries, release, transactions
+from reticent.joint.policy import JointPolicy
+from reticent.parties.settings import PartySettings, PeerSettings
 from reticent.sample import make_sample
 from terminal import replay, run, shown
 
@@ -62,6 +69,10 @@ def test_toml_blocks_are_policies(page: Path) -> None:
         told = tomllib.loads(block)
         if "conditions" in told:
             entries.Policy.parse(block)
+        elif "owners" in told:
+            JointPolicy.parse(block)
+        elif "peers" in told:
+            PartySettings.parse(block)
         else:
             (transactions.Policy if "private" in told else Policy).parse(block)
 
@@ -70,6 +81,97 @@ def test_toml_blocks_are_policies(page: Path) -> None:
 def test_links_lead_somewhere(page: Path) -> None:
     for link in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
         assert (page.parent / link).exists(), f"{page.name} links to {link}"
+
+
+TWO_MACHINES = (ROOT / "docs/how-to/two-machines.md").read_text(encoding="utf-8")
+
+
+def party_files() -> tuple[str, dict[str, str]]:
+    """The joint policy of the page about two machines, and the party file of each owner."""
+    found = blocks(TWO_MACHINES, "toml")
+    [policy] = [block for block in found if "owners" in tomllib.loads(block)]
+    parties = {tomllib.loads(block)["name"]: block for block in found if block != policy}
+    return policy, parties
+
+
+def test_files_of_two_machines_fit_each_other() -> None:
+    policy, parties = party_files()
+    agreement = JointPolicy.parse(policy).agreement
+    assert [*parties] == [*agreement.owners] == ["bank", "card"]
+    settings = {name: PartySettings.parse(text) for name, text in parties.items()}
+    assert len({one.run for one in settings.values()}) == 1
+    for one in settings.values():
+        one.refuse_unlike(agreement)
+        for name, peer in one.peers.items():  # it is called where it listens
+            assert peer.address.rpartition(":")[2] == settings[name].listen.rpartition(":")[2]
+    # What is said to be a default is one.
+    for key, value in re.findall(
+        r"^(\w+) = (\S+) +# default(?! none)", parties["bank"], re.MULTILINE
+    ):
+        default = PartySettings.model_fields[key].default
+        assert default == tomllib.loads(f"x = {value}")["x"], key
+    assert PartySettings.model_fields["time_limit"].default is None
+
+
+@pytest.mark.net
+def test_two_machines_shows_real_output(tmp_path: Path) -> None:
+    """Played on the loopback; fingerprints are others every time."""
+    policy, parties = party_files()
+    console = dict(shown(TWO_MACHINES))
+    ports = dict(zip(parties, free_ports(2), strict=True))
+    for name, text in parties.items():
+        (tmp_path / name / "peers").mkdir(parents=True)
+        for owner, port in ports.items():
+            text = re.sub(rf"{owner}\.example:\d+", f"127.0.0.1:{port}", text)
+        text = re.sub(r"0\.0\.0\.0:\d+", f"127.0.0.1:{ports[name]}", text)
+        (tmp_path / name / "party.toml").write_text(text)
+        (tmp_path / name / "joint.toml").write_text(policy)
+        made = _party(tmp_path / name, "init", name, "-o", "identity").communicate(timeout=60)[0]
+        assert _nameless(made) == _nameless(console["reticent party init bank -o identity"])
+    for name, other in (("bank", "card"), ("card", "bank")):
+        given = tmp_path / other / "identity/certificate.pem"
+        shutil.copy(given, tmp_path / name / f"peers/{other}.pem")
+    both = [_party(tmp_path / name, "check", "party.toml") for name in parties]
+    said, _ = [one.communicate(timeout=60)[0] for one in both]
+    assert _nameless(said) == _nameless(console["reticent party check party.toml"])
+    assert [one.returncode for one in both] == [0, 0]
+
+
+def _party(folder: Path, *words: str) -> subprocess.Popen[str]:
+    start = [sys.executable, "-c", "from reticent.front import main; main()", "party", *words]
+    path = {"PYTHONPATH": os.pathsep.join(sys.path)}
+    return subprocess.Popen(
+        start, cwd=folder, stdout=subprocess.PIPE, text=True, env={**os.environ, **path}
+    )
+
+
+def _nameless(said: str) -> str:
+    return re.sub(r"(?:[0-9A-F]{4} ){15}[0-9A-F]{4}", "FINGERPRINT", said).strip()
+
+
+def test_two_machines_knows_every_trouble() -> None:
+    page = " ".join(TWO_MACHINES.split())
+    for words in _troubles():
+        assert words in page, "docs/how-to/two-machines.md lists what a peer's trouble means"
+
+
+def _troubles() -> Iterator[str]:
+    """The words with which a peer cannot be reached, as the code has them, values left out."""
+    room = Path(reticent.parties.__file__).parent
+    trees = [ast.parse((room / file).read_text("utf-8")) for file in ("tcp.py", "connections.py")]
+    for node in (node for tree in trees for node in ast.walk(tree)):
+        match node:
+            case ast.Call(ast.Name("Trouble" | "Refused"), [ast.Constant(str(words)), *_]):
+                yield words
+            case ast.Call(ast.Name("Trouble" | "Refused"), [ast.JoinedStr(parts), *_]):
+                yield from (str(p.value).strip(" (") for p in parts if isinstance(p, ast.Constant))
+
+
+def test_every_key_of_a_party_file_is_in_the_reference() -> None:
+    page = (ROOT / "docs/reference/party-file.md").read_text(encoding="utf-8")
+    fields = {**PartySettings.model_fields, **PeerSettings.model_fields}
+    for key in (field.alias or name for name, field in fields.items()):
+        assert f"`{key}`" in page or f"[{key}" in page, key
 
 
 def test_every_command_is_in_the_reference() -> None:
