@@ -131,6 +131,8 @@ def fitted_part(
     columns = {**table.columns, **shared, policy.id: record_ids}
     part = replace(
         roles,
+        class_=roles.class_ if roles.class_ in columns else None,
+        sensitive=tuple(name for name in roles.sensitive if name in columns),
         masked=masked,
         kept=tuple(name for name in roles.kept if name in own),
         dropped=(policy.id,),

@@ -20,6 +20,7 @@ from typing import Self
 from reticent.errors import InputError
 
 START = bytes(32)
+_sync = getattr(os, "fdatasync", os.fsync)  # not every system has the first
 _HEADER, _DIGEST = 4, 32
 LARGEST = 64 * 1024 * 1024  # bytes of one entry
 
@@ -133,7 +134,7 @@ class ChainedFile:
     def sync(self) -> None:
         """See everything written so far to the disk."""
         try:
-            os.fdatasync(self._file)
+            _sync(self._file)
         except OSError as error:
             raise self._unwritable(error) from None
 

@@ -37,6 +37,12 @@ def make(name: str, folder: Path, days: int = 730) -> Identity:
         raise InputError(why, where=repr(name[:64]))
     if not 1 <= days <= 36_500:
         raise InputError("a certificate can be valid for 1 to 36,500 days", where=f"days = {days}")
+    if folder.exists():
+        raise InputError(
+            "the folder exists already", where=str(folder),
+            why="a key that is replaced is lost, and peers know its certificate.",
+            do="choose another name, or remove the folder yourself.",
+        )  # fmt: skip
     key = Ed25519PrivateKey.generate()
     certificate = _self_signed(name, key, datetime.now(UTC) - _EARLIER, timedelta(days=days))
     with whole_folder(folder, force=False) as place:

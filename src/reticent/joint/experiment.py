@@ -1,0 +1,68 @@
+"""All owners in one process, each a thread: for experiments, and for tests of the conversation.
+
+Nothing is left out: ids are intersected and keys compared under encryption, and every message is
+made into bytes, numbered, written into a transcript and acknowledged, as between machines.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from reticent.errors import InputError, PartyError
+from reticent.files.tabular import Reading
+from reticent.joint.flow import JointTable, Wishes, joint_table
+from reticent.joint.owner import own_records
+from reticent.joint.policy import JointPolicy
+from reticent.parties.channel import MemoryHub
+from reticent.parties.session import Deadlines, Session
+from reticent.parties.state import State
+from reticent.progress import Clock, Watch
+
+
+def together(
+    policy: JointPolicy,
+    data: Mapping[str, Any],
+    *,
+    wishes: Mapping[str, Wishes] | None = None,
+    readings: Mapping[str, Reading] | None = None,
+    deadlines: Deadlines | None = None,
+) -> dict[str, JointTable]:
+    """Let all owners talk; the joint table as each of them has it."""
+    if {*data} != {*policy.owners}:
+        raise InputError(
+            f"there must be data of each owner: {', '.join(policy.owners)}", where=policy.name
+        )
+    hub = MemoryHub(tuple(policy.owners))
+    with tempfile.TemporaryDirectory(prefix="reticent-") as folder:
+
+        def play(owner: str) -> JointTable:
+            state = State.begin(
+                Path(folder) / f"{owner}.run", run_name="experiment", me=owner,
+                owners=tuple(policy.owners), policy=policy.digest,
+            )  # fmt: skip
+            reading = (readings or {}).get(owner)
+            session = Session(
+                hub.channel(owner), state, deadlines=deadlines or Deadlines(),
+                offers=policy.handed_over(owner),
+            )  # fmt: skip
+            with session:
+                own = own_records(data[owner], policy, owner, reading)
+                flow = partial(
+                    joint_table, policy=policy, own=own, reading=reading, clock=Clock(Watch()),
+                    wishes=(wishes or {}).get(owner, Wishes()),
+                )  # fmt: skip
+                return session.run(flow)
+
+        with ThreadPoolExecutor(len(data)) as pool:
+            running = {owner: pool.submit(play, owner) for owner in policy.owners}
+            failures = [f.exception() for f in running.values()]
+    # Whoever failed first told the others, who say so: the cause is worth more.
+    told = [error for error in failures if error is not None]
+    if told:
+        raise next((e for e in told if not isinstance(e, PartyError)), told[0])
+    return {owner: future.result() for owner, future in running.items()}
