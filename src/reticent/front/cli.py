@@ -49,6 +49,7 @@ app = typer.Typer(
 policy_app = typer.Typer(help="Check a policy, or print its JSON schema.", no_args_is_help=True)
 app.add_typer(policy_app, name="policy")
 app.add_typer(party.app, name="party")
+command(app, "integrate")(party.integrate)
 
 
 def _add(kind: ReleaseKind) -> None:

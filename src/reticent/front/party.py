@@ -12,6 +12,14 @@ from reticent.terminal.command import Output, Say, command, watching
 
 app = typer.Typer(help="Several owners: who we are, and who can be reached.", no_args_is_help=True)
 _NEEDED = {"cryptography", "msgspec", "nacl"}
+_STAGES = {
+    "meet": "waiting for the others",
+    "intersect": "finding the records that all have",
+    "encode": "fitting the policy to our columns",
+    "share": "telling and hearing columns",
+    "refine": "revealing in turns",
+    "agree": "agreeing to let it appear",
+}
 PartyFile = Annotated[Path, typer.Argument(metavar="PARTY.toml", help="An owner's own settings.")]
 
 
@@ -64,9 +72,61 @@ def check(say: Say, party: PartyFile) -> None:
 
     settings = PartySettings.load(party)
     policy = JointPolicy.load(settings.path(settings.policy))
-    with watching(say, {"meet": "waiting for the others"}, stoppable=False) as watch:
+    with watching(say, _STAGES, stoppable=False) as watch:
         watch.stage("meet")
         found = call_roll(settings, policy.agreement)
     say.result(found.text(), found.facts(), good=found.good)
     if not found.good:
         raise typer.Exit(4)
+
+
+def integrate(
+    say: Say,
+    party: PartyFile,
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", metavar="OUT", help="The release folder.")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with a run that was interrupted.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Find the common records, and tell nothing else.")
+    ] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Release again with the same owners.")
+    ] = False,
+    max_steps: Annotated[
+        int | None, typer.Option(min=0, help="Let all owners stop after so many steps.")
+    ] = None,
+    time_limit: Annotated[
+        float | None, typer.Option(min=0, help="Let all owners stop after so many seconds.")
+    ] = None,
+) -> None:
+    """Make one release together with other owners, none of whom shows its rows."""
+    _refuse_without_extra()
+    from reticent.joint import text
+    from reticent.joint.process import DryRun, IntegrateOptions
+    from reticent.joint.process import integrate as run
+
+    options = IntegrateOptions(
+        output, resume, dry_run, again, max_steps, time_limit, force=say.force
+    )
+    stopping = "all owners write the release so far. Press Ctrl-C again to write nothing."
+    with watching(say, _STAGES, stopping=stopping) as watch:
+        found = run(party, options, watch)
+    if isinstance(found, DryRun):
+        facts = {
+            "owner": found.owner,
+            "common": found.common,
+            "ids_brought": dict(found.brought),
+            "hands_over": {name: dict(told) for name, told in found.hands_over.items()},
+        }
+        say.result(text.dry_run(found), facts)
+        return
+    say.note(*(f"Warning: {warning}" for warning in found.warnings))
+    if found.unconfirmed:
+        say.note(
+            f"{', '.join(found.unconfirmed)} did not say that the release has appeared there; "
+            "--resume there finishes it."
+        )
+    say.result(text.release(found), found.summary())

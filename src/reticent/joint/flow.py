@@ -26,8 +26,7 @@ from reticent.joint.policy import JointPolicy
 from reticent.joint.rounds import Count, Rounds
 from reticent.joint.sharing import agree_on_class, exchange_columns, exchange_labels
 from reticent.parties.intersection import align, intersect
-from reticent.parties.session import Session
-from reticent.parties.wire import Message, others
+from reticent.parties.wire import Conversation, Message, others
 from reticent.privacy.promises import Anonymity, Promise
 from reticent.progress import Clock, Watch
 from reticent.refine.engine import Step
@@ -82,7 +81,7 @@ class JointTable:
 
 
 def joint_table(
-    session: Session,
+    session: Conversation,
     policy: JointPolicy,
     own: OwnRecords,
     wishes: Wishes,
@@ -92,9 +91,7 @@ def joint_table(
     """Talk until every owner holds the same joint table."""
     me, watch = session.me, clock.watch
     with clock.stage("intersect"):
-        order, sizes, held_by = session.step(
-            "common records", lambda: _common(session, own, wishes, watch)
-        )
+        order, sizes, held_by = common_records(session, own, wishes, watch)
     if not order:
         raise InputError(
             "the owners have no record in common", where=f'column "{policy.id}"',
@@ -131,18 +128,23 @@ def joint_table(
     )  # fmt: skip
 
 
-def _common(
-    session: Session, own: OwnRecords, wishes: Wishes, watch: Watch
+def common_records(
+    session: Conversation, own: OwnRecords, wishes: Wishes, watch: Watch
 ) -> tuple[Sequence[int], dict[str, int], list[tuple[Sequence[str], int]]]:
     """Which of our records all have, in the agreed order; how many each brought."""
-    if wishes.aligned:
-        found = align(session, own.ids)
-    else:
-        found = intersect(session, own.ids, most=wishes.most_ids, told=watch.rows)
-    return found.order, dict(found.sizes), [*found.held_by.items()]
+
+    def work() -> Any:
+        if wishes.aligned:
+            found = align(session, own.ids)
+        else:
+            found = intersect(session, own.ids, most=wishes.most_ids, told=watch.rows)
+        return found.order, dict(found.sizes), [*found.held_by.items()]
+
+    order, sizes, held_by = session.step("common records", work)
+    return order, sizes, held_by
 
 
-def _smallest(session: Session, wishes: Wishes) -> int | None:
+def _smallest(session: Conversation, wishes: Wishes) -> int | None:
     """The fewest steps that any owner wants."""
     for owner in others(session):
         session.send(owner, Limit(wishes.max_steps))
@@ -208,7 +210,7 @@ def _by_owner(policy: JointPolicy, names: set[str]) -> dict[str, list[str]]:
 
 
 def _columns(
-    session: Session,
+    session: Conversation,
     step: str,
     policy: JointPolicy,
     table: Table,
@@ -233,7 +235,7 @@ def _columns(
 
 
 def _labels(
-    session: Session, policy: JointPolicy, search: Search, partitions: Sequence[Partition]
+    session: Conversation, policy: JointPolicy, search: Search, partitions: Sequence[Partition]
 ) -> dict[str, str]:
     """How the masked columns are shown of which nothing was revealed, of all owners."""
     revealed = {partition.column for partition in partitions}

@@ -27,8 +27,7 @@ from numpy.typing import NDArray
 from reticent.data.keys import key
 from reticent.joint.policy import JointPolicy
 from reticent.parties.comparison import ComparisonKey, highest
-from reticent.parties.session import Session
-from reticent.parties.wire import Message, others
+from reticent.parties.wire import Conversation, Message, others
 from reticent.progress import Watch
 from reticent.refine.engine import Choice, highest_score
 from reticent.refine.foreign import NoPartition, Partition
@@ -57,7 +56,7 @@ class Revealed(Message, frozen=True):
 class Rounds:
     """One owner's part in the search."""
 
-    session: Session
+    session: Conversation
     policy: JointPolicy
     search: Search
     watch: Watch

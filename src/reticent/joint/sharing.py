@@ -19,8 +19,7 @@ import numpy as np
 from reticent.data.columns import Column, smallest
 from reticent.errors import InputError
 from reticent.joint.owner import column_of
-from reticent.parties.session import Session
-from reticent.parties.wire import Message, others
+from reticent.parties.wire import Conversation, Message, others
 
 Cell = Annotated[str, msgspec.Meta(max_length=16_000_000)]
 
@@ -73,7 +72,10 @@ def told_columns(columns: Iterable[Column]) -> ToldColumns:
 
 
 def exchange_columns(
-    session: Session, mine: Sequence[Column], expected: Mapping[str, Sequence[str]], records: int
+    session: Conversation,
+    mine: Sequence[Column],
+    expected: Mapping[str, Sequence[str]],
+    records: int,
 ) -> dict[str, Column]:
     """Tell all others some columns, and hear theirs: `expected`, by owner."""
     for owner in others(session):
@@ -88,7 +90,7 @@ def exchange_columns(
     return heard
 
 
-def _received(session: Session, owner: str, told: ToldColumn, records: int) -> Column:
+def _received(session: Conversation, owner: str, told: ToldColumn, records: int) -> Column:
     width = np.dtype(smallest(max(len(told.values), 1))).newbyteorder("<")
     if len(told.codes) != records * width.itemsize:
         raise session.refuse(owner, "a column that it told is not about each record once")
@@ -101,7 +103,7 @@ def _received(session: Session, owner: str, told: ToldColumn, records: int) -> C
 
 
 def exchange_labels(
-    session: Session, mine: Mapping[str, str], expected: Mapping[str, Sequence[str]]
+    session: Conversation, mine: Mapping[str, str], expected: Mapping[str, Sequence[str]]
 ) -> dict[str, str]:
     """Tell all others how untouched columns are shown, and hear theirs: `expected`, by owner."""
     for owner in others(session):
@@ -115,7 +117,7 @@ def exchange_labels(
     return heard
 
 
-def agree_on_class(session: Session, having: Sequence[str], mine: Column | None) -> None:
+def agree_on_class(session: Conversation, having: Sequence[str], mine: Column | None) -> None:
     """See that all owners who have the class say the same of every record.
 
     Compared is one keyed digest of all records, so that nobody hears which ones differ.

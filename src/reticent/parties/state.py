@@ -116,6 +116,14 @@ class State:
         """How many steps are in the journal."""
         return len(self._journal)
 
+    @property
+    def last_step(self) -> str:
+        """The name of the last finished step; empty before the first."""
+        if not self.finished:
+            return ""
+        name, _ = msgspec.msgpack.decode(self._journal.read(self._journal.places[-1]))
+        return str(name)
+
     def result(self, index: int, name: str) -> object:
         """What a finished step came to; `index` from 0."""
         known_name, result = msgspec.msgpack.decode(self._journal.read(self._journal.places[index]))

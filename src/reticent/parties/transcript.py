@@ -94,6 +94,12 @@ class Fault:
     what: str
 
 
+def entries_in(path: Path) -> Iterator[Entry]:
+    """The entries of a file, as far as they follow each other."""
+    for _, content, _ in entries_of(path):
+        yield _entry.decode(content)
+
+
 def read(folder: Path, certificate: PeerCertificate) -> Iterator[Entry | Fault]:
     """Every entry of a transcript, checked against the chain and the signed head.
 

@@ -7,6 +7,7 @@ transcripts are the business of whoever carries them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol, TypeVar
 
 import msgspec
@@ -19,6 +20,7 @@ class Message(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=True)
 
 
 M = TypeVar("M", bound=Message)
+R = TypeVar("R")
 
 
 class Wire(Protocol):
@@ -43,6 +45,16 @@ class Wire(Protocol):
 
         It names the owner and the step. `what` never holds a private value.
         """
+
+
+class Conversation(Wire, Protocol):
+    """A wire whose steps are written down: a session, or what is left of one that is over."""
+
+    def step(self, name: str, work: Callable[[], R]) -> R:
+        """Do one step and write down what it came to, or give what it came to before a kill."""
+
+    def attempt(self, name: str, most: int = 3) -> None:
+        """Count that something begins which must not be begun often, kills included."""
 
 
 def others(wire: Wire) -> tuple[str, ...]:

@@ -27,11 +27,13 @@ def publish(
     released: Callable[[Spot, Proven], Released],
     contents: Callable[[Released, Spot], Contents],
     beside: Mapping[Path, Callable[[Released], str]] | None = None,
+    agree: Callable[[Spot], None] = lambda spot: None,
 ) -> Released:
     """Publish a release: everything appears together, once it is recounted, or nothing does.
 
     `usual`: the suffix of a folder's data; `recount` raises unless what was written is safe (see
-    `proven`); `contents`: what a folder holds besides the data; `beside`: files of their own.
+    `proven`); `contents`: what a folder holds besides the data; `beside`: files of their own;
+    `agree`: the last word before it appears, when all of it is on the disk; raises to prevent it.
     """
     with together() as appearing:
         texts = {
@@ -49,6 +51,7 @@ def publish(
                 describe(spot, contents(release, spot))
         for path, text in texts.items():
             write_text(path, text(release))
+        agree(spot)
     return release
 
 

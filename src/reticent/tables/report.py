@@ -147,7 +147,7 @@ def facts(release: Release) -> Facts:
         "steps": len(release.steps),
         "stopped_early": release.stopped_early,
         "promises": [
-            _promise(finding, number, release.implied.get(number - 1, -1) + 1)
+            promise_facts(finding, number, release.implied.get(number - 1, -1) + 1)
             for number, finding in enumerate(release.proof.findings, 1)
         ],
         "attributes": {
@@ -193,7 +193,7 @@ def facts(release: Release) -> Facts:
     return Facts(public, private)
 
 
-def _promise(finding: PromiseFinding, number: int, implied_by: int) -> dict[str, Any]:
+def promise_facts(finding: PromiseFinding, number: int, implied_by: int) -> dict[str, Any]:
     """A promise, and what the verifier measured on the released rows."""
     promise = finding.promise
     return {
@@ -214,7 +214,8 @@ def _promise(finding: PromiseFinding, number: int, implied_by: int) -> dict[str,
     }
 
 
-def _template(promise: Mapping[str, Any]) -> dict[str, Any]:
+def template_facts(promise: Mapping[str, Any]) -> dict[str, Any]:
+    """A promise and what became of it, as summaries and reports for programs say it."""
     said = {"after": plain(promise["value"]), "verified": bool(promise["holds"])}
     implied = {"implied_by": promise["implied_by"]} if promise["implied_by"] else {}
     return {**promise["about"], **said, **implied}
@@ -230,7 +231,7 @@ def release_summary(told: Facts) -> dict[str, Any]:
         "steps": public["steps"],
         "stopped_early": public["stopped_early"],
         "templates": [
-            _template(promise) | {"before": plain(before)}
+            template_facts(promise) | {"before": plain(before)}
             for promise, before in zip(public["promises"], private["before"], strict=True)
         ],
         "attributes": public["attributes"],
@@ -256,7 +257,7 @@ def public(told: Facts) -> dict[str, Any]:
     there = ", joined with the releases named." if facts["joined_with"] else " alone."
     return {
         **{key: facts[key] for key in ("rows", "left_out", "steps", "stopped_early")},
-        "templates": [_template(p) | {"groups": p["groups"]} for p in facts["promises"]],
+        "templates": [template_facts(p) | {"groups": p["groups"]} for p in facts["promises"]],
         **{
             key: facts[key]
             for key in ("attributes", "utility", "singled_out", "warnings", "joined_with")
@@ -428,7 +429,7 @@ def proof_facts(proof: Proof) -> Facts:
     public = {
         "rows": proof.rows,
         "holds": proof.verdict,
-        "promises": [_promise(finding, i, 0) for i, finding in enumerate(proof.findings, 1)],
+        "promises": [promise_facts(finding, i, 0) for i, finding in enumerate(proof.findings, 1)],
         "leftovers": [problem.text() for problem in proof.leftovers],
         "warnings": list(proof.warnings),
     }

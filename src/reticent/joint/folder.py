@@ -1,0 +1,76 @@
+"""What a release folder of several owners holds.
+
+public/    data.csv   report.html   report.json   manifest.json: the same at every owner
+private/   report.html   policy.toml   recoding.json   trace.jsonl   agreed.csv   input.json
+           runs.json   transcript/
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from reticent.files.tabular import paths_of
+from reticent.joint import pages
+from reticent.joint.report import public_report, shown_trees, trace
+from reticent.releases.folder import Contents, as_json, as_json_lines, fingerprints
+from reticent.sources.addresses import is_url, without_password
+
+if TYPE_CHECKING:
+    from reticent.joint.report import JointRelease
+
+
+def contents(
+    release: JointRelease, data: Any, ids: Sequence[str], runs: Sequence[dict[str, Any]]
+) -> Contents:
+    """Everything that stands beside the data; `ids`: of our common records, in agreed order."""
+    told = release.facts()
+    joint, policy = release.joint, release.joint.policy
+    return Contents(
+        public={"report.html": pages.public(release), "report.json": as_json(public_report(told))},
+        private={
+            "policy.toml": policy.text,
+            "report.html": pages.private(release),
+            "recoding.json": as_json(
+                {name: recoding.plain() for name, recoding in joint.found.recodings.items()}
+            ),
+            "trace.jsonl": as_json_lines(trace(release)),
+            "agreed.csv": _agreed(release, ids),
+            "input.json": as_json(_input(data) | {"not_common": joint.not_common}),
+            "runs.json": as_json(list(runs)),
+        },
+        manifest=_manifest(release),
+    )
+
+
+def _manifest(release: JointRelease) -> dict[str, Any]:
+    joint, policy = release.joint, release.joint.policy
+    told = release.facts().public
+    return {
+        "kind": "joint",
+        "rows": release.sheet.rows,
+        "marker": policy.marker,
+        "columns": told["columns"],
+        "owners": told["owners"],
+        "taxonomies": shown_trees(joint),
+    }
+
+
+def _agreed(release: JointRelease, ids: Sequence[str]) -> str:
+    """The joint table in the agreed order, with our ids: what a transcript is held against."""
+    written = io.StringIO()
+    lines = csv.writer(written, lineterminator="\n")
+    columns = release.joint.columns
+    lines.writerow([release.joint.policy.id, *(column.name for column in columns)])
+    lines.writerows(zip(ids, *(column.cells().to_pylist() for column in columns), strict=True))
+    return written.getvalue()
+
+
+def _input(data: Any) -> dict[str, Any]:
+    if is_url(data):
+        return {"database": without_password(data), "files": {}}
+    paths = paths_of(data) if isinstance(data, str | Path) else []
+    return {"files": fingerprints(paths)}

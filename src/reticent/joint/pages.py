@@ -1,0 +1,66 @@
+"""The two pages of a joint release: one the same at every owner, one for each owner alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from reticent.joint.report import trace
+from reticent.pages.page import MOST, page
+
+if TYPE_CHECKING:
+    from reticent.joint.report import JointRelease
+
+_SAYS = {
+    "class": "as it is: what the table is to predict",
+    "sensitive": "as it is: nobody may infer it with too much confidence",
+    "keep": "as it is",
+}
+_MASKS = {
+    "generalize": "along a taxonomy",
+    "suppress": "value by value",
+    "discretize": "as intervals",
+    None: "masked",
+}
+
+
+def public(release: JointRelease) -> str:
+    """The page that may be published."""
+    told = release.facts().public
+    singled = release.proof.singled_out
+    return page(
+        "joint/templates/public.html",
+        {
+            **told,
+            "columns": [_column(release, told, one) for one in told["columns"]],
+            "alone": singled.text if singled else "",
+            "policy": release.joint.policy.canonical(),
+        },
+    )
+
+
+def _column(release: JointRelease, told: Any, one: dict[str, str]) -> dict[str, Any]:
+    name = one["name"]
+    values = release.sheet.tally(name)
+    masked = told["attributes"].get(name)
+    shown = sorted(values.items(), key=lambda pair: (-pair[1], pair[0])) if masked else []
+    return {
+        "name": name,
+        "owner": release.joint.policy.owner_of(name),
+        "says": _MASKS[masked["mask"]] if masked else _SAYS[one["role"]],
+        "count": len(values),
+        "shown": shown[:MOST],
+        "more": max(len(shown) - MOST, 0),
+    }
+
+
+def private(release: JointRelease) -> str:
+    """The page for this owner: what went over the wire, and what the others learnt about us."""
+    steps = list(trace(release))
+    return page(
+        "joint/templates/private.html",
+        {
+            **release.facts().private,
+            "steps": steps[:MOST],
+            "more_steps": max(len(steps) - MOST, 0),
+        },
+    )

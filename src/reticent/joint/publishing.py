@@ -1,0 +1,151 @@
+"""The joint table on its way out: beside its place at every owner, then there at all or at none.
+
+Every owner writes, recounts and describes the table by itself. When all are ready and hold the same
+public side, byte by byte, the first owner says go, and each lets its own appear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import pyarrow as pa
+
+from reticent.data.taxonomy import from_nested
+from reticent.files.sheets import Sheet, sheet, write
+from reticent.joint.flow import JointTable
+from reticent.joint.report import JointRelease, WireFacts, shown_trees
+from reticent.parties.wire import Message, Wire, others
+from reticent.privacy import verify as verifier
+from reticent.privacy.singled import alone_in, singled_out
+from reticent.privacy.verify import Proof
+from reticent.progress import Clock
+from reticent.releases.folder import Contents, digest
+from reticent.releases.places import Place, Spot
+from reticent.releases.publish import proven, publish
+from reticent.tables.rules import rules
+
+Agree = Callable[[bytes], None]  # told the digest of our public side; raises unless all agree
+
+
+class Ready(Message, frozen=True):
+    """To all: my table stands beside its place, and this is the digest of its public side."""
+
+    digest: Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
+
+
+class Go(Message, frozen=True):
+    """The first owner to all: everybody is ready, let it appear."""
+
+
+def exchange_ready(wire: Wire, mine: bytes) -> None:
+    """Tell all that we are ready, and see that they are, with the same."""
+    for owner in others(wire):
+        wire.send(owner, Ready(mine))
+    for owner in others(wire):
+        if wire.receive(owner, Ready).digest != mine:
+            raise wire.refuse(owner, "its joint table, or what describes it, is not ours")
+
+
+def exchange_go(wire: Wire) -> None:
+    """The first owner lets all others go."""
+    first = wire.owners[0]
+    if wire.me != first:
+        wire.receive(first, Go)
+        return
+    for owner in others(wire):
+        wire.send(owner, Go())
+
+
+def publish_joint(
+    joint: JointTable,
+    place: Place,
+    clock: Clock,
+    *,
+    agree: Agree,
+    contents: Callable[[JointRelease, Spot], Contents],
+    wire: WireFacts,
+) -> JointRelease:
+    """Write a joint table, recount it, and let it appear when all owners agree."""
+    leaving = _Leaving(joint, clock, sheet(list(joint.columns), order="sorted"), wire)
+    return publish(
+        place,
+        clock,
+        usual=lambda: ".csv",
+        write=leaving.write,
+        recount=leaving.recount,
+        released=partial(leaving.released, place.name),
+        contents=contents,
+        agree=lambda spot: agree(_public_digest(spot)),
+    )
+
+
+def recounted(joint: JointTable) -> JointRelease:
+    """The same without a file: recounted on the cells as they would be written."""
+    rows = sheet(list(joint.columns), order="sorted")
+    leaving = _Leaving(joint, Clock(_quiet()), rows, WireFacts())
+    names = [column.name for column in joint.columns]
+    cells = pa.table({name: rows.column(name).cells() for name in names})
+    proof = leaving.proven(verifier.from_table(cells, counts=rows.counts))
+    return leaving.released(None, None, proof)
+
+
+def _quiet() -> Any:
+    from reticent.progress import Watch
+
+    return Watch()
+
+
+def _public_digest(spot: Spot) -> bytes:
+    """A digest of the manifest, which holds those of all other files of the public side."""
+    assert spot.folder is not None
+    return bytes.fromhex(digest(spot.folder / "public" / "manifest.json"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Leaving:
+    joint: JointTable
+    clock: Clock
+    sheet: Sheet
+    wire: WireFacts
+
+    def write(self, spot: Spot) -> Sequence[Path]:
+        """Write the rows."""
+        write(self.sheet, spot.data, spot.suffix, self.clock.rows(self.sheet.rows))
+        return [spot.data]
+
+    def recount(self, spot: Spot, written: Sequence[Path]) -> Proof:
+        """Recount the promises on the bytes just written."""
+        names = [column.name for column in self.joint.columns]
+        cells = verifier.from_csv(
+            written, names, delimiter=",", packed=False, longest=self.sheet.longest, hidden=None
+        )
+        return self.proven(cells)
+
+    def proven(self, cells: verifier.PublishedCells) -> Proof:
+        """The verifier's word; nothing less than all that the search found will do."""
+        joint, alone = self.joint, self.joint.policy.alone()
+        trees = {name: from_nested(tree, name) for name, tree in shown_trees(joint).items()}
+        told = rules(alone, {**trees, **joint.prepared.taxonomies})
+        # Who is counted by the record id: everybody has one record.
+        people = {joint.policy.id: pa.array([str(n) for n in range(joint.records)])}
+        proof = verifier.verify(replace(cells, people=people), told)
+        agreed = all(proof.findings[i].value == value for i, value in joint.found.values.items())
+        proven(proof.holds and not proof.unchecked and proof.rows == joint.records and agreed)
+        roles, rows = joint.policy.joint_roles, self.sheet
+        found = singled_out(
+            alone_in({name: rows.column(name) for name in rows.names}, rows.counts), proof.rows,
+            roles.unmasked, sensitive=roles.sensitive, masked=roles.masked,
+        )  # fmt: skip
+        warnings = found.warnings() if found else ()
+        return replace(proof, singled_out=found, warnings=(*proof.warnings, *warnings))
+
+    def released(self, name: str | None, spot: Spot | None, proof: Proof) -> JointRelease:
+        """The release, once it is proven."""
+        return JointRelease(
+            self.joint, self.sheet, proof, self.clock.seconds, self.wire, output=name
+        )

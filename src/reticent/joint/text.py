@@ -1,0 +1,68 @@
+"""A joint release in words, for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from reticent.errors import many
+from reticent.terminal.text import table
+
+if TYPE_CHECKING:
+    from reticent.joint.process import DryRun
+    from reticent.joint.report import JointRelease
+
+
+def dry_run(found: DryRun) -> str:
+    """What owners know of each other before anything else is told."""
+    lines = [f"{many(found.common, 'record')} in common."]
+    lines += [f"  {owner} brings {many(count, 'id')}" for owner, count in found.brought.items()]
+    lines += ["", "A run would tell the others, of each common person:"]
+    for owner, told in found.hands_over.items():
+        said = "; ".join(f"{words}: {', '.join(names)}" for words, names in told.items())
+        lines.append(f"  {owner}: {said}")
+    lines.append("Nothing of that was sent.")
+    return "\n".join(lines)
+
+
+def release(found: JointRelease) -> str:
+    """What came out."""
+    facts = found.facts()
+    public, private = facts.public, facts.private
+    early = " Stopped early: more could have been revealed." if public["stopped_early"] else ""
+    lines = [
+        f"{many(public['rows'], 'row')} released by {len(public['owners'])} owners after "
+        f"{many(public['steps'], 'refinement')}.{early}",
+        "",
+        table(
+            ["promise", "found", "verified"],
+            [
+                (
+                    promise["short"],
+                    promise["value"],
+                    promise["nothing"] or ("yes" if promise["holds"] else "NO"),
+                )
+                for promise in public["promises"]
+            ],
+        ),
+        "",
+        table(
+            ["column", "owner", "values", "shown as"],
+            [
+                (name, one["owner"], len(one["shown"]), _some(one["shown"]))
+                for name, one in public["attributes"].items()
+            ],
+        ),
+        "",
+        f"{many(private['not_common'], 'record')} of {private['owner']} "
+        f"{'is' if private['not_common'] == 1 else 'are'} not common, and not in it.",
+    ]
+    if found.output:
+        lines.append(f"Written to {found.output}, after recounting every promise on it.")
+    return "\n".join(lines)
+
+
+def _some(shown: Iterable[str], most: int = 6) -> str:
+    """The first few labels of a column."""
+    labels = [label or "(missing)" for label in shown]
+    return "  ".join(labels[:most]) + ("  …" if len(labels) > most else "")
