@@ -10,8 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from reticent.errors import InputError
-from reticent.front import party
-from reticent.releases.kinds import KINDS, ReleaseKind
+from reticent.releases.kinds import JOINT, KINDS, ReleaseKind
 from reticent.sources.addresses import shown_name
 from reticent.terminal.command import (
     Commands,
@@ -48,8 +47,6 @@ app = typer.Typer(
 )
 policy_app = typer.Typer(help="Check a policy, or print its JSON schema.", no_args_is_help=True)
 app.add_typer(policy_app, name="policy")
-app.add_typer(party.app, name="party")
-command(app, "integrate")(party.integrate)
 
 
 def _add(kind: ReleaseKind) -> None:
@@ -64,8 +61,9 @@ def _add(kind: ReleaseKind) -> None:
     app.add_typer(group, name=kind.group or None)
 
 
-for kind in KINDS:
+for kind in (*KINDS, JOINT):
     _add(kind)
+command(app, "integrate")(JOINT.commands().integrate)
 
 
 @app.callback()

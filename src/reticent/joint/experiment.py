@@ -18,10 +18,29 @@ from reticent.files.tabular import Reading
 from reticent.joint.flow import JointTable, Wishes, joint_table
 from reticent.joint.owner import own_records
 from reticent.joint.policy import JointPolicy
+from reticent.joint.publishing import recounted
+from reticent.joint.report import JointRelease
 from reticent.parties.channel import MemoryHub
 from reticent.parties.session import Deadlines, Session
 from reticent.parties.state import State
 from reticent.progress import Clock, Watch
+
+
+def integrate(
+    policy: JointPolicy | Mapping[str, Any] | str | Path,
+    data: Mapping[str, Any],
+    *,
+    max_steps: int | None = None,
+    readings: Mapping[str, Reading] | None = None,
+) -> dict[str, JointRelease]:
+    """Release together what lies with several owners, all of them in this process.
+
+    `data`: the table of each owner, by name: files or data frames. The release as each owner has
+    it; `table` is the same in all of them.
+    """
+    wishes = {owner: Wishes(max_steps=max_steps) for owner in data}
+    found = together(JointPolicy.of(policy), data, wishes=wishes, readings=readings)
+    return {owner: recounted(joint) for owner, joint in found.items()}
 
 
 def together(

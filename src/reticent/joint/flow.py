@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,9 +29,11 @@ from reticent.joint.sharing import agree_on_class, exchange_columns, exchange_la
 from reticent.parties.intersection import align, intersect
 from reticent.parties.wire import Conversation, Message, others
 from reticent.privacy.promises import Anonymity, Promise
+from reticent.privacy.verify import Proof
 from reticent.progress import Clock, Watch
 from reticent.refine.engine import Step
 from reticent.refine.foreign import Partition
+from reticent.releases.kinds import JOINT
 from reticent.tables.prepare import Prepared, value_marks
 from reticent.tables.search.greedy import Found, Search
 
@@ -126,6 +129,34 @@ def joint_table(
         tuple(order), sizes, {tuple(names): count for names, count in held_by},
         len(own.ids) - len(order), rounds.stopped_early, tuple(rounds.seconds),
     )  # fmt: skip
+
+
+def verify(
+    data: Any,
+    policy: JointPolicy | Mapping[str, Any] | str | Path,
+    *,
+    reading: Reading | None = None,
+    watch: Watch | None = None,
+) -> Proof:
+    """Recount every promise on a joint release, as anybody can who holds its public side."""
+    from reticent.tables.flow import verify as recount
+
+    alone = JointPolicy.of(policy).alone()
+    return recount(data, alone, reading=reading, watch=watch, kind=JOINT)
+
+
+def check(
+    policy_path: str | Path, data: Any = None, *, reading: Reading | None = None,
+    watch: Watch | None = None,
+) -> tuple[str, ...]:  # fmt: skip
+    """Look for every problem of a joint policy; how it fits data, each owner sees in a run."""
+    policy = JointPolicy.load(policy_path)
+    if data is not None:
+        raise InputError(
+            "a policy of several owners is checked without data", where=policy.name,
+            do="each owner reads its own in  reticent integrate --dry-run.",
+        )  # fmt: skip
+    return policy.emptiness
 
 
 def common_records(

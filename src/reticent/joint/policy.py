@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from reticent.errors import InputError, Problem, quoted
+from reticent.errors import InputError, Problem, quoted, refuse
 from reticent.parties.settings import Agreement, unfit_name
 from reticent.privacy.promises import Anonymity, Record, columns_of
+from reticent.releases.kinds import JOINT, ReleaseKind
 from reticent.releases.policyfile import Named, several_roles
 from reticent.tables.policy import Goal, Policy, Roles
 
@@ -40,7 +41,7 @@ class JointPolicy(Policy):
     """What nobody may infer from a joint release, and who contributes what to it."""
 
     model_config = ConfigDict(populate_by_name=True, title="Reticent joint policy")
-    called: ClassVar[str] = "policy"
+    kind: ClassVar[ReleaseKind] = JOINT
     parts: ClassVar[Mapping[str, type[BaseModel]]] = {
         **Policy.parts,
         "owners": OwnedColumns,
@@ -68,6 +69,13 @@ class JointPolicy(Policy):
                 why="a release by several owners says which columns lie with whom.",
                 do="add  [owners.NAME]  with  columns = [...]  for each.",
             )  # fmt: skip
+
+    @classmethod
+    def from_data(cls, data: dict[str, Any], where: str = "") -> Self:
+        """Build it from plain data; there is no table yet that could show what is wrong."""
+        policy = super().from_data(data, where)
+        refuse(policy._contradictions())
+        return policy
 
     @property
     def digest(self) -> bytes:

@@ -45,6 +45,11 @@ class JointRelease:
         policy = self.joint.policy
         return (*policy.emptiness, *self.proof.warnings)
 
+    @property
+    def table(self) -> Any:
+        """The released rows."""
+        return self.sheet.arrow()
+
     def facts(self) -> Facts:
         """All there is to say of it."""
         return Facts(_public(self), _private(self))

@@ -64,15 +64,27 @@ ENTRIES = ReleaseKind(
     group="entries",
     in_manifest="entries",
 )
-KINDS = (TABLES, BASKETS, ENTRIES)
+KINDS = (TABLES, BASKETS, ENTRIES)  # that one owner releases
+JOINT = ReleaseKind(
+    "several owners",
+    "joint",
+    "reticent integrate",
+    frozenset(),
+    frozenset({"integrate", "verify", "check"}),
+    group="party",
+    in_manifest="joint",
+    told_alone="owners",
+)
+EVERY_KIND = (*KINDS, JOINT)
 TO_COME = {  # keys that alone tell what has no room yet
-    "owners": "a release by several owners",
     "joins": "trees over tables that join",
 }
 
 
 def kind_of(
-    policy: Mapping[str, Any], usual: ReleaseKind = TABLES, kinds: Sequence[ReleaseKind] = KINDS
+    policy: Mapping[str, Any],
+    usual: ReleaseKind = TABLES,
+    kinds: Sequence[ReleaseKind] = EVERY_KIND,
 ) -> ReleaseKind:
     """What a policy is about, by its keys; the usual one if they do not tell.
 
@@ -88,4 +100,4 @@ def kind_of(
 def kind_in(manifest: Mapping[str, Any]) -> ReleaseKind | None:
     """What the manifest of a release folder says it holds; None for what is not known here."""
     called = manifest.get("kind", "")
-    return next((kind for kind in KINDS if kind.in_manifest == called), None)
+    return next((kind for kind in EVERY_KIND if kind.in_manifest == called), None)

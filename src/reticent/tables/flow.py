@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from reticent.data.columns import Table
     from reticent.files.tabular import Reading
     from reticent.privacy.verify import Proof
+    from reticent.releases.kinds import ReleaseKind
     from reticent.releases.places import Place
     from reticent.sources.engines import RowSource
     from reticent.sources.means import Means
@@ -221,11 +222,12 @@ def verify(
     memory_limit: int | str | None = None,
     table: str | None = None,
     watch: Watch | None = None,
+    kind: ReleaseKind = TABLES,
 ) -> Proof:
     """Recount every promise on a table that anybody hands over, without the original.
 
     `data` is a file, a release folder, a table of a database or a data frame. For `engine` and the
-    like see `release`.
+    like see `release`. `kind`: of a release folder, if it is no table of one owner.
     """
     from reticent.privacy import verify as verifier
     from reticent.privacy.promises import columns_of
@@ -239,7 +241,7 @@ def verify(
 
     policy = Policy.of(policy).with_previous(previous or {})
     reading = policy.reads_released(reading)
-    opened = opened_as(data, TABLES)
+    opened = opened_as(data, kind)
     means = means_of(engine, memory_limit, engine_options, table or reading.table)
     with ExitStack() as ends:
         earlier = read_previous(policy, reading, whole=False)
@@ -254,7 +256,7 @@ def verify(
 
         clock = Clock(watch or Watch())
         own = opened.read_as(reading)
-        rows, kind, source = at_hand(opened.data, own, means, clock, ends, counting)
+        rows, form, source = at_hand(opened.data, own, means, clock, ends, counting)
         rows = _as_published(rows, policy, opened.place)
         met: tuple[str, ...] = ()
         if earlier:  # what cannot be compared with them is refused
@@ -276,7 +278,7 @@ def verify(
                 alone, rows.records, roles.unmasked, sensitive=roles.sensitive, masked=roles.masked
             )
         alike = found.warnings() if found else ()
-        leftovers = (*proof.leftovers, *_carried(opened.data, kind), *opened.altered)
+        leftovers = (*proof.leftovers, *_carried(opened.data, form), *opened.altered)
     return replace(
         proof,
         leftovers=leftovers,

@@ -1,18 +1,18 @@
-"""Commands about owners who talk: who we are, and whether the others can be reached."""
+"""The commands of several owners: ``reticent party …`` and ``reticent integrate``."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from reticent.errors import InputError
-from reticent.terminal.command import Output, Say, command, watching
+from reticent.terminal.command import Output, OwnPolicy, Released, Say, command, watching
 
 app = typer.Typer(help="Several owners: who we are, and who can be reached.", no_args_is_help=True)
 _NEEDED = {"cryptography", "msgspec", "nacl"}
-_STAGES = {
+STAGES = {
     "meet": "waiting for the others",
     "intersect": "finding the records that all have",
     "encode": "fitting the policy to our columns",
@@ -72,12 +72,27 @@ def check(say: Say, party: PartyFile) -> None:
 
     settings = PartySettings.load(party)
     policy = JointPolicy.load(settings.path(settings.policy))
-    with watching(say, _STAGES, stoppable=False) as watch:
+    with watching(say, STAGES, stoppable=False) as watch:
         watch.stage("meet")
         found = call_roll(settings, policy.agreement)
     say.result(found.text(), found.facts(), good=found.good)
     if not found.good:
         raise typer.Exit(4)
+
+
+@command(app, "verify")
+def verify(say: Say, reading: Any, data: Released, policy: OwnPolicy = None) -> None:
+    """Recount every promise on a joint release."""
+    from reticent.joint.flow import verify as recount
+    from reticent.releases.folder import own_policy
+    from reticent.tables import text
+    from reticent.tables.report import proof_facts, verify_summary
+
+    with watching(say, STAGES, stoppable=False) as watch:
+        proof = recount(data, policy or own_policy(data), reading=reading, watch=watch)
+    say.note(*(f"Warning: {warning}" for warning in proof.warnings))
+    told = proof_facts(proof)
+    say.verdict(text.verdict(told), verify_summary(told), proof.verdict)
 
 
 def integrate(
@@ -112,7 +127,7 @@ def integrate(
         output, resume, dry_run, again, max_steps, time_limit, force=say.force
     )
     stopping = "all owners write the release so far. Press Ctrl-C again to write nothing."
-    with watching(say, _STAGES, stopping=stopping) as watch:
+    with watching(say, STAGES, stopping=stopping) as watch:
         found = run(party, options, watch)
     if isinstance(found, DryRun):
         facts = {
