@@ -80,6 +80,29 @@ def check(say: Say, party: PartyFile) -> None:
         raise typer.Exit(4)
 
 
+@command(app, "audit")
+def audit(
+    say: Say,
+    folder: Annotated[
+        Path, typer.Argument(metavar="RELEASE_FOLDER", help="A joint release, of its owner.")
+    ],
+) -> None:
+    """Hold all that was said in a run against what was released: nothing else may have been."""
+    _refuse_without_extra()
+    from reticent.joint.audit import audit as hold
+
+    found = hold(folder)
+    fault = found.fault and {"entry": found.fault.entry, "what": found.fault.what}
+    facts = {
+        "owner": found.owner,
+        "entries": found.entries,
+        "messages": found.messages,
+        "holds": found.fault is None,
+        "fault": fault,
+    }
+    say.verdict(found.text, facts, found.fault is None)
+
+
 @command(app, "verify")
 def verify(say: Say, reading: Any, data: Released, policy: OwnPolicy = None) -> None:
     """Recount every promise on a joint release."""

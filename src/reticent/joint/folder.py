@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,9 +24,16 @@ if TYPE_CHECKING:
 
 
 def contents(
-    release: JointRelease, data: Any, ids: Sequence[str], runs: Sequence[dict[str, Any]]
+    release: JointRelease,
+    data: Any,
+    ids: Sequence[str],
+    runs: Sequence[dict[str, Any]],
+    certificates: Mapping[str, bytes],
 ) -> Contents:
-    """Everything that stands beside the data; `ids`: of our common records, in agreed order."""
+    """Everything that stands beside the data.
+
+    `ids`: of our common records, in agreed order; `certificates`: of all owners.
+    """
     told = release.facts()
     joint, policy = release.joint, release.joint.policy
     return Contents(
@@ -39,7 +46,10 @@ def contents(
             ),
             "trace.jsonl": as_json_lines(trace(release)),
             "agreed.csv": _agreed(release, ids),
-            "input.json": as_json(_input(data) | {"not_common": joint.not_common}),
+            "input.json": as_json(
+                {"owner": joint.owner, **_input(data), "not_common": joint.not_common}
+            ),
+            **{f"certificates/{owner}.pem": pem for owner, pem in certificates.items()},
             "runs.json": as_json(list(runs)),
         },
         manifest=_manifest(release),

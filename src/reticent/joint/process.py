@@ -28,6 +28,7 @@ from reticent.joint.policy import JointPolicy
 from reticent.joint.publishing import exchange_go, exchange_ready, publish_joint
 from reticent.joint.report import JointRelease, WireFacts
 from reticent.parties.check import parties_of
+from reticent.parties.identity import CERTIFICATE
 from reticent.parties.messages import Envelope, Resumption, Violation, decode
 from reticent.parties.session import Deadlines, Session
 from reticent.parties.settings import PartySettings
@@ -172,8 +173,17 @@ class _Owner:
         runs = [*self._runs(), self._this_run()]
         return publish_joint(
             joint, place, self.clock, agree=agree, wire=wire_facts(state, talk.owners, talk.me),
-            contents=lambda release, spot: contents(release, str(self.data), ids, runs),
+            contents=lambda release, spot: contents(
+                release, str(self.data), ids, runs, self._certificates()
+            ),
         )  # fmt: skip
+
+    def _certificates(self) -> dict[str, bytes]:
+        """Of all owners, in PEM: by them a transcript is held against what was released."""
+        settings = self.settings
+        own = settings.path(settings.identity) / CERTIFICATE
+        peers = {name: settings.path(peer.certificate) for name, peer in settings.peers.items()}
+        return {name: path.read_bytes() for name, path in {settings.owner: own, **peers}.items()}
 
     # What was agreed before a kill.
 

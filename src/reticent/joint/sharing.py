@@ -11,7 +11,7 @@ import hashlib
 import hmac
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
@@ -62,12 +62,18 @@ class ClassAgrees(Message, frozen=True):
     agrees: bool
 
 
+def width_of(values: int) -> np.dtype[Any]:
+    """How codes of so many values travel: the same on every machine."""
+    kind: Any = smallest(max(values, 1))
+    return np.dtype(kind).newbyteorder("<")
+
+
 def told_columns(columns: Iterable[Column]) -> ToldColumns:
     """Columns as they travel: little end first, in as few bytes a record as the values need."""
     told = []
     for column in columns:
-        width = np.dtype(smallest(max(len(column.values), 1))).newbyteorder("<")
-        told.append(ToldColumn(column.name, column.texts(), column.codes.astype(width).tobytes()))
+        codes = column.codes.astype(width_of(len(column.values))).tobytes()
+        told.append(ToldColumn(column.name, column.texts(), codes))
     return ToldColumns(told)
 
 
@@ -91,7 +97,7 @@ def exchange_columns(
 
 
 def _received(session: Conversation, owner: str, told: ToldColumn, records: int) -> Column:
-    width = np.dtype(smallest(max(len(told.values), 1))).newbyteorder("<")
+    width = width_of(len(told.values))
     if len(told.codes) != records * width.itemsize:
         raise session.refuse(owner, "a column that it told is not about each record once")
     codes = np.frombuffer(told.codes, width).astype(np.int64)
