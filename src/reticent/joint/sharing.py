@@ -65,7 +65,8 @@ class ClassAgrees(Message, frozen=True):
 def width_of(values: int) -> np.dtype[Any]:
     """How codes of so many values travel: the same on every machine."""
     kind: Any = smallest(max(values, 1))
-    return np.dtype(kind).newbyteorder("<")
+    width: np.dtype[Any] = np.dtype(kind).newbyteorder("<")
+    return width
 
 
 def told_columns(columns: Iterable[Column]) -> ToldColumns:

@@ -1,0 +1,252 @@
+"""`party audit`: a transcript follows from the release, and every planted leak is found."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from parties_net_at_hand import free_ports
+from reticent.joint import rounds, sharing
+from reticent.joint.audit import audit
+from reticent.joint.flow import Limit
+from reticent.joint.process import integrate
+from reticent.joint.publishing import Ready
+from reticent.parties.identity import Identity, make
+from reticent.parties.messages import START, Envelope, decode, digest_of, encode
+from reticent.parties.transcript import Entry, Transcript, entries_in
+from terminal import run
+
+pytestmark = pytest.mark.net
+POLICY = """
+id = "Id"
+class = "Class"
+keep = ["Ward"]
+[owners.bank]
+columns = ["Job", "Class", "Ward"]
+[owners.card]
+columns = ["Age", "Ill"]
+[attributes.Job]
+mask = "generalize"
+taxonomy = { ANY = { Blue = ["Cook", "Mover"], White = ["Clerk", "Lawyer", "Doctor"] } }
+[attributes.Age]
+mask = "discretize"
+range = [0, 100]
+[[anonymity]]
+over = ["Job", "Age"]
+k = 12
+[[confidence]]
+over = ["Job"]
+sensitive = { Ill = ["yes"] }
+at_most = 0.6
+"""
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which two owners have released together."""
+    folder = tmp_path_factory.mktemp("audit")
+    rng = random.Random(2)
+    jobs = ["Cook", "Mover", "Clerk", "Lawyer", "Doctor"]
+    people = [
+        (f"p{i}", rng.choice(jobs), rng.randrange(20, 80), rng.choice("wx")) for i in range(160)
+    ]
+    bank, card = ["Id,Job,Class,Ward"], ["Id,Age,Ill"]
+    for who, job, age, ward in people:
+        told = "good" if jobs.index(job) * 12 + age + rng.randrange(20) > 75 else "bad"
+        bank.append(f"{who},{job},{told},{ward}")
+        card.append(f"{who},{age},{rng.choice(['yes', 'no'])}")
+    ports = dict(zip(("bank", "card"), free_ports(2), strict=True))
+    for name, lines in (("bank", bank), ("card", card)):
+        (folder / name).mkdir()
+        make(name, folder / name / "identity")
+        (folder / name / "data.csv").write_text("\n".join(lines) + "\n")
+        (folder / name / "joint.toml").write_text(POLICY)
+        other = "card" if name == "bank" else "bank"
+        (folder / name / "party.toml").write_text(
+            f'name = "{name}"\nlisten = "127.0.0.1:{ports[name]}"\npolicy = "joint.toml"\n'
+            f'data = "data.csv"\noutput = "out"\nrun = "audited"\nmeet_timeout = 30\n'
+            f'[peers.{other}]\naddress = "127.0.0.1:{ports[other]}"\n'
+            f'certificate = "../{other}/identity/certificate.pem"\n'
+        )
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda name: integrate(folder / name / "party.toml"), ("bank", "card")))
+    return folder
+
+
+def test_what_was_said_follows_from_the_release(released: Path) -> None:
+    for name in ("bank", "card"):
+        found = audit(released / name / "out")
+        assert found.fault is None, found.text
+        assert found.messages > 20
+        said = json.loads(run("party", "audit", released / name / "out", "--json").stdout)
+        assert said["holds"] is True
+
+
+Change = Callable[[Envelope, Any], Any]
+
+
+def forged(released: Path, to: Path, change: Change) -> Path:
+    """The release of the bank with a transcript in which something else was said.
+
+    It is chained and signed anew, as an owner could who wants to hide what it heard.
+    """
+    shutil.copytree(released / "bank" / "out", to)
+    entries = list(entries_in(to / "private" / "transcript" / "entries"))
+    shutil.rmtree(to / "private" / "transcript")
+    transcript = Transcript(to / "private" / "transcript")
+    last: dict[tuple[str, str], bytes] = {}
+    for entry in entries:
+        transcript.append(entry.direction, entry.peer, _rewritten(entry, last, change))
+    transcript.sign(Identity.load(released / "bank" / "identity"))
+    transcript.close()
+    return to
+
+
+def _rewritten(entry: Entry, last: dict[tuple[str, str], bytes], change: Change) -> bytes:
+    word = None if entry.direction == "note" else decode(entry.frame)
+    if not isinstance(word, Envelope):
+        return entry.frame
+    said = change(word, msgspec.msgpack.decode(word.body))
+    body = said if isinstance(said, bytes) else encode(said)
+    link = (entry.direction, entry.peer)
+    frame = encode(
+        msgspec.structs.replace(word, body=body, previous=last.get(link, START), step=word.step)
+    )
+    last[link] = digest_of(frame)
+    return frame
+
+
+def kind_of(said: Any) -> str:
+    return str(said["type"])
+
+
+def unchanged(envelope: Envelope, said: Any) -> Any:
+    return envelope.body
+
+
+def finer(envelope: Envelope, said: Any) -> Any:
+    """A partition puts two people apart whom the table shows alike."""
+    if kind_of(said) != "Revealed" or len(said["labels"]) != 2:
+        return envelope.body
+    bits = np.unpackbits(np.frombuffer(said["parts"], np.uint8))
+    bits[0] ^= 1
+    return said | {"parts": np.packbits(bits).tobytes()}
+
+
+def spare_bits(envelope: Envelope, said: Any) -> Any:
+    """Bits that stand for no record hold something."""
+    if kind_of(said) != "Revealed" or len(said["labels"]) != 2:
+        return envelope.body
+    return said | {"parts": said["parts"][:-1] + bytes([said["parts"][-1] ^ 1])}
+
+
+def leaf(envelope: Envelope, said: Any) -> Any:
+    """A part is called by a value that the table does not show."""
+    if kind_of(said) != "Revealed" or not said["labels"]:
+        return envelope.body
+    return said | {"labels": ["SECRET", *said["labels"][1:]]}
+
+
+def cell(envelope: Envelope, said: Any) -> Any:
+    """A column holds another value than that of the table."""
+    if kind_of(said) != "ToldColumns" or not said["columns"]:
+        return envelope.body
+    column = said["columns"][0]
+    return said | {"columns": [column | {"values": ["SECRET", *column["values"][1:]]}]}
+
+
+def masked_column(envelope: Envelope, said: Any) -> Any:
+    """A masked column is told as it is."""
+    if kind_of(said) != "ToldColumns" or not said["columns"]:
+        return envelope.body
+    return said | {"columns": [said["columns"][0] | {"name": "Age"}]}
+
+
+def score(envelope: Envelope, said: Any) -> Any:
+    """A number that means nothing is a score."""
+    return said | {"max_steps": 0} if kind_of(said) == "Limit" else envelope.body
+
+
+def other_table(envelope: Envelope, said: Any) -> Any:
+    return said | {"digest": bytes(32)} if kind_of(said) == "Ready" else envelope.body
+
+
+def more_than_a_message(envelope: Envelope, said: Any) -> Any:
+    return said | {"by_the_way": 7} if kind_of(said) == "RoundBegins" else envelope.body
+
+
+def no_points(envelope: Envelope, said: Any) -> Any:
+    """In the place of ciphertexts, something in the clear."""
+    if kind_of(said) != "HiddenDifferences":
+        return envelope.body
+    return said | {"ciphertexts": b"Q" * len(said["ciphertexts"])}
+
+
+def test_the_same_words_follow_when_signed_again(released: Path, tmp_path: Path) -> None:
+    assert audit(forged(released, tmp_path / "same", unchanged)).fault is None
+
+
+@pytest.mark.parametrize(
+    "leak",
+    [
+        finer,
+        spare_bits,
+        leaf,
+        cell,
+        masked_column,
+        score,
+        other_table,
+        more_than_a_message,
+        no_points,
+    ],
+)
+def test_a_planted_leak_is_found(released: Path, tmp_path: Path, leak: Change) -> None:
+    planted = forged(released, tmp_path / "leak", leak)
+    found = audit(planted)
+    assert found.fault is not None, "the leak was not even planted, or not found"
+    assert found.fault.entry > 0
+    said = run("party", "audit", planted, code=1)
+    assert f"Entry {found.fault.entry}" in said.stdout
+    assert "SECRET" not in said.output
+
+
+def test_what_was_changed_afterwards_is_found(released: Path, tmp_path: Path) -> None:
+    shutil.copytree(released / "bank" / "out", tmp_path / "out")
+    path = tmp_path / "out" / "private" / "transcript" / "entries"
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    assert audit(tmp_path / "out").fault is not None
+    run("party", "audit", tmp_path / "out", code=1)
+    path.write_bytes(path.read_bytes()[:-50])
+    assert audit(tmp_path / "out").fault is not None
+
+
+def test_what_is_no_joint_release_cannot_be_read(tmp_path: Path) -> None:
+    run("party", "audit", tmp_path, code=2)
+    run("party", "audit", tmp_path / "nowhere", code=2)
+
+
+def test_messages_that_are_audited_are_those_that_there_are() -> None:
+    """A message that is added to the protocol is added to the audit."""
+    from reticent.joint import audit as module
+    from reticent.parties.wire import Message
+
+    def kinds(of: type[Any]) -> set[type[Any]]:
+        below: list[type[Any]] = of.__subclasses__()
+        return {of, *(kind for one in below for kind in kinds(one))}
+
+    known = {*module._Said.__args__}
+    assert {kind for kind in kinds(Message) if kind.__module__.startswith("reticent.")} - {
+        Message
+    } == known
+    assert {rounds.Revealed, sharing.ToldColumns, Limit, Ready} <= known
