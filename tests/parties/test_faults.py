@@ -245,7 +245,7 @@ def test_words_of_a_peer_are_printed_harmlessly(tmp_path: Path) -> None:
 def test_a_peer_that_sends_more_than_anybody_asked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reticent.parties.links.LARGEST_MESSAGE", 1_000)
+    monkeypatch.setattr("reticent.parties.links._MOST_INCOMING", 1_000)
 
     def flow(session: Session) -> Any:
         def work() -> int:

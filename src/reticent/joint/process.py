@@ -37,6 +37,7 @@ from reticent.parties.tcp import TcpChannel
 from reticent.parties.transcript import ENTRIES, entries_in
 from reticent.parties.wire import Conversation, M, Message, R
 from reticent.progress import Clock, Watch
+from reticent.releases.folder import digest
 from reticent.releases.places import Place
 
 _RUNS = "runs.jsonl"  # in the identity's folder: which runs it was in, with whom
@@ -95,6 +96,7 @@ class _Owner:
         self.clock = Clock(watch)
         self.run_name = f"{settings.run} (dry run)" if options.dry_run else settings.run
         self.reading = settings.reading.told()
+        self.appeared: JointRelease | None = None
 
     def run(self) -> JointRelease | DryRun:
         """Read what is ours, then talk."""
@@ -169,14 +171,18 @@ class _Owner:
                 talk.step("ready", lambda: exchange_ready(talk, public))
                 talk.step(_GO, lambda: exchange_go(talk))
 
+        if self.appeared is not None:  # somebody was killed at its end, and needs our words again
+            agree(bytes.fromhex(digest(self.output / "public" / "manifest.json")))
+            return self.appeared
         ids = [own.ids[row] for row in joint.order]
         runs = [*self._runs(), self._this_run()]
-        return publish_joint(
+        self.appeared = publish_joint(
             joint, place, self.clock, agree=agree, wire=wire_facts(state, talk.owners, talk.me),
             contents=lambda release, spot: contents(
                 release, str(self.data), ids, runs, self._certificates()
             ),
         )  # fmt: skip
+        return self.appeared
 
     def _certificates(self) -> dict[str, bytes]:
         """Of all owners, in PEM: by them a transcript is held against what was released."""

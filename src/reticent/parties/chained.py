@@ -1,7 +1,10 @@
 """A file that only grows, each entry bound to all before it by a chain of digests.
 
-    entry = length of the content (4 bytes, big-endian) | content | digest (32 bytes)
+    entry = length of the content (4 bytes, big-endian) | seal of it (4) | content | digest (32)
     digest = SHA-256(digest of the entry before | content); before the first: 32 zero bytes
+    seal = the first bytes of SHA-256(digest of the entry before | length)
+
+The seal tells a length that was changed from one whose content was still to come.
 
 Whoever opens it again after a kill finds all entries that were synced. A last entry that was being
 written is cut off; anything else that does not follow is an error that names the entry.
@@ -21,7 +24,8 @@ from reticent.errors import InputError
 
 START = bytes(32)
 _sync = getattr(os, "fdatasync", os.fsync)  # not every system has the first
-_HEADER, _DIGEST = 4, 32
+_LENGTH, _SEAL, _DIGEST = 4, 4, 32
+_HEADER = _LENGTH + _SEAL
 LARGEST = 64 * 1024 * 1024  # bytes of one entry
 
 
@@ -48,10 +52,15 @@ def entries_of(path: Path) -> Iterator[tuple[Extent, bytes, bytes]]:
     whole = path.stat().st_size
     with path.open("rb") as file:
         while header := file.read(_HEADER):
-            size = int.from_bytes(header)
+            size = int.from_bytes(header[:_LENGTH])
             end = offset + _HEADER + size + _DIGEST
-            if len(header) < _HEADER or size > LARGEST or end > whole:
-                raise DoesNotFollow(number, torn=size <= LARGEST)
+            if len(header) < _HEADER:
+                raise DoesNotFollow(number, torn=True)
+            if header != _sealed(size, digest):
+                file.seek(offset)  # a machine that lost its power may leave zeros at the end
+                raise DoesNotFollow(number, torn=not file.read().strip(b"\0"))
+            if end > whole:
+                raise DoesNotFollow(number, torn=True)
             content = file.read(size)
             digest = hashlib.sha256(digest + content).digest()
             if file.read(_DIGEST) != digest:
@@ -59,6 +68,12 @@ def entries_of(path: Path) -> Iterator[tuple[Extent, bytes, bytes]]:
                 raise DoesNotFollow(number, torn=end == whole or not file.read().strip(b"\0"))
             yield Extent(offset + _HEADER, size), content, digest
             number, offset = number + 1, end
+
+
+def _sealed(size: int, before: bytes) -> bytes:
+    """The header of an entry of so many bytes."""
+    length = size.to_bytes(_LENGTH)
+    return length + hashlib.sha256(before + length).digest()[:_SEAL]
 
 
 class ChainedFile:
@@ -110,7 +125,7 @@ class ChainedFile:
         with self._lock:
             digest = hashlib.sha256(self.digest + content).digest()
             place = Extent(self.size + _HEADER, len(content))
-            self._write(len(content).to_bytes(_HEADER) + content + digest)
+            self._write(_sealed(len(content), self.digest) + content + digest)
             self._note(place, digest)
         if sync:
             self.sync()

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -56,6 +57,7 @@ class Failure:
     step: str
     about: str = ""
     why: str = ""  # for the others to read
+    told: bool = False  # by a farewell: what that peer had said before is still worth hearing
 
 
 class Exchange:
@@ -67,6 +69,9 @@ class Exchange:
     ) -> None:  # fmt: skip
         self.channel, self.transcript, self.me = channel, transcript, me
         self.changed = threading.Condition()
+        # From judging until it is given to whoever asks, arrivals are one thread's business: else
+        # what the other one judged later could be synced and given earlier. Taken before `changed`.
+        self._turn = threading.Lock()
         self.step = "meeting"
         self.mine: Hello | None = None
         self.hellos: dict[str, Hello] = {}
@@ -78,6 +83,7 @@ class Exchange:
         self._nonces = nonces
         self._life = life
         self._held: list[Arrival] = []
+        self._held_bytes: Counter[str] = Counter()  # by peer
         self._closing = False
         self._thread = threading.Thread(target=self._listen, name="reticent-session", daemon=True)
 
@@ -116,11 +122,13 @@ class Exchange:
 
     def open(self, talks: dict[str, Talk]) -> None:
         """All have met: let messages go, beginning with those that came too early."""
-        with self.changed:
-            self.talks = talks
-            early, self._held = self._held, []
-            heard = self._judge(early)
-        self._deliver(heard)
+        with self._turn:
+            with self.changed:
+                self.talks = talks
+                early, self._held = self._held, []
+                self._held_bytes.clear()
+                heard = self._judge(early)
+            self._deliver(heard)
 
     def post(self, to: str, part: int, parts: int, body: bytes) -> None:
         """Send one envelope; it is sent again until it is acknowledged."""
@@ -164,14 +172,18 @@ class Exchange:
         due = time.monotonic() + self._life
         try:
             while not self._closing:
-                self._deliver(self._hear(max(0.0, due - time.monotonic())))
+                arrivals = self._hear(max(0.0, due - time.monotonic()))
+                with self._turn:
+                    with self.changed:
+                        heard = self._judge(arrivals)
+                    self._deliver(heard)
                 if time.monotonic() >= due:
                     self._say_alive()
                     due = time.monotonic() + self._life
         except Exception as error:  # of our own: a full disk, or a mistake of ours
             self.part(Failure(error, self.step))
 
-    def _hear(self, timeout: float) -> _Heard:
+    def _hear(self, timeout: float) -> list[Arrival]:
         first = self.channel.receive(timeout)
         arrivals = [first] if first else []
         while arrivals and len(arrivals) < _MOST_AT_ONCE:
@@ -179,8 +191,7 @@ class Exchange:
             if another is None:
                 break
             arrivals.append(another)
-        with self.changed:
-            return self._judge(arrivals)
+        return arrivals
 
     def _judge(self, arrivals: list[Arrival]) -> _Heard:
         heard = _Heard([], [], set(), write=False)
@@ -196,6 +207,7 @@ class Exchange:
         peer = arrival.peer
         if arrival.kind == "open":
             self._greet(peer)
+            heard.talks.add(peer)  # what it sent over the last link is acknowledged once synced
             return
         if arrival.kind == "fault":
             raise Violation(arrival.why)
@@ -212,7 +224,9 @@ class Exchange:
             case SignOfLife() if talk and talk.lost(word, time.monotonic() - self._life):
                 self._send_again(talk)
             case Farewell():
-                self.transcript.append("received", peer, arrival.frame)
+                if word != self.farewells.get(peer):  # it is said again on every new link
+                    self.transcript.append("received", peer, arrival.frame)
+                    heard.write = True
                 heard.farewells.append((peer, word))
 
     def _admit(self, arrival: Arrival, envelope: Envelope, heard: _Heard) -> None:
@@ -221,16 +235,17 @@ class Exchange:
         if hello is None or envelope.epoch > hello.epoch:
             raise Violation("it sent a message before it had introduced itself")
         if talk and envelope.epoch == talk.epoch:
-            if talk.admit(envelope, digest_of(arrival.frame)):
+            size = len(arrival.frame)
+            if talk.admit(envelope, digest_of(arrival.frame), size):
                 place = self.transcript.append("received", peer, arrival.frame)
-                size = len(envelope.body)
                 parts = (envelope.part, envelope.parts)
                 heard.messages.append((talk, Received(envelope.step, *parts, size, place)))
             heard.talks.add(peer)
         elif self.mine and envelope.epoch >= self.mine.epoch:
             # The peer has seen all others already; we have not, and do not know the run's id.
             self._held.append(arrival)
-            if sum(len(one.frame) for one in self._held if one.peer == peer) > _MOST_HELD:
+            self._held_bytes[peer] += len(arrival.frame)
+            if self._held_bytes[peer] > _MOST_HELD:
                 raise Violation("it sent too much before all owners have met")
         # else: of an epoch that is over; it was under way when that ended.
 
@@ -241,6 +256,9 @@ class Exchange:
             word = decode(arrival.frame)
             if isinstance(word, Envelope) and word.epoch >= epoch:
                 kept.append(arrival)
+        self._held_bytes = Counter()
+        for arrival in kept:
+            self._held_bytes[arrival.peer] += len(arrival.frame)
         return kept
 
     def _welcome(self, peer: str, hello: Hello, frame: bytes) -> bool:
@@ -266,8 +284,6 @@ class Exchange:
         if self.mine:
             self.channel.send(peer, encode(self.mine))
         if talk := self.talks.get(peer):
-            if word := talk.acknowledgement():
-                self.channel.send(peer, word)
             self._send_again(talk)
         if self._last_word:
             self.channel.send(peer, encode(self._last_word))
@@ -307,7 +323,8 @@ class Exchange:
             return
         about = farewell.about if farewell.about in (*self.heard, self.me) else peer
         error = told_by(peer, farewell, self.me)
-        self.part(Failure(error, farewell.step, about, farewell.why or error.problems[0].what))
+        why = farewell.why or error.problems[0].what
+        self.part(Failure(error, farewell.step, about, why, told=True))
 
     def _blame(self, peer: str, what: str) -> None:
         error = PeerError(what, peer=peer, step=self.step, why=_WHY, do=_DO)

@@ -24,6 +24,7 @@ from reticent.parties.messages import (
     encode,
 )
 
+_MOST_INCOMING = LARGEST_MESSAGE + 1024 * 1024  # bytes that may wait: a message and its envelopes
 _WINDOW = 16 * 1024 * 1024  # bytes on their way to a peer before more are held back
 _MOST_PARTS = LARGEST_MESSAGE // LARGEST_PART
 
@@ -99,8 +100,8 @@ class Talk:
         waits = [sent for sent in self.outbox if sent.number > sign.received]
         return sign.epoch == self.epoch and bool(waits) and waits[0].at < before
 
-    def admit(self, envelope: Envelope, digest: bytes) -> bool:
-        """Whether an envelope is the next one; False for one that came again."""
+    def admit(self, envelope: Envelope, digest: bytes, size: int) -> bool:
+        """Whether an envelope of so many bytes is the next one; False for one that came again."""
         if (envelope.sender, envelope.receiver) != (self.peer, self.me):
             raise Violation("it sent a message in another owner's name or for another owner")
         if envelope.protocol != PROTOCOL:
@@ -119,10 +120,10 @@ class Talk:
         if envelope.previous != self._received_digests[-1]:
             raise Violation("its message does not follow from the one it sent before")
         self._check_part(envelope)
-        if self.incoming + len(envelope.body) > LARGEST_MESSAGE:
-            raise Violation(f"it sent more than {LARGEST_MESSAGE:,} bytes ahead of what is due")
+        if self.incoming + size > _MOST_INCOMING:
+            raise Violation(f"it sent more than {_MOST_INCOMING:,} bytes ahead of what is due")
         self.received += 1
-        self.incoming += len(envelope.body)
+        self.incoming += size
         self._received_digests.append(digest)
         self._open = (envelope.step, envelope.part, envelope.parts)
         return True

@@ -82,6 +82,7 @@ class Session:
         self._offers = {role: list(names) for role, names in (offers or {}).items()}
         self._product = product
         self._end = time.monotonic() + (deadlines.limit or float("inf"))
+        self.unconfirmed: tuple[str, ...] = ()  # owners that did not say that they are done
         self._index = 0  # of the next step
         self._inside = False  # of a step
         self._hopeless: dict[str, float] = {}  # since when waiting for a peer does not help
@@ -107,13 +108,29 @@ class Session:
             while True:
                 try:
                     result = flow(self)
-                    self.unconfirmed = self.finish()
-                    return result
                 except Resumed:
                     self.rejoin()
+                    continue
+                if self._ended():
+                    return result
         except BaseException as error:
             self.fail(error)
             raise
+
+    def _ended(self) -> bool:
+        """Part, after the flow; False if somebody who was killed at its end wants to go on."""
+        try:
+            self.unconfirmed = self.finish()
+            return True
+        except Resumed:
+            parted = {peer for peer in self.peers if self._exchange.parted(peer)}
+        try:
+            self.rejoin()
+            return False
+        except PeerError:
+            # Others were done as well, and are gone: what we have, we have.
+            self.unconfirmed = tuple(peer for peer in self.peers if peer not in parted)
+            return True
 
     def fail(self, error: BaseException) -> None:
         """Tell everybody that this owner ends, and why as far as it is their business."""
@@ -242,13 +259,13 @@ class Session:
     def send(self, to: str, message: Message) -> None:
         """Say something to another owner; waits only while too much is on its way already."""
         for part, parts, body in parts_of(encode(message)):
-            talk = self._talk(to)
+            talk = self._talk(to, told_too=False)
             self._until(to, talk.has_room)
             self._exchange.post(to, part, parts, body)
 
     def receive(self, of: str, kind: type[M]) -> M:
         """The next message of another owner, which must be of this kind and of this step."""
-        talk = self._talk(of)
+        talk = self._talk(of, told_too=False)
         with self._exchange.changed:
             self._until(of, talk.has_message)
             received = talk.next_message()
@@ -294,13 +311,20 @@ class Session:
 
     # Waiting.
 
-    def _talk(self, peer: str) -> Talk:
-        self._check(peer)
+    def _talk(self, peer: str, *, told_too: bool = True) -> Talk:
+        self._check(peer, told_too=told_too)
         return self._exchange.talks[peer]
 
-    def _check(self, peer: str = "") -> None:
+    def _check(self, peer: str = "", *, told_too: bool = True) -> None:
+        """Raise what ends or interrupts the run; `told_too`: also what a peer ended it for.
+
+        What that peer had said before its farewell is worth hearing first: where all owners see
+        the same reason to end, all of them end for it, and not for being told.
+        """
         with self._exchange.changed:
-            self._raise_failure()
+            failure = self._exchange.failure
+            if failure and (told_too or not failure.told):
+                raise failure.error
             if who := self._exchange.interrupted:
                 raise Resumed(who)
         if time.monotonic() >= self._end:
@@ -320,9 +344,10 @@ class Session:
         exchange, start = self._exchange, time.monotonic()
         with exchange.changed:
             while True:
-                self._check(peer)
+                self._check(peer, told_too=False)
                 if ready():
                     return
+                self._check(peer)
                 now = time.monotonic()
                 until = max(start, exchange.heard[peer]) + self._deadlines.step
                 if now >= until or peer in exchange.farewells:
