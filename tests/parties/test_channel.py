@@ -7,16 +7,29 @@ import ssl
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.x509.oid import NameOID
 
 from parties_net_at_hand import HASTE, NetScene, expired, frames, free_ports, taken_up
 from reticent.errors import InputError
+from reticent.parties import identity as identities
 from reticent.parties.channel import LARGEST_FRAME, Arrival, MemoryHub, Trouble
-from reticent.parties.identity import make
+from reticent.parties.identity import Identity, PeerCertificate, make
 from reticent.parties.tcp import Peer, TcpChannel
+
+# Who is hung up on while it shakes hands leaves a half-made transport of asyncio to the collector.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:unclosed"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 
 
 def test_frames_in_memory_wait_for_a_link_to_be_taken_up() -> None:
@@ -213,15 +226,77 @@ def test_who_shows_no_certificate_gets_no_greeting(tmp_path: Path) -> None:
         pytest.raises(ssl.SSLError, match="CERTIFICATE_REQUIRED"),
     ):
         secure.recv(100)
-    old = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    old.check_hostname, old.verify_mode = False, ssl.CERT_NONE
-    old.maximum_version = ssl.TLSVersion.TLSv1_2
+    bank.close()
+
+
+def test_an_older_tls_is_refused_whoever_speaks_it(tmp_path: Path) -> None:
+    scene = NetScene(tmp_path)
+    bank = scene.channel("bank")
+    old = scene.identities["card"].dialling(scene.identities["bank"].certificate)
+    old.minimum_version = old.maximum_version = ssl.TLSVersion.TLSv1_2
     with (
         socket.create_connection(("127.0.0.1", scene.ports["bank"])) as plain,
-        pytest.raises(ssl.SSLError, match=r"PROTOCOL_VERSION|alert"),
+        pytest.raises(ssl.SSLError, match="PROTOCOL_VERSION"),
     ):
         old.wrap_socket(plain)
     bank.close()
+    for context in (old, bank._contexts["card"]):
+        assert context.verify_mode is ssl.CERT_REQUIRED
+    assert bank._contexts["card"].minimum_version is ssl.TLSVersion.TLSv1_3
+
+
+def test_only_the_pinned_certificate_itself_is_a_peer(tmp_path: Path) -> None:
+    """One that the pinned key has signed is trusted by TLS, where that key may sign; not by us."""
+    scene = NetScene(tmp_path)
+    signing, other = Ed25519PrivateKey.generate(), Ed25519PrivateKey.generate()
+    pin = signed("card", signing, signing, ca=True)
+    child = signed("card", other, signing, ca=False)
+    der = pin.public_bytes(serialization.Encoding.DER)
+    pinned = PeerCertificate("card", der, pin.not_valid_after_utc, signing.public_key())
+    with pytest.raises(InputError, match="not made by"):
+        PeerCertificate.of(pin, "here")
+    folder = tmp_path / "child"
+    folder.mkdir()
+    identities._write(folder / "key.pem", identities._pem(other), 0o600)
+    pem = child.public_bytes(serialization.Encoding.PEM)
+    identities._write(folder / "certificate.pem", pem, 0o644)
+    mallory = Identity(
+        folder, other, replace(pinned, der=child.public_bytes(serialization.Encoding.DER))
+    )
+    bank = TcpChannel(
+        scene.identities["bank"], f"127.0.0.1:{scene.ports['bank']}",
+        {"card": Peer(f"127.0.0.1:{scene.ports['card']}", pinned)}, HASTE,
+    )  # fmt: skip
+    listening = TcpChannel(
+        mallory, f"127.0.0.1:{scene.ports['card']}",
+        {"bank": Peer(f"127.0.0.1:{scene.ports['bank']}", scene.identities["bank"].certificate)},
+        HASTE,
+    )  # fmt: skip
+    try:
+        until(lambda: (found := bank.trouble("card")) is not None and found.hopeless)
+        trouble = bank.trouble("card")
+        assert trouble is not None
+        assert "another certificate" in trouble.what
+        assert listening.trouble("bank") is not None  # it was not greeted
+        assert listening.receive(0.2) is None
+    finally:
+        listening.close()
+        bank.close()
+
+
+def signed(
+    name: str, key: Ed25519PrivateKey, by: Ed25519PrivateKey, *, ca: bool
+) -> x509.Certificate:
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    issuer = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "card")])
+    now = datetime.now(UTC)
+    return (
+        x509.CertificateBuilder(issuer, subject, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(hours=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.BasicConstraints(ca=ca, path_length=None), critical=True)
+        .sign(by, None)
+    )
 
 
 @contextmanager

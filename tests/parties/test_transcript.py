@@ -143,7 +143,7 @@ def test_the_head_must_be_there_readable_and_by_the_owner(
     written(tmp_path / "t", bank)
     *_, fault = read(tmp_path / "t", card.certificate)
     assert isinstance(fault, Fault)
-    assert "signed by somebody else" in fault.what
+    assert "names another certificate" in fault.what
     head = tmp_path / "t" / "head.json"
     for text, words in ((json.dumps({"entries": 3}), "cannot be read"), ("\0", "cannot be read")):
         head.write_text(text)

@@ -20,6 +20,8 @@ from reticent.releases.kinds import JOINT, ReleaseKind
 from reticent.releases.policyfile import Named, several_roles
 from reticent.tables.policy import Goal, Policy, Roles
 
+_LONGEST_NAME = 2_000  # letters of a column's name, as owners tell it
+
 
 class OwnedColumns(Record):
     """What one owner contributes."""
@@ -143,6 +145,11 @@ class JointPolicy(Policy):
                 yield Problem(
                     f'"{self.id}" is the record id, which every owner has', where=where,
                     do="leave it away: it is never released.",
+                )  # fmt: skip
+            if any(len(column) > _LONGEST_NAME for column in owner.columns):
+                yield Problem(
+                    f"a column's name has more than {_LONGEST_NAME:,} letters", where=where,
+                    do="rename it: owners tell each other the names of columns.",
                 )  # fmt: skip
             if len({*owner.columns}) < len(owner.columns):
                 yield Problem("a column is listed twice", where=where, do="list each once.")

@@ -268,8 +268,10 @@ class Accepted(asyncio.Protocol):
         if self._late and not begun:
             self._late.cancel()
             self._late = None
-        elif begun and not self._late:
+        elif begun:
             # It may take long to send, but not to begin and then fall silent.
+            if self._late:
+                self._late.cancel()
             self._late = self._loop.call_later(self._patience.frame, self.end)
 
     def _next_frames(self) -> bool:

@@ -123,7 +123,7 @@ class PeerCertificate:
             certificate.verify_directly_issued_by(certificate)
         except (InvalidSignature, ValueError, TypeError):
             names = []
-        if not isinstance(key, Ed25519PublicKey) or len(names) != 1:
+        if not isinstance(key, Ed25519PublicKey) or len(names) != 1 or _vouches(certificate):
             raise InputError(
                 "this certificate was not made by `reticent party init`", where=where,
                 why="owners know each other by self-signed certificates with Ed25519 keys.",
@@ -141,6 +141,14 @@ class PeerCertificate:
     def fingerprint(self) -> str:
         """The same, for people."""
         return fingerprint(self.der)
+
+
+def _vouches(certificate: x509.Certificate) -> bool:
+    """Whether a certificate could sign others: TLS would then trust those as well."""
+    try:
+        return certificate.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
+    except x509.ExtensionNotFound:
+        return True
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,12 +19,14 @@ from typing import Annotated, Literal
 import msgspec
 
 PROTOCOL = 1
+LONGEST_COLUMN = 2_000  # letters of a column's name
 LARGEST_PART = 4 * 1024 * 1024  # bytes of a message in one envelope
 LARGEST_MESSAGE = 256 * 1024 * 1024
 START = bytes(32)  # what the first message of a link and epoch follows
 
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
 Text = Annotated[str, msgspec.Meta(max_length=200)]
+ColumnName = Annotated[str, msgspec.Meta(max_length=LONGEST_COLUMN)]
 Digest = Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
 Code = Literal[0, 2, 3, 4, 70, 130]
 Count = Annotated[int, msgspec.Meta(ge=0, lt=2**53)]
@@ -49,7 +51,7 @@ class Hello(Frame, tag="hello", frozen=True, kw_only=True):
     resumes: bool
     finished: Count  # how many steps are in my journal
     clock: float  # seconds since 1970, for people who look for a wrong clock
-    offers: dict[Text, list[Text]]  # columns I would hand over, by role
+    offers: dict[Text, list[ColumnName]]  # columns I would hand over, by role
 
 
 class Envelope(Frame, tag="message", frozen=True, kw_only=True):

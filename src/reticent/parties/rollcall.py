@@ -62,6 +62,7 @@ def _note(channel: Channel, mine: Hello, arrival: Arrival, presence: Presence) -
         word = decode(arrival.frame)
         if isinstance(word, Hello):
             presence.hello, presence.ahead = word, word.clock - time.time()
+            presence.differs = ""
             compare(word, mine, arrival.peer)
     except Violation as violation:
         presence.differs = str(violation)

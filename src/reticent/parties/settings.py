@@ -8,14 +8,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
 from reticent.errors import Problem, did_you_mean, refuse
 from reticent.errors import listed as listing
 from reticent.releases.policyfile import Named, TableReading, WrittenFile
 
 _OWNER = re.compile(r"[\w-]{1,64}")  # what a certificate, a file name and a terminal can hold
-Seconds = Annotated[float, Field(gt=0, le=30 * 24 * 3600)]
+
+
+def _number(given: Any) -> Any:
+    if isinstance(given, bool | str):
+        raise ValueError("write a number of seconds, without quotes")
+    return given
+
+
+Seconds = Annotated[float, Field(gt=0, le=30 * 24 * 3600), BeforeValidator(_number)]
 
 
 def unfit_name(name: object) -> str:
@@ -24,7 +32,7 @@ def unfit_name(name: object) -> str:
     >>> unfit_name("bank-2"), unfit_name("the bank")
     ('', 'the name of an owner has 1 to 64 letters, digits, _ and -')
     """
-    fits = isinstance(name, str) and _OWNER.fullmatch(name)
+    fits = isinstance(name, str) and _OWNER.fullmatch(name) and len(name.encode()) <= 64
     return "" if fits else "the name of an owner has 1 to 64 letters, digits, _ and -"
 
 
@@ -78,6 +86,13 @@ class PartySettings(WrittenFile):
     peers: dict[str, PeerSettings] = Field(description="Every other owner, by name.")
     reading: TableReading = TableReading()
 
+    @field_validator("identity", "listen", "policy", "data", "output", "run")
+    @classmethod
+    def _can_be_printed(cls, text: str | None) -> str | None:
+        if text is not None and not text.isprintable():
+            raise ValueError("this holds a sign that cannot be printed")
+        return text
+
     @field_validator("owner")
     @classmethod
     def _is_a_name(cls, name: str) -> str:
@@ -101,7 +116,7 @@ class PartySettings(WrittenFile):
             return
         if not peers:
             yield Problem("there is no peer", where=where, do="add a [peers.NAME] for each.")
-        if data.get("name") in peers:
+        if isinstance(data.get("name"), str) and data["name"] in peers:
             yield Problem(
                 f"{data['name']} is this owner itself", where=f"{where}, [peers.{data['name']}]",
                 do="list the other owners only.",

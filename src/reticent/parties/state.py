@@ -10,6 +10,7 @@ A folder, its owner's alone:
 
 from __future__ import annotations
 
+import fcntl
 import os
 import secrets
 from collections import Counter
@@ -48,6 +49,7 @@ class State:
     def __init__(self, folder: Path, known: RunState) -> None:
         self.folder = folder
         self.known = known
+        self._lock = _locked(folder)
         self.transcript = Transcript(folder / TRANSCRIPT)
         self._journal = ChainedFile(folder / JOURNAL)
         self._attempts = ChainedFile(folder / ATTEMPTS)
@@ -69,6 +71,7 @@ class State:
             )  # fmt: skip
         try:
             folder.mkdir(mode=0o700, exist_ok=True)
+            folder.chmod(0o700)
             known = RunState(
                 run_name=run_name, me=me, owners=tuple(owners), policy=policy,
                 nonces={me: secrets.token_bytes(32)},
@@ -89,17 +92,18 @@ class State:
             raise InputError(
                 "there is no run to go on with", where=str(folder), do="leave out --resume."
             ) from None
-        except (OSError, msgspec.DecodeError):
+        except (OSError, ValueError, msgspec.DecodeError):
             raise InputError("this state cannot be read", where=str(folder / STATE)) from None
         for what, before, now in (
             ("run", known.run_name, run_name),
             ("owner", known.me, me),
             ("list of owners", ", ".join(known.owners), ", ".join(owners)),
-            ("policy", short(known.policy), short(policy)),
+            ("policy", known.policy, policy),
         ):
             if before != now:
+                told = [one if isinstance(one, str) else short(one) for one in (before, now)]
                 raise InputError(
-                    f"the interrupted run had another {what}: {before}, now {now}",
+                    f"the interrupted run had another {what}: {told[0]}, now {told[1]}",
                     where=str(folder),
                     do="go on with what it began with, or remove the folder to give it up.",
                 )
@@ -146,12 +150,15 @@ class State:
             self._journal.cut(finished)
 
     def attempt(self, name: str, most: int) -> None:
-        """Count a beginning, and refuse one too many; counted before anything is said."""
+        """Count a beginning; refuse to begin again more often than `most` times.
+
+        It is counted before anything is said.
+        """
         self._counts[name.encode()] += 1
         self._attempts.append(name.encode(), sync=True)
-        if self._counts[name.encode()] > most:
+        if self._counts[name.encode()] > most + 1:
             raise PartyError(
-                f"it was interrupted {most} times", where=name,
+                f"it was interrupted {most + 1} times", where=name,
                 why="an owner that ends on purpose and resumes could search for another's values.",
                 do="find out who was interrupted and why, then start a new run.",
             )  # fmt: skip
@@ -161,6 +168,22 @@ class State:
         self.transcript.close()
         self._journal.close()
         self._attempts.close()
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+
+def _locked(folder: Path) -> int:
+    """Keep others out of a run's folder for as long as the file is open."""
+    file = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(file)
+        raise InputError(
+            "another process is in this run", where=str(folder), do="wait for it, or end it."
+        ) from None
+    return file
 
 
 def _save(folder: Path, known: RunState) -> None:

@@ -45,7 +45,10 @@ def place_of(address: str, where: str) -> tuple[str, int]:
     """
     host, _, port = address.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
-    if not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
+    labels = [*host.rstrip(".").split("."), "x"] if ":" not in host else ["x"]
+    named = host.isprintable() and " " not in host and all(0 < len(p) < 64 for p in labels)
+    numbered = port.isascii() and port.isdigit() and len(port) < 6 and int(port) <= 65535
+    if not host or not named or not numbered:
         raise InputError(
             f'"{address}" is no address', where=where, do='write host:port, as "0.0.0.0:7001".'
         )
@@ -130,9 +133,9 @@ class TcpChannel:
                 lambda: Accepted(self._who, self.inbox, self.loop, self.patience), *place,
                 ssl=context, ssl_handshake_timeout=self.patience.call, ssl_shutdown_timeout=1,
             )  # fmt: skip
-        except OSError as error:
+        except (OSError, UnicodeError) as error:
             raise InputError(
-                f"cannot listen there: {error.strerror or error}",
+                f"cannot listen there: {getattr(error, 'strerror', '') or 'this is no host'}",
                 where=f"listen = {place[0]}:{place[1]}",
                 do="end what uses this port, or choose another and tell the peers.",
             ) from None
@@ -150,7 +153,7 @@ class TcpChannel:
                 link.opened()
                 why = await link.call.lost if link.call else ""
                 self._troubles[name] = Trouble(f"the connection was lost{why}")
-            except (OSError, TimeoutError, Refused) as error:
+            except (OSError, TimeoutError, UnicodeError, Refused) as error:
                 told, before = self._told(error, link), self._troubles[name]
                 if not before or told.hopeless or not before.hopeless:
                     self._troubles[name] = told  # else: the peer gave up too, for the same reason
@@ -191,7 +194,7 @@ class TcpChannel:
                 return Trouble("it does not accept the certificate of this owner", True)
             case ssl.SSLError():
                 return Trouble(f"what answers at {at} does not speak TLS 1.3")
-            case socket.gaierror():
+            case socket.gaierror() | UnicodeError():
                 return Trouble(f"there is no host {self._places[link.name][0]}")
             case ConnectionRefusedError():
                 return Trouble(f"nobody listens at {at} (connection refused)")
@@ -226,10 +229,16 @@ class TcpChannel:
 
 
 async def _cancel_all() -> None:
-    left = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in left:
-        task.cancel()
-    await asyncio.gather(*left, return_exceptions=True)
+    loop = asyncio.get_running_loop()
+    for _ in range(5):  # who is let in only now is hung up on in the next turn
+        left = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in left:
+            task.cancel()
+        await asyncio.gather(*left, return_exceptions=True)
+        # Strangers who are still shaking hands are known to the loop alone.
+        for transport in list(getattr(loop, "_transports", {}).values()):
+            transport.abort()
+        await asyncio.sleep(0)
 
 
 def _by_digest(identity: Identity, peers: Mapping[str, Peer]) -> dict[bytes, str]:

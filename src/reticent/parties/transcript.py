@@ -110,12 +110,12 @@ def read(folder: Path, certificate: PeerCertificate) -> Iterator[Entry | Fault]:
         for _, content, last_digest in entries_of(folder / ENTRIES):
             count, digest = count + 1, last_digest
             yield _entry.decode(content)
-    except FileNotFoundError:
+    except OSError:
         raise InputError("there is no transcript here", where=str(folder)) from None
     except DoesNotFollow as fault:
         yield Fault(fault.number, "it does not follow from the entries before it")
         return
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):
         yield Fault(count, "it is no entry of a transcript")
         return
     if words := _wrong_head(folder, certificate, count, digest):
@@ -135,10 +135,12 @@ def _wrong_head(folder: Path, certificate: PeerCertificate, count: int, digest: 
         signature = bytes.fromhex(head.signature)
     except FileNotFoundError:
         return "there is no signed head: the run did not end well"
-    except (msgspec.DecodeError, ValueError):
+    except (OSError, msgspec.DecodeError, ValueError):
         return "the head cannot be read"
     if (head.entries, head.digest) != (count, digest.hex()):
         return f"the head was signed over {head.entries:,} entries, here are {count:,} or others"
+    if head.certificate != certificate.fingerprint:
+        return "the head names another certificate than that of this owner"
     try:
         certificate.public_key.verify(signature, _statement(count, digest))
     except InvalidSignature:

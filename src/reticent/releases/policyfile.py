@@ -30,6 +30,7 @@ from reticent.releases.kinds import TO_COME, ReleaseKind, kind_of
 may_be_one = BeforeValidator(lambda given: (given,) if isinstance(given, str) else given)
 Names = Annotated[tuple[str, ...], may_be_one]
 Named = Annotated[str, Field(min_length=1)]
+_LONGEST = 64 * 1024 * 1024  # bytes of a file that somebody wrote
 
 
 class FileReading(BaseModel):
@@ -220,7 +221,14 @@ def _refuse_unborn(data: Mapping[str, Any], where: str) -> None:
 def read(path: Path, called: str = "policy") -> str:
     """The text of a file that somebody wrote."""
     try:
-        return path.read_text(encoding="utf-8-sig")
+        with path.open("rb") as file:
+            content = file.read(_LONGEST + 1)
+        if len(content) > _LONGEST:
+            raise InputError(
+                f"this is too long for a {called}", where=str(path),
+                do="name a file that somebody wrote; long taxonomies stand in files of their own.",
+            )  # fmt: skip
+        return content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
     except FileNotFoundError:
         missing = f"there is no such {called}".removesuffix(" file") + " file"
         raise InputError(missing, where=str(path)) from None
