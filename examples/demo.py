@@ -1,4 +1,4 @@
-"""What `make demo` shows: from a risky table to a verified release, with the commands typed out."""
+"""What `make demo` shows: from a risky table to a verified release, alone and together."""
 
 from __future__ import annotations
 
@@ -9,8 +9,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+from pyarrow.csv import read_csv
+
+from reticent.joint import integrate
+
 HERE = Path("demo")
 RETICENT = Path(sys.executable).with_name("reticent")
+OWNERS = {"census": ["Age", "Marital"], "taxes": ["Hours", "Income"]}
 
 
 def run(*words: str) -> None:
@@ -33,6 +38,32 @@ def side_by_side(before: Path, after: Path, columns: list[str], count: int = 8) 
             print("  " + "  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip())
 
 
+def together(census: Path) -> None:
+    """Let two owners release what they have of common people, and say what each has learnt."""
+    people = read_csv(census).slice(0, 1000)
+    policy = {
+        "id": "Name",
+        "class": "Income",
+        "owners": {name: {"columns": columns} for name, columns in OWNERS.items()},
+        "attributes": {
+            "Age": {"mask": "discretize", "range": [15, 91]},
+            "Marital": {"mask": "suppress"},
+            "Hours": {"mask": "discretize", "range": [1, 99]},
+        },
+        "anonymity": [{"over": ["Age", "Marital", "Hours"], "k": 20}],
+    }
+    census_office, tax_office = (people.select(["Name", *columns]) for columns in OWNERS.values())
+    tables = {"census": census_office.slice(0, 900), "taxes": tax_office.slice(100)}
+    for owner, released in integrate(policy, tables).items():
+        told, public = released.facts().private, released.facts().public
+        [(other, heard)] = told["heard_of_others"].items()
+        learnt = "; ".join(f"{words}: {', '.join(columns)}" for words, columns in heard.items())
+        print(f"  {owner}, with {told['ids_brought'][owner]} people, learnt from {other},")
+        print(f"    of each of {told['common']} whom both have: {learnt}")
+    crowd = public["promises"][0]["value"]
+    print(f"  Both hold the same {public['rows']} rows, in crowds of {crowd} or more.")
+
+
 def main() -> None:
     """Run the demo in the folder `demo`."""
     shutil.rmtree(HERE, ignore_errors=True)
@@ -51,9 +82,13 @@ def main() -> None:
     run("evaluate", str(people / "census.csv"), str(out), "--policy", str(policy))
     columns = ["Age", "Sex", "Education", "Marital", "Occupation", "Zip", "Hours", "Income"]
     side_by_side(people / "census.csv", out / "public/data.csv", columns)
+    print("\nBut what if incomes lie with the tax office, and neither may see the other's rows?")
+    print("Both can still make one table of people whom they have in common, under encryption:")
+    together(people / "census.csv")
     print(f"\nEverything is in {HERE}/: publish {out}/public, keep {out}/private to yourself.")
     print(f"Look at {out}/public/report.html, and at {out}/private/report.html for the reasons.")
     print("Baskets, as of shoppers, are released in another way: see examples/baskets.")
+    print("Two owners as two processes, who keep what they made: see examples/two_owners.")
     print("To hide single entries that people asked to hide: see examples/hide_entries.")
 
 

@@ -63,6 +63,7 @@ def test_demo_runs(tmp_path: Path) -> None:
         check=True,
     )
     assert "holds" in done.stdout
+    assert "of each of 800 whom both have" in done.stdout
     assert (tmp_path / "demo/release/public/data.csv").exists()
 
 
