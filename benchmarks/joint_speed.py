@@ -1,6 +1,6 @@
 """Two owners, one release: two processes on this machine, beside `release` on the joined table.
 
-    python benchmarks/joint_speed.py [--records 200000] [--score conditional] [--aligned] [--csv FILE]
+    python benchmarks/joint_speed.py [--records 200000] [--score paper] [--aligned] [--csv FILE]
 
 Adult expanded to so many records (`expand.py`), divided as in Fung 2007, chapter 7: nine columns
 with the first owner, five and the class with the second; k = 50 over all 14. Cryptography, TLS,
@@ -42,13 +42,13 @@ def prepared(place: Path, records: int, score: str, aligned: bool) -> None:
     table = pl.read_csv(whole, infer_schema=False).with_row_index("id")
     named = ", ".join(json.dumps(name) for name in FIRST + SECOND)
     promise = f'[[anonymity]]\nover = [{named}]\nk = 50\n[goal]\nscore = "{score}"\n'
-    # Numbers that look like codes are numbers: the same masks at every owner.
     ports = []
     for _ in range(2):
         with socket.socket() as one:
             one.bind(("127.0.0.1", 0))
             ports.append(one.getsockname()[1])
-    owners = f"[owners.a]\ncolumns = {json.dumps(FIRST)}\n[owners.b]\ncolumns = {json.dumps([*SECOND, 'class'])}\n"
+    second = json.dumps([*SECOND, "class"])
+    owners = f"[owners.a]\ncolumns = {json.dumps(FIRST)}\n[owners.b]\ncolumns = {second}\n"
     for owner, columns, other in (("a", FIRST, "b"), ("b", [*SECOND, "class"], "a")):
         folder = place / owner
         folder.mkdir()
@@ -100,7 +100,7 @@ def main() -> None:
             "-o",
             place / "one.csv",
         ]
-        subprocess.run([*COMMAND, *words, "-q"], check=True)
+        subprocess.run([*COMMAND, *map(str, words), "-q"], check=True)
         alone = time.perf_counter() - start
         same = (place / "one.csv").read_bytes() == (place / "a/out/public/data.csv").read_bytes()
         found: dict[str, Any] = json.loads(said[0])

@@ -46,7 +46,7 @@ from reticent.refine.foreign import ForeignColumn, NoPartition, Partition
 from reticent.releases.folder import published
 
 CERTIFICATES, AGREED, TRACE, TRANSCRIPT = "certificates", "agreed.csv", "trace.jsonl", "transcript"
-_BEFORE = ("common records", "what all accept", "class", "shared columns")
+_BEFORE = ("our records", "common records", "what all accept", "class", "shared columns")
 _LEFT = "whether anything is left"
 _AFTER = ("labels", "kept columns", "ready", "go")
 
@@ -107,7 +107,8 @@ def audit(folder: str | Path) -> Audited:
         if isinstance(one, Fault):
             return Audited(release.owner, len(entries), 0, one)
         entries.append(one)
-    replay = _Replay(release, _void_steps(entries))
+    steps = release.steps(bounded=any(_LEFT.encode() in entry.frame for entry in entries))
+    replay = _Replay(release, steps, _void_steps(entries))
     for number, entry in enumerate(entries, 1):
         try:
             replay.hear(entry)
@@ -159,11 +160,11 @@ class _Release:
         cells = {name: [row[i + 1] for row in rows] for i, name in enumerate(names)}
         return cls(owner, policy, names, cells, trace, hashlib.sha256(manifest).digest(), len(rows))
 
-    @property
-    def steps(self) -> tuple[str, ...]:
-        """The names of all steps that such a run can have, in their order."""
-        told = (f"round {number}" for number in range(1, len(self.trace) + 2))
-        return (*_BEFORE, *told, _LEFT, *_AFTER)
+    def steps(self, *, bounded: bool) -> tuple[str, ...]:
+        """The names of all steps of such a run; `bounded`: it ended after as many as asked for."""
+        asked = len(self.trace) + (not bounded)  # the last round says that nothing is left
+        told = (f"round {number}" for number in range(1, asked + 1))
+        return (*_BEFORE, *told, *([_LEFT] if bounded else []), *_AFTER)
 
     def missing(self, replay: _Replay) -> bool:
         """Whether something was released that nobody said."""
@@ -189,6 +190,7 @@ class _Replay:
     """The run, as the transcript tells it."""
 
     release: _Release
+    steps: tuple[str, ...]
     valid_steps: Mapping[int, int]  # by epoch; all of an epoch that is not here
     messages: int = 0
     revealed: int = 0
@@ -245,7 +247,7 @@ class _Replay:
         if envelope.part < envelope.parts:
             self.begun[link] = body
             return
-        steps = self.release.steps
+        steps = self.steps
         if envelope.step not in steps:
             raise _Leak("a message is of a step that no run has")
         if steps.index(envelope.step) >= self.valid_steps.get(envelope.epoch, len(steps)):

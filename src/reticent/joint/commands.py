@@ -150,6 +150,7 @@ def integrate(
         output, resume, dry_run, again, max_steps, time_limit, force=say.force
     )
     stopping = "all owners write the release so far. Press Ctrl-C again to write nothing."
+    say.note(*text.before(party))
     with watching(say, STAGES, stopping=stopping) as watch:
         found = run(party, options, watch)
     if isinstance(found, DryRun):

@@ -93,6 +93,13 @@ def joint_table(
 ) -> JointTable:
     """Talk until every owner holds the same joint table."""
     me, watch = session.me, clock.watch
+    records = own.digest
+    if session.step("our records", lambda: records) != records:
+        raise InputError(
+            "our data have changed since the run was interrupted", where=own.table.name,
+            why="the others were told of records as they were.",
+            do="go on with the data that it began with, or remove the folder to give it up.",
+        )  # fmt: skip
     with clock.stage("intersect"):
         order, sizes, held_by = common_records(session, own, wishes, watch)
     if not order:

@@ -6,6 +6,7 @@ have agreed on the common records and their order, everything is about those alo
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -31,6 +32,15 @@ class OwnRecords:
     table: Table  # the columns that this owner contributes
     ids: tuple[str, ...]
     without_id: int = 0  # records that were left out for a gap, where the policy says so
+
+    @property
+    def digest(self) -> str:
+        """By which the same records are known again."""
+        found = hashlib.sha256("\0".join(self.ids).encode("utf-8", "surrogatepass"))
+        for name, column in self.table.columns.items():
+            found.update(repr((name, column.texts())).encode("utf-8", "surrogatepass"))
+            found.update(column.codes.astype("<u4").tobytes())
+        return found.hexdigest()
 
     def common(self, order: Sequence[int]) -> Table:
         """The records that all owners have, in the agreed order, with nothing of the others."""

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 import msgspec
@@ -69,7 +69,9 @@ class Rounds:
 
     def run(self) -> None:
         """Search until nothing is left to reveal, or all have agreed to stop."""
-        self.search.run(self.watch, choose=self.choose)
+        # The loop itself must not stop by our wish alone: the others would go on.
+        alone = replace(self.watch, stop=lambda: False)
+        self.search.run(alone, choose=self.choose)
 
     def choose(self, slots: Any, scores: Any) -> Choice:
         """The next step of all owners."""

@@ -21,12 +21,12 @@ from typing import Self
 import msgspec
 
 from reticent.errors import InputError, PartyError
-from reticent.files.output import is_leftover, whole_file
 from reticent.parties.chained import ChainedFile
 from reticent.parties.messages import short
 from reticent.parties.transcript import Transcript
 
 STATE, JOURNAL, ATTEMPTS, TRANSCRIPT = "state.json", "journal", "attempts", "transcript"
+_UNFINISHED = f"{STATE}.new"
 
 
 class RunState(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -62,7 +62,7 @@ class State:
     ) -> Self:
         """Make the folder of a new run; there must be none, or one that a kill left empty."""
         if folder.exists() and not (
-            folder.is_dir() and all(is_leftover(path) for path in folder.iterdir())
+            folder.is_dir() and {path.name for path in folder.iterdir()} <= {_UNFINISHED}
         ):
             raise InputError(
                 "an earlier run did not end here", where=str(folder),
@@ -187,7 +187,10 @@ def _locked(folder: Path) -> int:
 
 
 def _save(folder: Path, known: RunState) -> None:
-    with whole_file(folder / STATE, force=True, private=True) as path:
-        handle = os.open(path, os.O_WRONLY | os.O_TRUNC)
-        with os.fdopen(handle, "wb") as file:
-            file.write(msgspec.json.encode(known))
+    # As `whole_file` does it; but this is no output that anybody is told of.
+    path = folder / _UNFINISHED
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.write(msgspec.json.encode(known))
+        file.flush()
+        os.fsync(file.fileno())
+    path.replace(folder / STATE)
