@@ -150,9 +150,10 @@ def integrate(
         output, resume, dry_run, again, max_steps, time_limit, force=say.force
     )
     stopping = "all owners write the release so far. Press Ctrl-C again to write nothing."
-    say.note(*text.before(party))
     with watching(say, STAGES, stopping=stopping) as watch:
-        found = run(party, options, watch)
+        # Lines of progress for programs are objects.
+        tell = say.note if say.progress != "json" else lambda *lines: None
+        found = run(party, options, watch, lambda policy: tell(*text.before(policy)))
     if isinstance(found, DryRun):
         facts = {
             "owner": found.owner,

@@ -68,16 +68,27 @@ class DryRun:
 
 
 def integrate(
-    party: str | Path, options: IntegrateOptions | None = None, watch: Watch | None = None
+    party: str | Path,
+    options: IntegrateOptions | None = None,
+    watch: Watch | None = None,
+    warn: Callable[[JointPolicy], None] = lambda policy: None,
 ) -> JointRelease | DryRun:
-    """Make a joint release together with the other owners."""
-    return _Owner(PartySettings.load(party), options or IntegrateOptions(), watch or Watch()).run()
+    """Make a joint release together with the other owners; `warn` is told before we meet them."""
+    settings = PartySettings.load(party)
+    return _Owner(settings, options or IntegrateOptions(), watch or Watch(), warn).run()
 
 
 class _Owner:
     """One owner, from its settings to its release."""
 
-    def __init__(self, settings: PartySettings, options: IntegrateOptions, watch: Watch) -> None:
+    def __init__(
+        self,
+        settings: PartySettings,
+        options: IntegrateOptions,
+        watch: Watch,
+        warn: Callable[[JointPolicy], None],
+    ) -> None:
+        self.warn = warn
         self.begun = time.monotonic()
         self.settings, self.options = settings, options
         self.policy = JointPolicy.load(settings.path(settings.policy))
@@ -112,6 +123,8 @@ class _Owner:
             ends.callback(state.close)
             if agreed:
                 return self._finish_alone(state, own, place)
+            if not self.options.dry_run:
+                self.warn(self.policy)
             self.clock.watch.stage("meet")
             self.clock.watch.tell(f"waiting for {', '.join(self.peers)}")
             channel = TcpChannel(self.identity, self.settings.listen, self.peers)

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reticent.errors import many
-from reticent.joint.policy import JointPolicy
-from reticent.parties.settings import PartySettings
 from reticent.terminal.text import table
 
 if TYPE_CHECKING:
+    from reticent.joint.policy import JointPolicy
     from reticent.joint.process import DryRun
     from reticent.joint.report import JointRelease
 
 
-def before(party: Path) -> list[str]:
+def before(policy: JointPolicy) -> list[str]:
     """What an owner hears before anything is sent: what the others will learn."""
-    settings = PartySettings.load(party)
-    policy = JointPolicy.load(settings.path(settings.policy))
-    settings.refuse_unlike(policy.agreement)
     lines = ["Of each person whom all owners have, the others will learn:"]
     for owner in policy.owners:
         said = "; ".join(
