@@ -26,7 +26,7 @@ columns = ["Job", "Balance", "Class"]
 columns = ["Sex", "Limit", "Diagnosis"]
 [attributes.Job]
 mask = "generalize"
-taxonomy = { ANY = { White = ["Clerk", "Doctor", "jobneedle"], Blue = ["Cook", "Janitor"] } }
+taxonomy = "job.csv"
 [attributes.Sex]
 mask = "suppress"
 [attributes.Limit]
@@ -39,6 +39,7 @@ over = ["Job", "Sex", "Limit"]
 sensitive = { Diagnosis = "*" }
 at_most = 0.9
 """
+TAXONOMY = "Clerk,White,ANY\nDoctor,White,ANY\njobneedle,White,ANY\nCook,Blue,ANY\nJanitor,Blue,ANY\n"
 OWNERS = ("bank", "card")
 COLUMNS = {"bank": ["Job", "Balance", "Class"], "card": ["Sex", "Limit", "Diagnosis"]}
 PROGRAM = [sys.executable, "-c", "from reticent.front import main; main()"]
@@ -85,6 +86,7 @@ class Owners:
             lines += [f'certificate = "../{other}/identity/certificate.pem"']
             (self.folder / name / "party.toml").write_text("\n".join(lines))
         self.agree_on(POLICY)
+        (self.folder / "bank" / "job.csv").write_text(TAXONOMY)  # stays with the owner of Job
         self.bring("bank", self.rows[:-20])
         self.bring("card", self.rows[10:][::-1] + self.rows[:1])
 
@@ -129,7 +131,7 @@ class Owners:
 
     def see_no_leftovers(self) -> None:
         """Nothing half-written stands beside the outputs."""
-        known = {"identity", "party.toml", "joint.toml", "own.csv", "out", "out.run"}
+        known = {"identity", "party.toml", "joint.toml", "own.csv", "job.csv", "out", "out.run"}
         for name in OWNERS:
             assert {path.name for path in (self.folder / name).iterdir()} <= known
 

@@ -25,7 +25,7 @@ from reticent.files.tabular import Reading
 from reticent.joint.owner import OwnRecords, fitted_part
 from reticent.joint.policy import JointPolicy
 from reticent.joint.rounds import Count, Rounds
-from reticent.joint.sharing import agree_on_class, exchange_columns, exchange_labels
+from reticent.joint.sharing import agree_on_class, end_alike, exchange_columns, exchange_labels
 from reticent.parties.intersection import align, intersect
 from reticent.parties.wire import Conversation, Message, others
 from reticent.privacy.promises import Anonymity, Promise
@@ -96,6 +96,7 @@ def joint_table(
     with clock.stage("intersect"):
         order, sizes, held_by = common_records(session, own, wishes, watch)
     if not order:
+        session.step("nobody", lambda: end_alike(session))
         raise InputError(
             "the owners have no record in common", where=f'column "{policy.id}"',
             why="ids are compared as text, so 00123 and 123 are two.",

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 import msgspec
@@ -69,7 +69,8 @@ class Rounds:
 
     def run(self) -> None:
         """Search until nothing is left to reveal, or all have agreed to stop."""
-        self.search.run(self.watch, choose=self.choose)
+        # Who wants to stop says so in the next round: nobody leaves the search alone.
+        self.search.run(replace(self.watch, stop=lambda: False), choose=self.choose)
 
     def choose(self, slots: Any, scores: Any) -> Choice:
         """The next step of all owners."""

@@ -7,6 +7,7 @@ only when it has ended. The docs, `party check` and `integrate` say so before an
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import hmac
 import secrets
@@ -17,9 +18,9 @@ import msgspec
 import numpy as np
 
 from reticent.data.columns import Column, smallest
-from reticent.errors import InputError
+from reticent.errors import InputError, PartyError
 from reticent.joint.owner import column_of
-from reticent.parties.wire import Conversation, Message, others
+from reticent.parties.wire import Conversation, Message, Wire, others
 
 Cell = Annotated[str, msgspec.Meta(max_length=16_000_000)]
 
@@ -60,6 +61,22 @@ class ClassAgrees(Message, frozen=True):
     """One who has the class to one who does not: whether all who have it say the same."""
 
     agrees: bool
+
+
+class Known(Message, frozen=True):
+    """To all: I have seen by myself why this run cannot go on."""
+
+
+def end_alike(session: Wire) -> None:
+    """Let all others see by themselves why the run ends, before anybody says farewell to them.
+
+    Who hears a farewell here knows the reason already, and need not be told another one.
+    """
+    with contextlib.suppress(PartyError):
+        for owner in others(session):
+            session.send(owner, Known())
+        for owner in others(session):
+            session.receive(owner, Known)
 
 
 def told_columns(columns: Iterable[Column]) -> ToldColumns:
@@ -145,6 +162,7 @@ def agree_on_class(session: Conversation, having: Sequence[str], mine: Column | 
             if owner not in having:
                 session.send(owner, ClassAgrees(agreed))
     if not agreed:
+        end_alike(session)
         raise InputError(
             f"{', '.join(having)} do not say the same class of every common record",
             why="a record has one class; which records differ is not told.",
