@@ -42,7 +42,6 @@ at_most = 0.9
 TAXONOMY = "Clerk,White,ANY\nDoctor,White,ANY\njobneedle,White,ANY\nCook,Blue,ANY\nJanitor,Blue,ANY\n"
 OWNERS = ("bank", "card")
 COLUMNS = {"bank": ["Job", "Balance", "Class"], "card": ["Sex", "Limit", "Diagnosis"]}
-PROGRAM = [sys.executable, "-c", "from reticent.front import main; main()"]
 End = tuple[int, str, str]  # exit code, stdout, stderr
 
 
@@ -104,9 +103,11 @@ class Owners:
             lines.writeheader()
             lines.writerows(rows)
 
-    def start(self, owner: str, *words: object) -> subprocess.Popen[str]:
+    def start(self, owner: str, *words: object, first: str = "") -> subprocess.Popen[str]:
+        """Start one; `first`: Python code that lets something go wrong."""
+        program = [sys.executable, "-c", f"{first}\nfrom reticent.front import main; main()"]
         return start(
-            "integrate", "party.toml", *words, program=PROGRAM, cwd=self.folder / owner,
+            "integrate", "party.toml", *words, program=program, cwd=self.folder / owner,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         )  # fmt: skip
 

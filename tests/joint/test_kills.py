@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from joint.owners_at_work import OWNERS, End, Owners
-from reticent.parties.state import State
 from terminal import finished
 
 pytestmark = [pytest.mark.net, pytest.mark.slow]
@@ -34,8 +33,8 @@ def killed_once(owners: Owners, rng: random.Random) -> list[dict[str, End]]:
             if owners.out(name).exists() and not begun:
                 ends[name] = (0, "", "")
                 continue
-            resume = ["--resume"] if (owners.folder / name / "out.run" / "state.json").exists() else []
-            running[name] = owners.start(name, *resume)
+            known = (owners.folder / name / "out.run" / "state.json").exists()
+            running[name] = owners.start(name, *(["--resume"] if known else []))
         victim = ""
         for name in OWNERS:
             if ends.get(name, (1,))[0] != 0:
@@ -60,3 +59,51 @@ def see_whole(owners: Owners, history: list[dict[str, End]]) -> None:
 def test_a_kill_at_any_moment(tmp_path: Path, seed: int) -> None:
     owners = Owners(tmp_path, more={"meet_timeout": 8, "step_timeout": 8})
     see_whole(owners, killed_once(owners, random.Random(seed)))
+
+
+DIES_AFTER_GO = """
+import os, signal
+from reticent.parties.state import State
+finish = State.finish
+def dying(self, name, result):
+    finish(self, name, result)
+    if name == "go":
+        os.kill(os.getpid(), signal.SIGKILL)
+State.finish = dying
+"""
+DIES_BEFORE_IT_IS_PUT_AWAY = """
+import os, signal
+from reticent.joint import process
+process._Owner._put_away = lambda *given: os.kill(os.getpid(), signal.SIGKILL)
+"""
+DISK_IS_FULL = """
+import errno
+from reticent.joint import publishing
+def full(*given):
+    raise OSError(errno.ENOSPC, "No space left on device")
+publishing.write = full
+"""
+
+
+@pytest.mark.parametrize("victim", OWNERS)
+@pytest.mark.parametrize("death", [DIES_AFTER_GO, DIES_BEFORE_IT_IS_PUT_AWAY], ids=["go", "done"])
+def test_who_was_killed_after_go_needs_nobody(tmp_path: Path, victim: str, death: str) -> None:
+    owners = Owners(tmp_path, more={"meet_timeout": 6, "step_timeout": 4})
+    running = {n: owners.start(n, first=death if n == victim else "") for n in OWNERS}
+    ends = {name: finished(process) for name, process in running.items()}
+    [other] = {*OWNERS} - {victim}
+    assert (ends[victim][0], ends[other][0]) == (-9, 0), ends
+    assert death == DIES_BEFORE_IT_IS_PUT_AWAY or victim in ends[other][2], ends
+    code, _, said = finished(owners.start(victim, "--resume"))
+    assert code == 0, said
+    owners.see_same()
+
+
+@pytest.mark.parametrize("victim", OWNERS)
+def test_a_full_disk_at_one_owner(tmp_path: Path, victim: str) -> None:
+    owners = Owners(tmp_path, more={"step_timeout": 6})
+    running = {n: owners.start(n, first=DISK_IS_FULL if n == victim else "") for n in OWNERS}
+    ends = {name: finished(process) for name, process in running.items()}
+    [other] = {*OWNERS} - {victim}
+    assert (ends[victim][0], ends[other][0]) == (2, 4), ends
+    owners.see_nothing()

@@ -42,7 +42,7 @@ DATA = {
     },
     "card": {
         "ID": [f"p{n}" for n in ROWS],
-        "Sex": ["F"] * 8 + ["M"] * 8,
+        "Sex": ["F"] * 8 + ["M"] * 4 + ["X"] * 4,  # revealed in two steps
         "Pet": (["cat"] * 4 + ["dog"] * 2 + ["cow"] * 2) * 2,
         "Town": [f"t{n % 4}" for n in ROWS],
         "Ill": ["flu", "none", "cold", "none"] * 4,
