@@ -56,6 +56,11 @@ def together(
         raise InputError(
             f"there must be data of each owner: {', '.join(policy.owners)}", where=policy.name
         )
+    # What one owner cannot read keeps nobody waiting.
+    own = {
+        owner: own_records(data[owner], policy, owner, (readings or {}).get(owner))
+        for owner in policy.owners
+    }
     hub = MemoryHub(tuple(policy.owners))
     with tempfile.TemporaryDirectory(prefix="reticent-") as folder:
 
@@ -70,10 +75,9 @@ def together(
                 offers=policy.handed_over(owner),
             )  # fmt: skip
             with session:
-                own = own_records(data[owner], policy, owner, reading)
                 flow = partial(
-                    joint_table, policy=policy, own=own, reading=reading, clock=Clock(Watch()),
-                    wishes=(wishes or {}).get(owner, Wishes()),
+                    joint_table, policy=policy, own=own[owner], reading=reading,
+                    clock=Clock(Watch()), wishes=(wishes or {}).get(owner, Wishes()),
                 )  # fmt: skip
                 return session.run(flow)
 

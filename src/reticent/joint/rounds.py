@@ -147,6 +147,8 @@ class Rounds:
         """What another owner revealed, if it could have."""
         if told.column not in self.policy.owners[winner].columns:
             raise self.session.refuse(winner, "it reveals a column that it does not have")
+        if told.column not in self.policy.joint_roles.masked:
+            raise self.session.refuse(winner, "it reveals a column that is not masked")
         try:
             partition = self._unpacked(told)
             self.search.cuts.heard(partition)

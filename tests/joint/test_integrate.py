@@ -1,0 +1,211 @@
+"""`reticent integrate`: two owners on the loopback, each a process of its own."""
+
+from __future__ import annotations
+
+import csv
+import json
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from joint.owners_at_work import OWNERS, POLICY, TAXONOMY, Owners, interrupt, people
+from reticent.joint.policy import JointPolicy
+from terminal import finished, run
+
+pytestmark = [pytest.mark.net, pytest.mark.slow]
+
+
+@pytest.fixture
+def owners(tmp_path: Path) -> Owners:
+    return Owners(tmp_path)
+
+
+def joined(owners: Owners) -> Path:
+    """What one owner of everything would have."""
+    path = owners.folder / "joined.csv"
+    common = [owners.rows[0], *owners.rows[10:-20]]
+    with path.open("w", newline="") as file:
+        names = ["SSN", "Job", "Balance", "Class", "Sex", "Limit", "Diagnosis"]
+        lines = csv.DictWriter(file, names)
+        lines.writeheader()
+        lines.writerows(common)
+    return path
+
+
+def released_alone(owners: Owners, *words: object) -> bytes:
+    """What one owner of everything would release, under the same policy without owners."""
+    plain = JointPolicy.load(owners.folder / "bank" / "joint.toml").alone()
+    policy = owners.folder / "alone.toml"
+    policy.write_text(plain.canonical())
+    (owners.folder / "job.csv").write_text(TAXONOMY)
+    out = owners.folder / "alone.csv"
+    run("release", joined(owners), "-p", policy, "-o", out, *words)
+    return out.read_bytes()
+
+
+def codes(ends: dict[str, tuple[int, str, str]]) -> tuple[int, ...]:
+    return tuple(ends[name][0] for name in OWNERS)
+
+
+def test_both_write_what_one_would(owners: Owners) -> None:
+    ends = owners.integrate("--json")
+    assert codes(ends) == (0, 0), ends
+    owners.see_same()
+    assert owners.public("bank")["data.csv"] == released_alone(owners)
+    facts = {name: json.loads(end[1]) for name, end in ends.items()}
+    assert facts["bank"]["common"] == facts["card"]["common"] == 171
+    assert facts["bank"]["unconfirmed"] == []
+    for name in OWNERS:
+        assert run("verify", owners.out(name)).exit_code == 0
+    see_reticent(owners, ends)
+
+
+def see_reticent(owners: Owners, ends: dict[str, tuple[int, str, str]]) -> None:
+    """No id of an owner's strangers, and no leaf that the table hides, is known to the other."""
+    hidden = {"bank": b"jobneedle", "card": None}
+    own = {name: {line.split(",")[0] for line in
+           (owners.folder / name / "own.csv").read_text().splitlines()} for name in OWNERS}  # fmt: skip
+    for me, other in (OWNERS, OWNERS[::-1]):
+        strangers = [text.encode() for text in own[other] - own[me]]
+        assert len(strangers) >= 9
+        needles = [*strangers, *filter(None, [hidden[other]])]
+        for path in (owners.folder / me).rglob("*"):
+            if path.is_file():
+                content = path.read_bytes()
+                assert not [needle for needle in needles if needle in content], path
+                if path.name not in ("own.csv", "agreed.csv"):
+                    assert b"ssnneedle" not in content, path
+        assert "needle" not in ends[me][1] + ends[me][2]
+        for part in (owners.out(me) / "public").iterdir():
+            assert b"needle" not in part.read_bytes()
+
+
+def test_a_dry_run_tells_sizes_only(owners: Owners) -> None:
+    ends = owners.integrate("--dry-run", "--json")
+    assert codes(ends) == (0, 0), ends
+    for _, said, _ in ends.values():
+        facts = json.loads(said)
+        assert facts["common"] == 171
+        assert facts["ids_brought"] == {"bank": 180, "card": 191}
+    owners.see_nothing()
+    assert not [*owners.folder.glob("*/*.run")]
+
+
+def test_outputs_that_cannot_be(owners: Owners) -> None:
+    code, _, said = finished(owners.start("bank", "-o", "out.csv"))
+    assert (code, "out.csv" in said) == (2, True), said
+    owners.out("bank").mkdir()
+    (owners.out("bank") / "mine").touch()
+    code, _, said = finished(owners.start("bank"))
+    assert (code, "exists" in said) == (2, True), said
+    (owners.out("bank") / "mine").unlink()
+    owners.out("bank").rmdir()
+    (owners.folder / "bank" / "out.run").mkdir()
+    (owners.folder / "bank" / "out.run" / "state.json").write_text("{}")
+    code, _, said = finished(owners.start("bank"))
+    assert (code, "--resume" in said) == (2, True), said
+
+
+@pytest.mark.parametrize(("what", "to"), [("k = 6", "k = 172"), ("at_most = 0.9", "at_most = 0.1")])
+def test_what_no_table_can_keep(owners: Owners, what: str, to: str) -> None:
+    owners.agree_on(POLICY.replace(what, to))
+    ends = owners.integrate()
+    assert codes(ends) == (3, 3), ends
+    owners.see_nothing()
+
+
+def test_a_value_outside_a_taxonomy(owners: Owners) -> None:
+    owners.bring("bank", [{**row, "Job": "Pirate"} for row in owners.rows])
+    ends = owners.integrate()
+    assert codes(ends) == (2, 4), ends
+    assert "Pirate" not in ends["card"][2]
+    owners.see_nothing()
+
+
+@pytest.mark.parametrize("wrong", ["repeated", "missing"])
+def test_ids_that_are_none(tmp_path: Path, wrong: str) -> None:
+    owners = Owners(tmp_path, more={"meet_timeout": 4})
+    other = {"repeated": owners.rows[5]["SSN"], "missing": ""}[wrong]
+    owners.bring("bank", [*owners.rows[:-1], {**owners.rows[-1], "SSN": other}])
+    ends = owners.integrate()
+    assert codes(ends) == (2, 4), ends
+    owners.see_nothing()
+
+
+def test_nobody_in_common(owners: Owners) -> None:
+    owners.bring("bank", owners.rows[:50])
+    owners.bring("card", owners.rows[50:])
+    ends = owners.integrate()
+    assert codes(ends) == (2, 2), ends
+    owners.see_nothing()
+
+
+def test_classes_that_differ(owners: Owners) -> None:
+    owners.agree_on(POLICY.replace('"Diagnosis"]', '"Diagnosis", "Class"]'))
+    columns = ["Sex", "Limit", "Diagnosis", "Class"]
+    owners.bring("card", owners.rows, columns)
+    assert codes(owners.integrate("--dry-run")) == (0, 0)
+    changed = {**owners.rows[50], "Class": "neither"}
+    owners.bring("card", [*owners.rows[:50], changed, *owners.rows[51:]], columns)
+    ends = owners.integrate()
+    assert codes(ends) == (2, 2), ends
+    for _, said, errors in ends.values():
+        assert "needle" not in said + errors
+    owners.see_nothing()
+
+
+def test_the_smallest_number_of_steps(owners: Owners) -> None:
+    ends = owners.integrate("--json", bank=["--max-steps", 3], card=["--max-steps", 1])
+    assert codes(ends) == (0, 0), ends
+    owners.see_same()
+    assert owners.public("card")["data.csv"] == released_alone(owners, "--max-steps", 1)
+    for _, said, _ in ends.values():
+        facts = json.loads(said)
+        assert (facts["steps"], facts["stopped_early"]) == (1, True)
+
+
+def line_with(process: subprocess.Popen[str], words: str) -> None:
+    """Wait until a process has said something on stderr."""
+    assert process.stderr
+    for line in process.stderr:
+        if words in line:
+            return
+    raise AssertionError(f"it never said {words}")
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_stop_is_agreed(tmp_path: Path, times: int) -> None:
+    owners = Owners(tmp_path, people(3000))
+    running = {name: owners.start(name, "--json", "--progress", "json") for name in OWNERS}
+    line_with(running["bank"], '"refine"')
+    running["card"].send_signal(signal.SIGSTOP)  # so that no round ends meanwhile
+    interrupt(running["bank"])
+    line_with(running["bank"], "Stopping")
+    if times == 2:
+        interrupt(running["bank"])
+        code, _, said = finished(running["bank"])
+        assert code == 130, said
+    running["card"].send_signal(signal.SIGCONT)
+    if times == 2:
+        code, _, said = finished(running["card"])
+        assert code == 4, said
+        owners.see_nothing()
+        return
+    ends = {name: finished(process) for name, process in running.items()}
+    assert codes(ends) == (0, 0), ends
+    owners.see_same()
+    assert all(json.loads(end[1])["stopped_early"] for end in ends.values())
+    assert run("verify", owners.out("card")).exit_code == 0
+
+
+def test_another_policy_is_a_second_look(owners: Owners) -> None:
+    assert codes(owners.integrate()) == (0, 0)
+    owners.agree_on(POLICY.replace("k = 6", "k = 7"))
+    ends = owners.integrate("--force")
+    assert codes(ends) == (2, 2), ends
+    assert "--again" in ends["card"][2]
+    ends = owners.integrate("--force", "--again")
+    assert codes(ends) == (0, 0), ends
+    owners.see_same()
