@@ -39,7 +39,9 @@ over = ["Job", "Sex", "Limit"]
 sensitive = { Diagnosis = "*" }
 at_most = 0.9
 """
-TAXONOMY = "Clerk,White,ANY\nDoctor,White,ANY\njobneedle,White,ANY\nCook,Blue,ANY\nJanitor,Blue,ANY\n"
+TAXONOMY = (
+    "Clerk,White,ANY\nDoctor,White,ANY\njobneedle,White,ANY\nCook,Blue,ANY\nJanitor,Blue,ANY\n"
+)
 OWNERS = ("bank", "card")
 COLUMNS = {"bank": ["Job", "Balance", "Class"], "card": ["Sex", "Limit", "Diagnosis"]}
 End = tuple[int, str, str]  # exit code, stdout, stderr

@@ -108,9 +108,7 @@ def test_outputs_that_cannot_be(owners: Owners) -> None:
     assert (code, "--resume" in said) == (2, True), said
 
 
-@pytest.mark.parametrize(
-    ("what", "to"), [("k = 6", "k = 172"), ("at_most = 0.9", "at_most = 0.1")]
-)
+@pytest.mark.parametrize(("what", "to"), [("k = 6", "k = 172"), ("at_most = 0.9", "at_most = 0.1")])
 def test_what_no_table_can_keep(owners: Owners, what: str, to: str) -> None:
     owners.agree_on(POLICY.replace(what, to))
     ends = owners.integrate()

@@ -195,9 +195,7 @@ def test_many_owners_release_what_one_would(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("wanted", [(0, None), (None, 1), (2, 1), (3, 50)])
-def test_the_smallest_number_of_steps_counts(
-    tmp_path: Path, wanted: Sequence[int | None]
-) -> None:
+def test_the_smallest_number_of_steps_counts(tmp_path: Path, wanted: Sequence[int | None]) -> None:
     case = many_steps(tmp_path)
     most = min(number for number in wanted if number is not None)
     expected = alone(case, tmp_path / "alone.csv", max_steps=most)

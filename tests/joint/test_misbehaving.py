@@ -29,7 +29,7 @@ POLICY = JointPolicy.from_data(
             "card": {"columns": ["Sex", "Pet", "Town", "Ill", "Note"]},
         },
         "attributes": {name: {"mask": "suppress"} for name in ("Job", "Sex", "Pet", "Town")},
-        "anonymity": [{"over": ["Job", "Sex", "Pet"], "k": 2}, {"over": ["Town"], "k": 16}],
+        "anonymity": [{"over": ["Job", "Pet"], "k": 2}, {"over": ["Town"], "k": 16}],
         "confidence": [{"over": ["Sex"], "sensitive": {"Ill": "*"}, "at_most": 0.9}],
     }
 )
@@ -75,7 +75,9 @@ def lying(patch: pytest.MonkeyPatch, kind: type[Message], lie: Lie) -> list[Mess
 
 
 def revealed(**changes: Any) -> Lie:
-    return lambda message: msgspec.structs.replace(message, **changes) if message.column else message
+    return lambda message: (
+        msgspec.structs.replace(message, **changes) if message.column else message
+    )
 
 
 def column(**changes: Any) -> Lie:
