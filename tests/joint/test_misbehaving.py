@@ -29,7 +29,7 @@ POLICY = JointPolicy.from_data(
             "card": {"columns": ["Sex", "Pet", "Town", "Ill", "Note"]},
         },
         "attributes": {name: {"mask": "suppress"} for name in ("Job", "Sex", "Pet", "Town")},
-        "anonymity": [{"over": ["Job", "Sex", "Pet"], "k": 2}, {"over": ["Town"], "k": 16}],
+        "anonymity": [{"over": ["Job", "Pet"], "k": 2}, {"over": ["Town"], "k": 16}],
         "confidence": [{"over": ["Sex"], "sensitive": {"Ill": "*"}, "at_most": 0.9}],
     }
 )
