@@ -6,6 +6,7 @@ A folder of two files: `entries`, a chained file (see `chained`), and, once the 
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -95,9 +96,10 @@ class Fault:
 
 
 def entries_in(path: Path) -> Iterator[Entry]:
-    """The entries of a file, as far as they follow each other."""
-    for _, content, _ in entries_of(path):
-        yield _entry.decode(content)
+    """The entries of a file, as far as they follow each other; more may be being written."""
+    with contextlib.suppress(DoesNotFollow):
+        for _, content, _ in entries_of(path):
+            yield _entry.decode(content)
 
 
 def read(folder: Path, certificate: PeerCertificate) -> Iterator[Entry | Fault]:
