@@ -163,7 +163,7 @@ def test_a_password_is_never_told(example: KindExample) -> None:
     assert "PASSWORD" not in said.output
 
 
-@pytest.mark.parametrize("key", ["owners", "joins"])
+@pytest.mark.parametrize("key", ["joins"])
 def test_what_is_still_to_come_is_told_by_one_key(example: KindExample, key: str) -> None:
     Path("next.toml").write_text(f"{key} = {{}}\n{example.files['p.toml']}")
     for command in ([*example.under("next.toml"), "no"], ["policy", "check", "next.toml"]):

@@ -56,7 +56,7 @@ def winner_of(keys: dict[str, int], **options: Any) -> str:
 # Who wins
 
 
-@pytest.mark.parametrize("bits", [1, 3, 4])
+@pytest.mark.parametrize("bits", [1, 3, pytest.param(4, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("coin", [1, -1])
 def test_every_pair_of_short_keys(bits: int, coin: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(secrets, "choice", lambda sides: coin)

@@ -53,6 +53,7 @@ def test_all_peers_that_never_come_are_named(tmp_path: Path) -> None:
     assert [problem.where for problem in error.problems] == ["card, meeting", "shop, meeting"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("position", MESSAGES)
 def test_a_peer_that_falls_silent(tmp_path: Path, position: int) -> None:
     """It is connected, but gives neither its message nor a sign of life."""
@@ -159,6 +160,7 @@ def test_a_peer_that_breaks_the_protocol(
         assert str(found["shop"]).startswith("card, round 2: sum: ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("position", MESSAGES)
 @pytest.mark.parametrize("kind", ["message", "hello", "acknowledgement"])
 def test_the_same_again_has_no_effect(tmp_path: Path, kind: str, position: int) -> None:

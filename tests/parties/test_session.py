@@ -52,6 +52,7 @@ def test_a_killed_owner_resumes(tmp_path: Path, who: str, position: int) -> None
     assert found == {"bank": sums("bank", "card"), "card": sums("bank", "card")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("position", range(1, 14, 2))
 @pytest.mark.parametrize("who", ["bank", "shop"])
 def test_a_killed_owner_of_three_resumes(tmp_path: Path, who: str, position: int) -> None:
@@ -362,6 +363,7 @@ def test_the_last_word_reaches_an_owner_whose_link_was_cut(tmp_path: Path) -> No
     assert cut.is_set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("position", range(LAST))
 def test_a_link_that_is_cut_for_a_while_heals(tmp_path: Path, position: int) -> None:
     scene = Scene(tmp_path, deadlines=CALM)

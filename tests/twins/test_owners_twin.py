@@ -214,26 +214,26 @@ def check(seeds: range, counts: Sequence[int], score: str) -> None:
         compare(case, [divided(rng, names, count) for count in counts])
 
 
-@pytest.mark.parametrize("seed", range(0, 60, 20))
+@pytest.mark.parametrize("seed", [0])
 def test_owners_go_the_way_of_one_engine(seed: int) -> None:
     check(range(seed, seed + 20), [2, 3], "paper")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "seed", [*range(60, 300, 20), *range(1000, 1120, 20), *range(1200, 1320, 20)]
+    "seed", [*range(20, 300, 20), *range(1000, 1120, 20), *range(1200, 1320, 20)]
 )
 def test_owners_go_the_way_of_one_engine_on_all_cases(seed: int) -> None:
     check(range(seed, seed + 20), [2, 3], "paper")
 
 
-@pytest.mark.parametrize("seed", range(10_000, 10_040, 20))
+@pytest.mark.parametrize("seed", [10_000])
 def test_owners_go_the_way_of_one_engine_given_all_that_is_shown(seed: int) -> None:
     check(range(seed, seed + 20), [2, 3], "conditional")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [*range(10_040, 10_160, 20), 5000, 5010, 6000, 6010, 7000, 7010])
+@pytest.mark.parametrize("seed", [*range(10_020, 10_160, 20), 5000, 5010, 6000, 6010, 7000, 7010])
 def test_owners_go_the_way_of_one_engine_given_all_on_all_cases(seed: int) -> None:
     check(range(seed, seed + 20), [2, 3, 5], "conditional")
 
