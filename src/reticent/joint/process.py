@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import Any
 
 import msgspec
 
-from reticent.errors import InputError, PartyError
+from reticent.errors import InputError, PartyError, Unsatisfiable
 from reticent.files.output import whole_file
 from reticent.joint.flow import Wishes, common_records, joint_table
 from reticent.joint.folder import contents
@@ -42,6 +42,8 @@ from reticent.releases.places import Place
 
 _RUNS = "runs.jsonl"  # in the identity's folder: which runs it was in, with whom
 _GO = "go"
+_FIRST = "our records"
+_TOLD_NOTHING_YET = (_FIRST, "common records", "what all accept")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +129,8 @@ class _Owner:
                 self.warn(self.policy)
             self.clock.watch.stage("meet")
             self.clock.watch.tell(f"waiting for {', '.join(self.peers)}")
-            channel = TcpChannel(self.identity, self.settings.listen, self.peers)
+            with self._forgetting(state, ends):
+                channel = TcpChannel(self.identity, self.settings.listen, self.peers)
             session = Session(
                 channel, state, deadlines=self._deadlines,
                 offers=self.policy.handed_over(self.settings.owner), resumes=self.options.resume,
@@ -136,9 +139,26 @@ class _Owner:
                 if self.options.dry_run:
                     return session.run(partial(self._look, own))
                 assert place is not None
-                release = session.run(lambda talk: self._release(talk, state, own, place))
+                with self._forgetting(state, ends):
+                    release = session.run(lambda talk: self._release(talk, state, own, place))
                 self._put_away(state)
                 return replace(release, unconfirmed=session.unconfirmed)
+
+    @contextmanager
+    def _forgetting(self, state: State, ends: ExitStack) -> Iterator[None]:
+        """Leave no state behind of a run that nobody can go on with.
+
+        That is one in which nothing was done yet, or which failed for what must be mended first.
+        """
+        try:
+            yield
+        except BaseException as error:
+            begun = state.last_step not in ("", _FIRST)
+            told = state.last_step not in ("", *_TOLD_NOTHING_YET)
+            wrong = isinstance(error, InputError) and not told
+            if not begun or wrong or isinstance(error, Unsatisfiable):
+                ends.callback(shutil.rmtree, self.state_folder, ignore_errors=True)
+            raise
 
     @property
     def _deadlines(self) -> Deadlines:
