@@ -102,17 +102,9 @@ def joint_table(
         )  # fmt: skip
     with clock.stage("intersect"):
         order, sizes, held_by = common_records(session, own, wishes, watch)
-    if not order:
-        raise InputError(
-            "the owners have no record in common", where=f'column "{policy.id}"',
-            why="ids are compared as text, so 00123 and 123 are two.",
-            do="see that all owners write the same ids in the same way.",
-        )  # fmt: skip
-    table, ids = own.common(order), [own.ids[row] for row in order]
     with clock.stage("encode"):
         # What is wrong with our own columns is told before anything of them is sent.
-        _fit_alone(policy, me, table, ids, reading)
-        _refuse_infeasible(policy, me, table)
+        table, ids = see_alone(policy, own, order, reading)
     having = [name for name, one in policy.owners.items() if policy.class_ in one.columns]
     with clock.stage("share"):
         most = session.step("what all accept", lambda: _smallest(session, wishes))
@@ -190,14 +182,23 @@ def _smallest(session: Conversation, wishes: Wishes) -> int | None:
     return min((most for most in [wishes.max_steps, *asked] if most is not None), default=None)
 
 
-def _fit_alone(
-    policy: JointPolicy, me: str, table: Table, ids: Sequence[str], reading: Reading | None
-) -> None:
-    """See that our own columns fit the policy, as far as that takes nothing of others."""
-    fitted_part(policy, me, table, {}, ids, reading)
+def see_alone(
+    policy: JointPolicy, own: OwnRecords, order: Sequence[int], reading: Reading | None
+) -> tuple[Table, list[str]]:
+    """Our common records and their ids, if they fit the policy as far as one owner can tell."""
+    if not order:
+        raise InputError(
+            "the owners have no record in common", where=f'column "{policy.id}"',
+            why="ids are compared as text, so 00123 and 123 are two.",
+            do="see that all owners write the same ids in the same way.",
+        )  # fmt: skip
+    table, ids = own.common(order), [own.ids[row] for row in order]
+    fitted_part(policy, own.owner, table, {}, ids, reading)
+    _refuse_infeasible(policy, table)
+    return table, ids
 
 
-def _refuse_infeasible(policy: JointPolicy, me: str, table: Table) -> None:
+def _refuse_infeasible(policy: JointPolicy, table: Table) -> None:
     """Say which promises even the most masked table breaks, as far as we can count."""
     broken = []
     for promise in policy.promises:

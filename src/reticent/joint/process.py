@@ -21,7 +21,7 @@ import msgspec
 
 from reticent.errors import InputError, PartyError, Unsatisfiable
 from reticent.files.output import whole_file
-from reticent.joint.flow import Wishes, common_records, joint_table
+from reticent.joint.flow import Wishes, common_records, joint_table, see_alone
 from reticent.joint.folder import contents
 from reticent.joint.owner import OwnRecords, own_records
 from reticent.joint.policy import JointPolicy
@@ -107,7 +107,7 @@ class _Owner:
         self.output = Path(named)
         self.state_folder = self.output.with_name(f"{self.output.name}.run")
         self.clock = Clock(watch)
-        self.run_name = f"{settings.run} (dry run)" if options.dry_run else settings.run
+        self.run_name = settings.run_title + (" (dry run)" if options.dry_run else "")
         self.reading = settings.reading.told()
         self.appeared: JointRelease | None = None
 
@@ -155,8 +155,8 @@ class _Owner:
         except BaseException as error:
             begun = state.last_step not in ("", _FIRST)
             told = state.last_step not in ("", *_TOLD_NOTHING_YET)
-            wrong = isinstance(error, InputError) and not told
-            if not begun or wrong or isinstance(error, Unsatisfiable):
+            wrong = isinstance(error, InputError) or getattr(error, "final", False)
+            if not begun or (wrong and not told) or isinstance(error, Unsatisfiable):
                 ends.callback(shutil.rmtree, self.state_folder, ignore_errors=True)
             raise
 
@@ -189,6 +189,7 @@ class _Owner:
 
     def _look(self, own: OwnRecords, session: Session) -> DryRun:
         order, sizes, _ = common_records(session, own, self._wishes, self.clock.watch)
+        see_alone(self.policy, own, order, self.reading)
         return DryRun(
             session.me, len(order), sizes,
             {name: self.policy.handed_over(name) for name in self.policy.owners},

@@ -104,8 +104,8 @@ def call_roll(settings: PartySettings, agreement: Agreement) -> RollCall:
     offers = {words: list(names) for words, names in agreement.offers[settings.owner].items()}
     mine = Hello(
         protocol=PROTOCOL, product=__version__, purpose="check", sender=settings.owner,
-        run_name=settings.run, policy=agreement.digest, nonce=secrets.token_bytes(32), epoch=0,
-        resumes=False, finished=0, clock=time.time(), offers=offers,
+        run_name=settings.run_title, policy=agreement.digest, nonce=secrets.token_bytes(32),
+        epoch=0, resumes=False, finished=0, clock=time.time(), offers=offers,
     )  # fmt: skip
     channel = TcpChannel(identity, settings.listen, peers)
     try:

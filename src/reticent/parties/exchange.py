@@ -38,6 +38,7 @@ from reticent.parties.messages import (
 from reticent.parties.transcript import Transcript
 
 _MOST_AT_ONCE = 64  # arrivals that share one wait for the disk
+_LINGER = 1.5  # seconds for a peer that is just coming to hear why there will be no run
 _MOST_HELD = LARGEST_MESSAGE // 4  # bytes of a peer that was quicker to see that all have met
 
 
@@ -47,6 +48,7 @@ class PeerError(PartyError):
     def __init__(self, what: str, *, peer: str, step: str, why: str = "", do: str = "") -> None:
         super().__init__(what, where=f"{peer}, {printable(step)}", why=why, do=do)
         self.peer = peer
+        self.final = False  # whether the peer has ended for good, and will not resume
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,7 @@ class Exchange:
         self.farewells: dict[str, Farewell] = {}
         self.failure: Failure | None = None
         self._last_word: Farewell | None = None
+        self._told: set[str] = set()  # peers to whom it was said
         self._nonces = nonces
         self._life = life
         self._held: list[Arrival] = []
@@ -153,6 +156,11 @@ class Exchange:
 
     def close(self) -> None:
         """End the thread and the channel, which delivers what it can."""
+        if self.failure and not self.talks and self._thread.ident:
+            # Whoever comes to the meeting just now would else wait for nobody.
+            with self.changed:
+                patience = min(_LINGER, 5 * self._life)
+                self.changed.wait_for(lambda: self._told >= {*self.heard}, patience)
         self._closing = True
         self.channel.close()
         if self._thread.ident:
@@ -161,9 +169,10 @@ class Exchange:
     def _say_to_all(self, code: Code, step: str, about: str = "", why: str = "") -> None:
         epoch = self.mine.epoch if self.mine else 0
         farewell = Farewell(code, epoch, step[:200], about[:64], why[:200])
-        self._last_word = farewell
+        self._last_word, self._told = farewell, set()
         for peer in self.heard:
             if self.channel.send(peer, encode(farewell)):
+                self._told.add(peer)
                 self.transcript.append("sent", peer, encode(farewell))
 
     # What follows runs in the listening thread.
@@ -285,8 +294,9 @@ class Exchange:
             self.channel.send(peer, encode(self.mine))
         if talk := self.talks.get(peer):
             self._send_again(talk)
-        if self._last_word:
-            self.channel.send(peer, encode(self._last_word))
+        if self._last_word and self.channel.send(peer, encode(self._last_word)):
+            self._told.add(peer)
+            self.changed.notify_all()
 
     def _send_again(self, talk: Talk) -> None:
         for sent in talk.outbox:
@@ -356,6 +366,7 @@ class _Heard:
 
 
 _WHY = "the run ends at every owner, and nothing is written."
+_MEND = "ask its owner what was wrong there, and start again."
 _DO = "see that all owners use the same version, policy and run name, and start again."
 
 
@@ -390,6 +401,9 @@ def told_by(peer: str, farewell: Farewell, me: str) -> ReticentError:
             )
         case 2:
             words = "it ended the run: its own data, settings or machine cannot be used as they are"
+            error = PeerError(words, peer=peer, step=step, why=_WHY, do=_MEND)
+            error.final = True
+            return error
         case 130:
             words = "it was stopped by its user"
         case 4 if about == me:

@@ -125,6 +125,11 @@ class PartySettings(WrittenFile):
             if why := unfit_name(name):
                 yield Problem(why, where=f"{where}, [peers.{name}]")
 
+    @property
+    def run_title(self) -> str:
+        """What owners must agree on besides the policy: the run, and how ids are compared."""
+        return f"{self.run} (aligned ids)" if self.ids == "aligned" else self.run
+
     def path(self, of: str) -> Path:
         """Where something stands that the settings name."""
         return self.folder / of
