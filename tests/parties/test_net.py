@@ -215,6 +215,26 @@ def wait_for(process: subprocess.Popen[str], line: str) -> None:
     raise AssertionError(f"it ended before {line}")
 
 
+def connection_is_lost(space: str, seconds: float = 20) -> None:
+    """Wait until what an owner sends has stayed unheard for so long that it has hung up."""
+    asked = [
+        "ip",
+        "netns",
+        "exec",
+        space,
+        "ss",
+        "-Htn",
+        "state",
+        "established",
+        "dport",
+        "=",
+        ":7001",
+    ]
+    end = time.monotonic() + seconds
+    while subprocess.run(asked, check=True, capture_output=True).stdout.strip():
+        assert time.monotonic() < end
+
+
 PATIENT = {"meet": 20.0, "step": 20.0, "life": 0.3}
 
 
@@ -237,7 +257,7 @@ def test_a_cable_pulled_for_a_while(
     running = owners_in(spaces, tmp_path, rounds=300, deadlines=PATIENT)
     wait_for(running["bank"], "round 3")
     ip("-n", space, "link", "set", device, "down")
-    time.sleep(3)  # longer than sent bytes may stay unheard: the connections are lost
+    connection_is_lost(spaces["bank"][0])
     ip("-n", space, "link", "set", device, "up")
     assert [ended(process) for process in running.values()] == [totals(300)] * 2
 
