@@ -171,8 +171,8 @@ def _refuse_non_times(column: Column, date_format: str | None) -> None:
     """Say which values of a column of times are none."""
     bad = [text is not None and not _is_time(text, date_format) for text in column.texts()]
     wanted = f"dates of the form {date_format}" if date_format else "ISO dates or timestamps"
-    do = "correct them; --date-format reads other forms; missing_values names texts that mean "
-    _refuse(column, bad, wanted, do + "missing.")
+    do = "correct them; --date-format, or [reading], reads other forms; missing_values names texts "
+    _refuse(column, bad, wanted, do + "that mean missing.")
 
 
 def _as_array(ticks: list[Any]) -> NDArray[Any]:
@@ -207,8 +207,8 @@ def _numbers_from_text(column: Column, decimal: str) -> list[Any]:
     bad = [c is not None and not _NUMBER.fullmatch(c) for c in cells]
     hint = (
         f"--decimal {',' if decimal == '.' else '.'} reads the other decimal sign, --date-format "
-        "%d.%m.%Y other dates; missing_values names texts that mean missing; or use  "
-        'mask = "suppress".'
+        "%d.%m.%Y other dates, or [reading] both; missing_values names texts that mean missing; "
+        'or use  mask = "suppress".'
     )
     _refuse(column, bad, "a number, an ISO date or an ISO timestamp", hint)
     if all(c is None or c.lstrip("+-").isdigit() for c in cells):

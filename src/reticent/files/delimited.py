@@ -41,7 +41,9 @@ _MADE_UP = re.compile(
     r"unnamed \d+( \(\d+\))?|Unnamed: \d+(_level_\d+)?|\.\.\.\d+|__index_level_\d+__"
 )
 _CELL = pa.dictionary(pa.int32(), pa.large_string())
-_READ_AS_LATIN = "{} is not UTF-8 and was read as Latin-1; --encoding tells otherwise."
+_READ_AS_LATIN = (
+    "{} is not UTF-8 and was read as Latin-1; --encoding, or [reading], tells otherwise."
+)
 
 Result = TypeVar("Result")
 
@@ -286,7 +288,7 @@ def _zero_bytes(where: str) -> Problem:
     """Why a file with zero bytes is not read where none can be meant."""
     return Problem(
         "there are zero bytes in it, so it is no text, or in another encoding",
-        where=where, do="tell its encoding with --encoding, for example utf-16-le.",
+        where=where, do="tell its encoding by --encoding, or in [reading]: utf-16-le, for example.",
     )  # fmt: skip
 
 
@@ -639,9 +641,10 @@ def _ragged(path: Path, dialect: Dialect) -> list[Problem]:
             start = rows.line_num + 1
     if not problems:
         raise csv.Error
-    hint = f"cells are cut at {dialect.delimiter!r}; quote cells that hold it, or use --delimiter."
+    hint = f"cells are cut at {dialect.delimiter!r}; quote cells that hold it, or tell the right "
+    hint += "one by --delimiter, or in [reading]."
     if want == 1:
-        hint += " If the header stands below a title, say in which line with --header-row."
+        hint += " If the header stands below a title, tell its line by --header-row, or there."
     problems[0] = replace(problems[0], do=hint)
     return problems
 
@@ -650,7 +653,7 @@ def _undecodable(path: Path, encoding: str) -> InputError:
     return InputError(
         f"the file is not {encoding} text",
         where=str(path),
-        do="tell its real encoding with --encoding, for example latin-1 or utf-16.",
+        do="tell its real encoding by --encoding, or in [reading]: latin-1 or utf-16, for example.",
     )
 
 
