@@ -5,12 +5,19 @@ A new kind in `reticent.releases.kinds` needs an example here; until then a test
 
 from __future__ import annotations
 
+import contextlib
+import json
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from typer.testing import Result
+
+from reticent.errors import ReticentError
 from reticent.files.tabular import LINES, SUFFIXES
-from reticent.releases.kinds import BASKETS, ENTRIES, KINDS, TABLES, ReleaseKind
+from reticent.releases.kinds import BASKETS, ENTRIES, JOINT, KINDS, TABLES, ReleaseKind
+from terminal import run
 
 MARK = "SECRET"  # in every cell that no message may tell, and in those that no release shows
 
@@ -33,6 +40,11 @@ class KindExample:
         return next(iter(self.files))
 
     @property
+    def fits(self) -> list[str]:
+        """What `policy check` can hold the policy against: several owners' tables lie apart."""
+        return [self.data] if "release" in self.kind.does else []
+
+    @property
     def release(self) -> list[str]:
         """The command that releases it, but for where to."""
         group = [self.kind.group] if self.kind.group else []
@@ -46,6 +58,10 @@ class KindExample:
         """Another command of this kind, under the same policy."""
         group = [self.kind.group] if self.kind.group and verb != "policy" else []
         return [*group, verb, *given]
+
+    def make(self, output: str, *how: str, policy: str = "p.toml", code: int | None = 0) -> Result:
+        """Release it."""
+        return run(*self.under(policy), output, *how, code=code)
 
     def lay(self, folder: Path) -> None:
         """Write the files."""
@@ -102,5 +118,57 @@ def _entries() -> KindExample:
     )  # fmt: skip
 
 
-EXAMPLES = {example.kind.name: example for example in (_tables(), _baskets(), _entries())}
+class JointExample(KindExample):
+    """What two owners release: this one, by the command, and a peer, in a thread of its own."""
+
+    def make(self, output: str, *how: str, policy: str = "p.toml", code: int | None = 0) -> Result:
+        """Release it together; where this owner does not come to the meeting, the peer gives up."""
+        from parties_net_at_hand import free_ports
+        from reticent.joint.process import IntegrateOptions, integrate
+
+        ports = dict(zip(("bank", "card"), free_ports(2), strict=True))
+        for me, peer, data in (("bank", "card", self.data), ("card", "bank", "theirs.csv")):
+            if not Path(me).exists():
+                run("party", "init", me, "-o", me)
+            said = {
+                "name": me, "identity": me, "listen": f"127.0.0.1:{ports[me]}", "policy": policy,
+                "data": data, "output": f"of-{me}", "run": "one", "meet_timeout": 3,
+            }  # fmt: skip
+            lines = [f"{key} = {json.dumps(value)}" for key, value in said.items()]
+            lines += [f"[peers.{peer}]", f'address = "127.0.0.1:{ports[peer]}"']
+            lines += [f'certificate = "{peer}/certificate.pem"']
+            Path(f"{me}.toml").write_text("\n".join(lines))
+
+        def play() -> None:
+            with contextlib.suppress(ReticentError):  # it is told why we end, which is enough
+                integrate("card.toml", IntegrateOptions(force=True, again=True))
+
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(play)
+            return run("integrate", "bank.toml", "-o", output, "--again", *how, code=code)
+
+
+def _joint() -> KindExample:
+    bank = [f"{MARK}id{i},{MARK}job{i % 3 if i % 20 else i},{MARK}ward{i % 2}\n" for i in range(60)]
+    card = [f"{MARK}id{i},{20 + i % 7},{MARK}{'ill' if i % 3 else 'well'}\n" for i in range(59)]
+    policy = (
+        'id = "Id"\nkeep = ["Ward"]\n[owners.bank]\ncolumns = ["Job", "Ward"]\n'
+        '[owners.card]\ncolumns = ["Age", "Ill"]\n[attributes.Job]\nmask = "suppress"\n'
+        "[attributes.Age]\nmask = 'discretize'\nrange = [0, 100]\n"
+        '[[anonymity]]\nover = ["Job", "Age"]\nk = 3\n'
+        '[[confidence]]\nover = ["Job"]\nsensitive = { Ill = "*" }\nat_most = 0.9\n'
+    )
+    shown = {f"{MARK}job{i}" for i in range(3)} | {f"{MARK}ward{i}" for i in range(2)}
+    files = {
+        "in.csv": "Id,Job,Ward\n" + "".join(bank), "p.toml": policy,
+        "theirs.csv": "Id,Age,Ill\n" + "".join(card),
+    }  # fmt: skip
+    return JointExample(
+        JOINT, files, (), frozenset(shown | {f"{MARK}ill", f"{MARK}well"}), ("k = 3", "k = 61"),
+        ("k = 3", "k = 40"), "mask",
+    )  # fmt: skip
+
+
+_MADE = (_tables(), _baskets(), _entries(), _joint())
+EXAMPLES = {example.kind.name: example for example in _MADE}
 ALL = [EXAMPLES.get(kind.name) for kind in KINDS]  # None, where somebody forgot one

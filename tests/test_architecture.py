@@ -22,7 +22,7 @@ GROUND = {"errors", "compiling", "doors", "progress", "version"}
 DATA = {"data", "files", "sources"}
 SHARED = {"privacy", "releases", "pages", "evidence", "terminal"}
 ENGINES = {"refine", "suppress", "trees"}
-SYSTEMS = {"tables", "transactions", "entries"}  # and, to come, joint, jointree and search
+SYSTEMS = {"tables", "transactions", "entries", "joint"}  # and, to come, jointree and search
 
 MAY_IMPORT: dict[str, set[str]] = {
     **{room: set() for room in sorted(GROUND)},

@@ -61,7 +61,7 @@ def _add(kind: ReleaseKind) -> None:
     app.add_typer(group, name=kind.group or None)
 
 
-for kind in (*KINDS, JOINT):
+for kind in KINDS:
     _add(kind)
 command(app, "integrate")(JOINT.commands().integrate)
 

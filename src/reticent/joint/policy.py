@@ -13,10 +13,10 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from reticent.errors import InputError, Problem, quoted, refuse
+from reticent.errors import InputError, Problem, did_you_mean, quoted, refuse
 from reticent.parties.settings import Agreement, unfit_name
 from reticent.privacy.promises import Anonymity, Record, columns_of
-from reticent.releases.kinds import JOINT, ReleaseKind
+from reticent.releases.kinds import JOINT, ReleaseKind, kind_of
 from reticent.releases.policyfile import Named, several_roles
 from reticent.tables.policy import Goal, Policy, Roles
 
@@ -66,11 +66,14 @@ class JointPolicy(Policy):
     def refuse_others(cls, data: Mapping[str, Any], where: str) -> None:
         """Refuse a policy of one owner."""
         if "owners" not in data:
+            alone = kind_of(data)
             raise InputError(
-                "this policy names no owners", where=where,
+                f"this is a policy for {alone.name}: it names no owners", where=where,
                 why="a release by several owners says which columns lie with whom.",
-                do="add  [owners.NAME]  with  columns = [...]  for each.",
+                do=f"use it with  {alone.command},  or add  [owners.NAME]  with  columns = [...]  "
+                "for each.",
             )  # fmt: skip
+        super().refuse_others(data, where)
 
     @classmethod
     def from_data(cls, data: dict[str, Any], where: str = "") -> Self:
@@ -163,6 +166,12 @@ class JointPolicy(Policy):
             )
         over, sensitive, _ = columns_of(self.promises)
         used = {*over, *sensitive, *self.keep, *filter(None, [self.class_])} - {"*"}
+        for name in self.attributes:
+            if name not in {*self.columns}:
+                yield Problem(
+                    f'no owner contributes "{name}"', where=f"{self.name}, [attributes.{name}]",
+                    do=did_you_mean(name, self.columns) or "leave it away, or list the column.",
+                )  # fmt: skip
         if lacking := sorted(used - {*self.columns}):
             yield Problem(
                 f"no owner contributes {quoted(lacking)}", where=f"{self.name}, [owners]",

@@ -17,7 +17,7 @@ class ReleaseKind:
     """One kind of release."""
 
     name: str  # "baskets": what its policies are about, as messages say it
-    room: str  # "transactions": below `reticent`; its door has Policy, release, verify, risk, check
+    room: str  # "transactions": below `reticent`; its door has Policy, and what it does
     command: str  # "reticent transactions"
     told_by: frozenset[str]  # keys that tell a policy of this kind, the more of them the surer
     does: frozenset[str]  # its commands
@@ -64,7 +64,6 @@ ENTRIES = ReleaseKind(
     group="entries",
     in_manifest="entries",
 )
-KINDS = (TABLES, BASKETS, ENTRIES)  # that one owner releases
 JOINT = ReleaseKind(
     "several owners",
     "joint",
@@ -75,7 +74,7 @@ JOINT = ReleaseKind(
     in_manifest="joint",
     told_alone="owners",
 )
-EVERY_KIND = (*KINDS, JOINT)
+KINDS = (TABLES, BASKETS, ENTRIES, JOINT)
 TO_COME = {  # keys that alone tell what has no room yet
     "joins": "trees over tables that join",
 }
@@ -84,7 +83,7 @@ TO_COME = {  # keys that alone tell what has no room yet
 def kind_of(
     policy: Mapping[str, Any],
     usual: ReleaseKind = TABLES,
-    kinds: Sequence[ReleaseKind] = EVERY_KIND,
+    kinds: Sequence[ReleaseKind] = KINDS,
 ) -> ReleaseKind:
     """What a policy is about, by its keys; the usual one if they do not tell.
 
@@ -100,4 +99,4 @@ def kind_of(
 def kind_in(manifest: Mapping[str, Any]) -> ReleaseKind | None:
     """What the manifest of a release folder says it holds; None for what is not known here."""
     called = manifest.get("kind", "")
-    return next((kind for kind in EVERY_KIND if kind.in_manifest == called), None)
+    return next((kind for kind in KINDS if kind.in_manifest == called), None)
