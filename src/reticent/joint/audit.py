@@ -100,6 +100,12 @@ class Audited:
 def audit(folder: str | Path) -> Audited:
     """Hold the transcript of a release folder against what was released."""
     place = Path(folder)
+    if not (place / "private").is_dir():
+        raise InputError(
+            "this is no joint release as its owner has it", where=str(folder),
+            why="what was said is held against what stands in its folder private.",
+            do="give the release folder, which holds public/ and private/.",
+        )  # fmt: skip
     release = _Release.of(place)
     certificate = PeerCertificate.load(place / "private" / CERTIFICATES / f"{release.owner}.pem")
     entries: list[Entry] = []
@@ -128,7 +134,7 @@ class _Release:
     policy: JointPolicy
     names: tuple[str, ...]
     cells: Mapping[str, list[str]]  # of the joint table, in the agreed order
-    trace: Sequence[Mapping[str, Any]]
+    trace: Sequence[Mapping[str, str]]  # owner, attribute and value of every step
     manifest: bytes  # its digest
     records: int
 
@@ -144,21 +150,31 @@ class _Release:
             manifest = (place / "public" / "manifest.json").read_bytes()
             with published(place).open(encoding="utf-8", newline="") as file:
                 released = list(csv.reader(file))
-            owner = str(told["owner"])
-        except (OSError, ValueError, KeyError, TypeError):
+            owner, columns = str(told["owner"]), released[0]
+            cells = {name: [row[i] for row in rows] for i, name in enumerate(head)}
+            same = sorted(released[1:]) == sorted(row[1:] for row in rows)
+            words = ("owner", "attribute", "value")
+            steps = [{word: str(step[word]) for word in words} for step in trace]
+        except (OSError, ValueError, KeyError, TypeError, IndexError, RecursionError, csv.Error):
             raise InputError(
                 "this is no folder that `reticent integrate` made, or not all of it",
                 where=str(place), do="give the whole release folder, its private side included.",
             ) from None  # fmt: skip
         names = tuple(head[1:])
-        if owner not in policy.owners or names != policy.columns or released[0] != head[1:]:
-            raise InputError("its files do not fit each other", where=str(place))
-        if sorted(released[1:]) != sorted(row[1:] for row in rows):
+        if owner not in policy.owners or names != policy.columns or columns != head[1:]:
             raise InputError(
-                f"{AGREED} and the released data do not hold the same rows", where=str(place)
-            )
-        cells = {name: [row[i + 1] for row in rows] for i, name in enumerate(names)}
-        return cls(owner, policy, names, cells, trace, hashlib.sha256(manifest).digest(), len(rows))
+                "its files do not fit each other", where=str(place),
+                why="they are of several releases, or were changed.",
+                do="give a release folder as  reticent integrate  wrote it.",
+            )  # fmt: skip
+        if not same:
+            raise InputError(
+                f"{AGREED} and the released data do not hold the same rows", where=str(place),
+                why="they are of several releases, or were changed.",
+                do="see what  reticent verify  says of it.",
+            )  # fmt: skip
+        del cells[head[0]]  # the ids
+        return cls(owner, policy, names, cells, steps, hashlib.sha256(manifest).digest(), len(rows))
 
     def steps(self, *, bounded: bool) -> tuple[str, ...]:
         """The names of all steps of such a run; `bounded`: it ended after as many as asked for."""
@@ -199,7 +215,7 @@ class _Replay:
     previous: dict[tuple[str, str, int], tuple[int, bytes]] = field(default_factory=dict)
     begun: dict[tuple[str, str, int], bytes] = field(default_factory=dict)  # parts so far
     columns: dict[str, ForeignColumn] = field(default_factory=dict)
-    told_steps: set[str] = field(default_factory=set)  # rounds whose partition was seen
+    told_steps: dict[str, rounds.Revealed] = field(default_factory=dict)  # by round
 
     def hear(self, entry: Entry) -> None:
         """Hold one entry against the release."""
@@ -326,9 +342,9 @@ class _Replay:
         """Whether a partition is one of the steps, and tells no more than the table shows."""
         if not told.column:
             return self.revealed == len(self.release.trace) and told == rounds.Revealed()
-        if step in self.told_steps:  # the same words to another owner
-            return True
-        self.told_steps.add(step)
+        if step in self.told_steps:  # another owner is told the same words
+            return self.told_steps[step] == told
+        self.told_steps[step] = told
         if self.revealed >= len(self.release.trace):
             return False
         line = self.release.trace[self.revealed]
@@ -354,7 +370,7 @@ class _Replay:
             if part_of.setdefault(label, part) != part:
                 return False  # finer than the table
         column.divide(partition)
-        return self._labels_are_known(name, line["step"], told.labels)
+        return self._labels_are_known(name, self.revealed, told.labels)
 
     def _labels_are_known(self, name: str, step: int, labels: Sequence[str]) -> bool:
         """Whether each label is shown in the table, or was refined by a later step."""

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from reticent.errors import InputError
 from reticent.terminal.command import Output, OwnPolicy, Released, Say, command, watching
+
+if TYPE_CHECKING:
+    from reticent.joint.policy import JointPolicy
 
 app = typer.Typer(help="Several owners: who we are, and who can be reached.", no_args_is_help=True)
 _NEEDED = {"cryptography", "msgspec", "nacl"}
@@ -153,7 +157,13 @@ def integrate(
     with watching(say, STAGES, stopping=stopping) as watch:
         # Lines of progress for programs are objects.
         tell = say.note if say.progress != "json" else lambda *lines: None
-        found = run(party, options, watch, lambda policy: tell(*text.before(policy)))
+
+        def warn(policy: JointPolicy, notes: Sequence[str]) -> None:
+            say.note(*notes)
+            if not dry_run:  # which sends nothing of it, and says so at its end
+                tell(*text.before(policy))
+
+        found = run(party, options, watch, warn)
     if isinstance(found, DryRun):
         facts = {
             "owner": found.owner,

@@ -9,12 +9,13 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from reticent.errors import InputError, PartyError
-from reticent.files.tabular import Reading
+from reticent.files.tabular import Reading, frame_kind, to_frame
 from reticent.joint.flow import JointTable, Wishes, joint_table
 from reticent.joint.owner import own_records
 from reticent.joint.policy import JointPolicy
@@ -36,11 +37,16 @@ def integrate(
     """Release together what lies with several owners, all of them in this process.
 
     `data`: the table of each owner, by name: files or data frames. The release as each owner has
-    it; `table` is the same in all of them.
+    it; `table` holds the same in all of them, as the kind of data frame that the owner brought.
     """
     wishes = {owner: Wishes(max_steps=max_steps) for owner in data}
     found = together(JointPolicy.of(policy), data, wishes=wishes, readings=readings)
-    return {owner: recounted(joint) for owner, joint in found.items()}
+    return {owner: _handed_back(recounted(joint), data[owner]) for owner, joint in found.items()}
+
+
+def _handed_back(release: JointRelease, data: Any) -> JointRelease:
+    kind = None if isinstance(data, str | Path) else frame_kind(data)
+    return release if kind is None else replace(release, frame=to_frame(release.table, data, kind))
 
 
 def together(

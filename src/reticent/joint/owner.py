@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from reticent.data.columns import Codes, Column, Table, encode, smallest
+from reticent.data.texts import is_text
 from reticent.errors import InputError, Problem, many, refuse
 from reticent.files.tabular import Reading
 from reticent.joint.policy import JointPolicy
@@ -32,6 +33,7 @@ class OwnRecords:
     table: Table  # the columns that this owner contributes
     ids: tuple[str, ...]
     without_id: int = 0  # records that were left out for a gap, where the policy says so
+    notes: tuple[str, ...] = ()  # what was assumed in reading them
 
     @property
     def digest(self) -> str:
@@ -78,7 +80,18 @@ def own_records(
         table = table.take(_complete(table, policy))
     ids = tuple(str(text) for text in table.columns[policy.id].cells().to_pylist())
     own = {name: column for name, column in table.columns.items() if name != policy.id}
-    return OwnRecords(owner, replace(table, columns=own), ids, whole.rows - table.rows)
+    notes = (*table.notes, *_id_notes(table.columns[policy.id], table.name))
+    return OwnRecords(owner, replace(table, columns=own), ids, whole.rows - table.rows, notes)
+
+
+def _id_notes(column: Column, where: str) -> list[str]:
+    """What owners should compare before they meet: ids that one of them keeps as numbers."""
+    if is_text(column.values.type):
+        return []
+    return [
+        f'{where}: the ids in "{column.name}" are no texts ({column.values.type}), and are '
+        "compared as they print: whoever has 00123 for 123 has another person."
+    ]
 
 
 def _id_problems(table: Table, policy: JointPolicy) -> list[Problem]:

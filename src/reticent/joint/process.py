@@ -73,9 +73,12 @@ def integrate(
     party: str | Path,
     options: IntegrateOptions | None = None,
     watch: Watch | None = None,
-    warn: Callable[[JointPolicy], None] = lambda policy: None,
+    warn: Callable[[JointPolicy, Sequence[str]], None] = lambda policy, notes: None,
 ) -> JointRelease | DryRun:
-    """Make a joint release together with the other owners; `warn` is told before we meet them."""
+    """Make a joint release together with the other owners.
+
+    Before we meet them, `warn` is told the policy and what was assumed in reading our data.
+    """
     settings = PartySettings.load(party)
     return _Owner(settings, options or IntegrateOptions(), watch or Watch(), warn).run()
 
@@ -88,7 +91,7 @@ class _Owner:
         settings: PartySettings,
         options: IntegrateOptions,
         watch: Watch,
-        warn: Callable[[JointPolicy], None],
+        warn: Callable[[JointPolicy, Sequence[str]], None],
     ) -> None:
         self.warn = warn
         self.begun = time.monotonic()
@@ -106,7 +109,8 @@ class _Owner:
             )
         self.output = Path(named)
         self.state_folder = self.output.with_name(f"{self.output.name}.run")
-        self.clock = Clock(watch)
+        self._telling, self._words = watch.tell, ""
+        self.clock = Clock(replace(watch, tell=self._tell))
         self.run_name = settings.run_title + (" (dry run)" if options.dry_run else "")
         self.reading = settings.reading.told()
         self.appeared: JointRelease | None = None
@@ -125,15 +129,14 @@ class _Owner:
             ends.callback(state.close)
             if agreed:
                 return self._finish_alone(state, own, place)
-            if not self.options.dry_run:
-                self.warn(self.policy)
+            self.warn(self.policy, own.notes)
             self.clock.watch.stage("meet")
-            self.clock.watch.tell(f"waiting for {', '.join(self.peers)}")
             with self._forgetting(state, ends):
                 channel = TcpChannel(self.identity, self.settings.listen, self.peers)
             session = Session(
                 channel, state, deadlines=self._deadlines,
                 offers=self.policy.handed_over(self.settings.owner), resumes=self.options.resume,
+                waits=self._wait,
             )  # fmt: skip
             with session:
                 if self.options.dry_run:
@@ -159,6 +162,14 @@ class _Owner:
             if not begun or (wrong and not told) or isinstance(error, Unsatisfiable):
                 ends.callback(shutil.rmtree, self.state_folder, ignore_errors=True)
             raise
+
+    def _tell(self, words: str) -> None:
+        self._words = words
+        self._telling(words)
+
+    def _wait(self, peers: Sequence[str]) -> None:
+        waiting = [f"waiting for {', '.join(peers)}"] if peers else []
+        self._telling("; ".join([*filter(None, [self._words]), *waiting]))
 
     @property
     def _deadlines(self) -> Deadlines:
@@ -282,17 +293,18 @@ class _Owner:
             path.write_text(lines, encoding="utf-8")
 
     def _refuse_second_look(self) -> None:
-        """Another policy with the same peers is a second sight of the same people."""
+        """Another policy with any of the same peers is a second sight of the same people."""
         mine = self._this_run()
         others = [
             run
             for run in self._runs()
-            if run.get("owners") == mine["owners"] and run.get("policy") != mine["policy"]
+            if {*run.get("owners", ())} & {*self.peers} and run.get("policy") != mine["policy"]
         ]
         if others and not self.options.again and not self.options.dry_run:
+            known = [peer for peer in self.peers if peer in others[-1]["owners"]]
             raise InputError(
-                f"these owners have released together before, with another policy (run "
-                f'"{others[-1].get("run")}")',
+                f"{', '.join(known)} and we have released together before, with another policy "
+                f'(run "{others[-1].get("run")}")',
                 where=self.settings.name,
                 why="of the people in both releases each owner learns what both show together: "
                 "partitions of two runs intersect.",

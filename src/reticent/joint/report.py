@@ -38,6 +38,7 @@ class JointRelease:
     wire: WireFacts = field(default_factory=WireFacts, repr=False)
     unconfirmed: tuple[str, ...] = ()  # owners that did not say that theirs is there
     output: str | None = None
+    frame: Any = field(default=None, repr=False)  # the rows, as the kind of data that came in
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -48,7 +49,7 @@ class JointRelease:
     @property
     def table(self) -> Any:
         """The released rows."""
-        return self.sheet.arrow()
+        return self.sheet.arrow() if self.frame is None else self.frame
 
     def facts(self) -> Facts:
         """All there is to say of it."""

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.data.keys import key
+from reticent.errors import many
 from reticent.joint.policy import JointPolicy
 from reticent.parties.comparison import ComparisonKey, highest
 from reticent.parties.wire import Conversation, Message, others
@@ -81,7 +82,7 @@ class Rounds:
             self.stopped_early = self._is_left(slots, scores)
             return None
         begun = time.monotonic()
-        self.watch.tell(f"round {number}, {len(self.partitions)} steps so far")
+        self.watch.tell(self._so_far(number))
         best = highest_score(slots, scores)
         plays = 0 if best is None else int(key(scores[best])) + 1
         said = self.session.step(f"round {number}", lambda: self._round(number, plays, slots, best))
@@ -99,6 +100,12 @@ class Rounds:
         partition = self._heard(winner, Revealed(column, record, tuple(labels), parts))
         self.partitions.append(partition)
         return partition
+
+    def _so_far(self, number: int) -> str:
+        took = ""
+        if self.seconds:
+            took = f", {sum(self.seconds) / len(self.seconds):.1f} s a round"
+        return f"round {number}, {many(len(self.partitions), 'step')} so far{took}"
 
     def _round(
         self, number: int, plays: int, slots: Any, best: int | None

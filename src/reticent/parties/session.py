@@ -43,6 +43,7 @@ from reticent.parties.wire import M, Message
 from reticent.version import __version__
 
 _GRACE = 1.0  # seconds in which a peer whose certificate is of no use can call, and be told so
+_LONG_WAIT = 1.0  # seconds after which people are told whom we wait for
 _LOOK = 0.2  # seconds between looks at links that may have turned out hopeless
 R = TypeVar("R")
 
@@ -73,14 +74,18 @@ class Session:
         offers: Mapping[str, Sequence[str]] | None = None,
         resumes: bool = False,
         product: str = __version__,
+        waits: Callable[[Sequence[str]], None] = lambda peers: None,
     ) -> None:
-        """Take an open channel and an open state; both are closed with the session."""
+        """Take an open channel and an open state; both are closed with the session.
+
+        `waits` is told whom this owner waits for, when that takes long; then of nobody again.
+        """
         known = state.known
         self.me, self.owners = known.me, known.owners
         self.peers = tuple(name for name in known.owners if name != known.me)
         self._state, self._deadlines, self._resumes = state, deadlines, resumes
         self._offers = {role: list(names) for role, names in (offers or {}).items()}
-        self._product = product
+        self._product, self._waits = product, waits
         self._end = time.monotonic() + (deadlines.limit or float("inf"))
         self.unconfirmed: tuple[str, ...] = ()  # owners that did not say that they are done
         self._index = 0  # of the next step
@@ -174,7 +179,9 @@ class Session:
                 if not missing and not exchange.interrupted:
                     break
                 if missing:
+                    self._waits(missing)
                     self._await_hello(missing, start, patience)
+        self._waits(())
         self._agree(epoch)
 
     def _epoch_of(self, peer: str) -> int:
@@ -342,13 +349,19 @@ class Session:
     def _until(self, peer: str, ready: Callable[[], bool]) -> None:
         """Wait for a peer until it has been silent for too long."""
         exchange, start = self._exchange, time.monotonic()
+        told = False
         with exchange.changed:
             while True:
                 self._check(peer, told_too=False)
                 if ready():
+                    if told:
+                        self._waits(())
                     return
                 self._check(peer)
                 now = time.monotonic()
+                if now >= start + _LONG_WAIT and not told:
+                    self._waits([peer])
+                    told = True
                 until = max(start, exchange.heard[peer]) + self._deadlines.step
                 if now >= until or peer in exchange.farewells:
                     raise PeerError(
@@ -356,7 +369,8 @@ class Session:
                         do="see that it runs and can be reached, then start again, with --resume "
                         "where it was interrupted.",
                     )  # fmt: skip
-                exchange.changed.wait(min(until, self._end) - now)
+                wake = until if told else min(until, start + _LONG_WAIT)
+                exchange.changed.wait(min(wake, self._end) - now)
 
     def _why_silent(self, peer: str) -> str:
         """The true reason why something that should have come did not."""
