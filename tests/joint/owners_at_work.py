@@ -44,6 +44,7 @@ TAXONOMY = (
 )
 OWNERS = ("bank", "card")
 COLUMNS = {"bank": ["Job", "Balance", "Class"], "card": ["Sex", "Limit", "Diagnosis"]}
+PUBLIC = {"data.csv", "manifest.json", "report.html", "report.json"}
 End = tuple[int, str, str]  # exit code, stdout, stderr
 
 
@@ -126,7 +127,7 @@ class Owners:
 
     def see_same(self) -> None:
         assert self.public("bank") == self.public("card")
-        assert {*self.public("bank")} == {"data.csv", "manifest.json", "report.html", "report.json"}
+        assert {*self.public("bank")} == PUBLIC
         for name in OWNERS:
             assert not (self.folder / name / "out.run").exists()
             assert (self.out(name) / "private" / "transcript").is_dir()
@@ -137,6 +138,12 @@ class Owners:
         known = {"identity", "party.toml", "joint.toml", "own.csv", "job.csv", "out", "out.run"}
         for name in OWNERS:
             assert {path.name for path in (self.folder / name).iterdir()} <= known
+
+    def see_whole_or_nothing(self) -> None:
+        """What has appeared at an owner is all of it, whatever happened to whom."""
+        for name in OWNERS:
+            if self.out(name).exists():
+                assert {*self.public(name)} == PUBLIC
 
     def see_nothing(self) -> None:
         for name in OWNERS:

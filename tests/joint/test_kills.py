@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import random
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -14,51 +16,58 @@ from terminal import finished
 pytestmark = [pytest.mark.net, pytest.mark.slow]
 
 
-def killed_once(owners: Owners, rng: random.Random) -> list[dict[str, End]]:
-    """Kill one owner at some moment, let whoever ended unwell resume; how all ended, each time."""
-    victim = rng.choice(OWNERS)
-    running = {name: owners.start(name) for name in OWNERS}
-    time.sleep(rng.uniform(0.3, 3.5))
-    running[victim].kill()
-    running[victim].communicate()
-    history: list[dict[str, End]] = []
-    ends: dict[str, End] = {}
-    for _ in range(4):
-        for name in OWNERS:
-            if name in running and running[name].returncode is None and name != victim:
-                continue
-            if name in ends and ends[name][0] == 0:
-                continue
-            begun = (owners.folder / name / "out.run").exists()
-            if owners.out(name).exists() and not begun:
-                ends[name] = (0, "", "")
-                continue
-            known = (owners.folder / name / "out.run" / "state.json").exists()
-            running[name] = owners.start(name, *(["--resume"] if known else []))
-        victim = ""
-        for name in OWNERS:
-            if ends.get(name, (1,))[0] != 0:
-                ends[name] = finished(running[name])
-        history.append(dict(ends))
-        if all(end[0] == 0 for end in ends.values()):
-            break
+MOMENTS = 140  # of a run: every message that is kept, every file and folder that comes or goes
+DIES_AT = """
+import os, re, signal, sys
+from reticent.joint import process
+from reticent.parties.transcript import Transcript
+def moment(left=[{number}]):
+    left[0] -= 1
+    if left[0] == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+append = Transcript.append
+def appending(self, *given, **named):
+    moment()
+    return append(self, *given, **named)
+Transcript.append = appending
+FILES = ("open", "os.rename", "os.mkdir", "os.remove", "os.rmdir")
+sys.addaudithook(lambda event, given:
+    moment() if event in FILES and re.match(r"(.*/)?[.]?out([./]|$)", str(given[0])) else None)
+"""
+
+
+def killed(owners: Owners, moments: Mapping[str, int]) -> list[tuple[str, End]]:
+    """Kill owners at such moments, and let whoever ended unwell resume at once; how all ended."""
+    deaths = {name: DIES_AT.format(number=number) for name, number in moments.items()}
+    running = {name: owners.start(name, first=deaths.get(name, "")) for name in OWNERS}
+    history: list[tuple[str, End]] = []
+    while running:
+        time.sleep(0.02)
+        for name in [name for name, process in running.items() if process.poll() is not None]:
+            history.append((name, finished(running.pop(name))))
+            owners.see_whole_or_nothing()
+            if history[-1][1][0] != 0 and [ended for ended, _ in history].count(name) < 5:
+                known = (owners.folder / name / "out.run" / "state.json").exists()
+                running[name] = owners.start(name, *(["--resume"] if known else []))
     return history
 
 
-def see_whole(owners: Owners, history: list[dict[str, End]]) -> None:
-    for ends in history:
-        for name in OWNERS:
-            code, _, said = ends[name]
-            assert code in (0, 2, 4), said
-            assert code == 0 or said.strip(), name
-    assert [history[-1][name][0] for name in OWNERS] == [0, 0], history
-    owners.see_same()
-
-
-@pytest.mark.parametrize("seed", range(12))
+# Ten moments; RETICENT_KILLS=100 has a hundred.
+@pytest.mark.parametrize("seed", range(int(os.environ.get("RETICENT_KILLS", "10"))))
 def test_a_kill_at_any_moment(tmp_path: Path, seed: int) -> None:
+    """Every third time of one owner, else of both."""
+    rng = random.Random(seed)
+    moments = {name: rng.randrange(1, MOMENTS) for name in OWNERS}
+    if seed % 3 == 0:
+        del moments[rng.choice(OWNERS)]
     owners = Owners(tmp_path, more={"meet_timeout": 8, "step_timeout": 8})
-    see_whole(owners, killed_once(owners, random.Random(seed)))
+    history = killed(owners, moments)
+    assert [end[0] for _, end in history].count(-9) == len(moments), history
+    for name, (code, _, said) in history:
+        assert code in (0, 2, 4, -9), (name, said)
+        assert code in (0, -9) or said.strip(), name
+    assert {name for name, end in history if end[0] == 0} == {*OWNERS}, history
+    owners.see_same()
 
 
 DIES_AFTER_GO = """
