@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -20,9 +20,13 @@ from reticent.joint.audit import audit
 from reticent.joint.flow import Limit
 from reticent.joint.process import integrate
 from reticent.joint.publishing import Ready
+from reticent.parties import comparison, group
+from reticent.parties.comparison import ComparisonKey, EncryptedBits, HiddenDifferences
+from reticent.parties.group import GroupPoint
 from reticent.parties.identity import Identity, make
 from reticent.parties.messages import START, Envelope, decode, digest_of, encode
 from reticent.parties.transcript import Entry, Transcript, entries_in
+from reticent.parties.wire import Message
 from terminal import run
 
 pytestmark = pytest.mark.net
@@ -48,6 +52,9 @@ over = ["Job"]
 sensitive = { Ill = ["yes"] }
 at_most = 0.6
 """
+
+
+KEYS: dict[bytes, ComparisonKey] = {}  # of the owners who released together, by public point
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +84,14 @@ def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
             f'[peers.{other}]\naddress = "127.0.0.1:{ports[other]}"\n'
             f'certificate = "../{other}/identity/certificate.pem"\n'
         )
-    with ThreadPoolExecutor(2) as pool:
+    with pytest.MonkeyPatch.context() as patch, ThreadPoolExecutor(2) as pool:
+        encrypt_bits = comparison.encrypt_bits
+
+        def remembering(own: ComparisonKey, bits: Sequence[int]) -> Any:
+            KEYS[own.public] = own
+            return encrypt_bits(own, bits)
+
+        patch.setattr(comparison, "encrypt_bits", remembering)
         list(pool.map(lambda name: integrate(folder / name / "party.toml"), ("bank", "card")))
     return folder
 
@@ -89,6 +103,46 @@ def test_what_was_said_follows_from_the_release(released: Path) -> None:
         assert found.messages > 20
         said = json.loads(run("party", "audit", released / name / "out", "--json").stdout)
         assert said["holds"] is True
+
+
+def said_in(folder: Path, kind: type[Message]) -> list[Any]:
+    """The messages of a kind that stand in an owner's transcript."""
+    words = [decode(entry.frame) for entry in entries_in(folder / "private/transcript/entries")
+             if entry.direction != "note"]  # fmt: skip
+    bodies = [msgspec.msgpack.decode(word.body) for word in words if isinstance(word, Envelope)]
+    return [msgspec.convert(said, kind) for said in bodies if said["type"] == kind.__name__]
+
+
+def decrypted(own: ComparisonKey, content: bytes) -> list[GroupPoint]:
+    points = [group.checked(point) for point in group.apart(content, len(content) // 32)]
+    pairs = zip(points[::2], points[1::2], strict=True)
+    return [group.minus(body, group.times(own.secret, mask)) for mask, body in pairs]
+
+
+def test_with_the_keys_ciphertexts_tell_bits_and_at_most_a_zero(released: Path) -> None:
+    """The holder's are bits, of an odd number; the challenger's are one 0 at most, or anything.
+
+    Some 160 elements: bounds are five standard deviations.
+    """
+    folder = released / "bank" / "out"
+    holders = said_in(folder, EncryptedBits)
+    answers = said_in(folder, HiddenDifferences)
+    assert len(holders) == len(answers) > 3
+    one = group.base_times(group.scalar(1))
+    small = {group.base_times(group.scalar(n)) for n in range(-200, 201) if n}
+    spread: list[GroupPoint] = []
+    for held, answer in zip(holders, answers, strict=True):
+        bits = decrypted(KEYS[held.public], held.ciphertexts)
+        assert {*bits} <= {group.NEUTRAL, one}
+        assert bits[-1] == one
+        hidden = decrypted(KEYS[held.public], answer.ciphertexts)
+        assert hidden.count(group.NEUTRAL) <= 1
+        spread += [point for point in hidden if point != group.NEUTRAL]
+    assert not small.intersection(spread)
+    assert len({*spread}) == len(spread)
+    for place in range(248):  # the highest bits of a point are not spread: the field ends there
+        ones = sum(point[place // 8] >> place % 8 & 1 for point in spread)
+        assert abs(ones - len(spread) / 2) < 5 * (len(spread) / 4) ** 0.5
 
 
 Change = Callable[[Envelope, Any], Any]
@@ -231,15 +285,34 @@ def test_what_was_changed_afterwards_is_found(released: Path, tmp_path: Path) ->
     assert audit(tmp_path / "out").fault is not None
 
 
-def test_what_is_no_joint_release_cannot_be_read(tmp_path: Path) -> None:
+def test_what_is_no_joint_release_cannot_be_read(released: Path, tmp_path: Path) -> None:
     run("party", "audit", tmp_path, code=2)
     run("party", "audit", tmp_path / "nowhere", code=2)
+    said = run("party", "audit", released / "bank" / "out" / "public", code=2).stderr
+    assert "which holds public/ and private/" in said
+
+
+DAMAGED = {
+    "private/agreed.csv": ["", "Id\n", "Id,Job\np1,Cook\n", '"' + "x" * 200_000],
+    "private/trace.jsonl": ["[]\n", "{}\n", "1\n", "[" * 100_000, '{"owner": 1}\n'],
+    "private/input.json": ["[]", "{}", '{"owner": "nobody"}'],
+    "public/data.csv": ["", "Job\nCook\n"],
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "content"), [(path, text) for path, texts in DAMAGED.items() for text in texts]
+)
+def test_a_damaged_folder_is_told(released: Path, tmp_path: Path, path: str, content: str) -> None:
+    shutil.copytree(released / "bank" / "out", tmp_path / "out")
+    (tmp_path / "out" / path).write_text(content)
+    said = run("party", "audit", tmp_path / "out", code=2).stderr
+    assert "Do:" in said
 
 
 def test_messages_that_are_audited_are_those_that_there_are() -> None:
     """A message that is added to the protocol is added to the audit."""
     from reticent.joint import audit as module
-    from reticent.parties.wire import Message
 
     def kinds(of: type[Any]) -> set[type[Any]]:
         below: list[type[Any]] = of.__subclasses__()

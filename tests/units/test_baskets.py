@@ -123,7 +123,9 @@ def test_encodings(tmp_path: Path, encoding: str, packed: str) -> None:
     found = read(path, "basket")
     assert rows_of(found) == [["Käse", "Öl"], ["Brot"]]
     assert found.notes == (
-        (f"{path} is not UTF-8 and was read as Latin-1; --encoding, or [reading], tells otherwise.",)
+        (
+            f"{path} is not UTF-8 and was read as Latin-1; --encoding, or [reading], tells otherwise.",
+        )
         if encoding == "latin-1"
         else ()
     )
