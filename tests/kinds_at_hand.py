@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from typer.testing import Result
 
@@ -62,6 +63,10 @@ class KindExample:
     def make(self, output: str, *how: str, policy: str = "p.toml", code: int | None = 0) -> Result:
         """Release it."""
         return run(*self.under(policy), output, *how, code=code)
+
+    def by_python(self, folder: Path) -> Any:
+        """Its release, by the door for Python users, of files laid there."""
+        return self.kind.door().release(folder / self.data, folder / "p.toml")
 
     def lay(self, folder: Path) -> None:
         """Write the files."""
@@ -146,6 +151,11 @@ class JointExample(KindExample):
         with ThreadPoolExecutor(1) as pool:
             pool.submit(play)
             return run("integrate", "bank.toml", "-o", output, "--again", *how, code=code)
+
+    def by_python(self, folder: Path) -> Any:
+        """The release as this owner has it, both of them in one process."""
+        data = {"bank": folder / self.data, "card": folder / "theirs.csv"}
+        return self.kind.door().integrate(folder / "p.toml", data)["bank"]
 
 
 def _joint() -> KindExample:

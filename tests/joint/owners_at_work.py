@@ -1,4 +1,4 @@
-"""Two owners on the loopback, each a process of its own, and what they leave behind."""
+"""Owners on the loopback, each a process of its own, and what they leave behind."""
 
 from __future__ import annotations
 
@@ -43,9 +43,28 @@ TAXONOMY = (
     "Clerk,White,ANY\nDoctor,White,ANY\njobneedle,White,ANY\nCook,Blue,ANY\nJanitor,Blue,ANY\n"
 )
 OWNERS = ("bank", "card")
+THREE = {"bank": ["Job", "Balance", "Class"], "card": ["Sex", "Limit"], "clinic": ["Diagnosis"]}
 COLUMNS = {"bank": ["Job", "Balance", "Class"], "card": ["Sex", "Limit", "Diagnosis"]}
 PUBLIC = {"data.csv", "manifest.json", "report.html", "report.json"}
 End = tuple[int, str, str]  # exit code, stdout, stderr
+# Whose `first` this is dies at a moment: a message that is kept, a file that comes or goes.
+DIES_AT = """
+import os, re, signal, sys
+from reticent.joint import process
+from reticent.parties.transcript import Transcript
+def moment(left=[{number}]):
+    left[0] -= 1
+    if left[0] == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+append = Transcript.append
+def appending(self, *given, **named):
+    moment()
+    return append(self, *given, **named)
+Transcript.append = appending
+FILES = ("open", "os.rename", "os.mkdir", "os.remove", "os.rmdir")
+sys.addaudithook(lambda event, given:
+    moment() if event in FILES and re.match(r"(.*/)?[.]?out([./]|$)", str(given[0])) else None)
+"""
 
 
 def people(count: int) -> list[dict[str, str]]:
@@ -65,6 +84,13 @@ def people(count: int) -> list[dict[str, str]]:
     return found
 
 
+def policy_of(columns: Mapping[str, Sequence[str]]) -> str:
+    """The policy of such owners."""
+    before, _, after = POLICY.partition("[owners.")
+    owned = "".join(f"[owners.{n}]\ncolumns = {json.dumps(c)}\n" for n, c in columns.items())
+    return before + owned + after[after.index("[attributes") :]
+
+
 @dataclass
 class Owners:
     """Their folders; each holds the owner's settings, policy and data."""
@@ -72,10 +98,11 @@ class Owners:
     folder: Path
     rows: list[dict[str, str]] = field(default_factory=lambda: people(200))
     more: Mapping[str, object] = field(default_factory=dict)
+    columns: Mapping[str, list[str]] = field(default_factory=lambda: COLUMNS)
 
     def __post_init__(self) -> None:
-        ports = dict(zip(OWNERS, free_ports(2), strict=True))
-        for name, other in (OWNERS, OWNERS[::-1]):
+        ports = dict(zip(self.columns, free_ports(len(self.columns)), strict=True))
+        for name in self.columns:
             (self.folder / name).mkdir()
             run("party", "init", name, "-o", self.folder / name / "identity")
             said = {
@@ -84,16 +111,19 @@ class Owners:
                 "step_timeout": 20, **self.more,
             }  # fmt: skip
             lines = [f"{key} = {json.dumps(value)}" for key, value in said.items()]
-            lines += [f"[peers.{other}]", f'address = "127.0.0.1:{ports[other]}"']
-            lines += [f'certificate = "../{other}/identity/certificate.pem"']
+            for other in (one for one in self.columns if one != name):
+                lines += [f"[peers.{other}]", f'address = "127.0.0.1:{ports[other]}"']
+                lines += [f'certificate = "../{other}/identity/certificate.pem"']
             (self.folder / name / "party.toml").write_text("\n".join(lines))
-        self.agree_on(POLICY)
+        self.agree_on(policy_of(self.columns))
         (self.folder / "bank" / "job.csv").write_text(TAXONOMY)  # stays with the owner of Job
         self.bring("bank", self.rows[:-20])
         self.bring("card", self.rows[10:][::-1] + self.rows[:1])
+        for name in (one for one in self.columns if one not in OWNERS):
+            self.bring(name, self.rows)
 
     def agree_on(self, policy: str) -> None:
-        for name in OWNERS:
+        for name in self.columns:
             (self.folder / name / "joint.toml").write_text(policy)
 
     def bring(
@@ -101,7 +131,7 @@ class Owners:
     ) -> None:
         with (self.folder / owner / "own.csv").open("w", newline="") as file:
             lines = csv.DictWriter(
-                file, ["SSN", *(columns or COLUMNS[owner])], extrasaction="ignore"
+                file, ["SSN", *(columns or self.columns[owner])], extrasaction="ignore"
             )
             lines.writeheader()
             lines.writerows(rows)
@@ -116,7 +146,7 @@ class Owners:
 
     def integrate(self, *words: object, **by_owner: Sequence[object]) -> dict[str, End]:
         """All at once; how each ended."""
-        running = {name: self.start(name, *words, *by_owner.get(name, ())) for name in OWNERS}
+        running = {name: self.start(name, *words, *by_owner.get(name, ())) for name in self.columns}
         return {name: finished(process) for name, process in running.items()}
 
     def out(self, owner: str) -> Path:
@@ -126,9 +156,9 @@ class Owners:
         return {path.name: path.read_bytes() for path in (self.out(owner) / "public").iterdir()}
 
     def see_same(self) -> None:
-        assert self.public("bank") == self.public("card")
+        assert all(self.public(name) == self.public("bank") for name in self.columns)
         assert {*self.public("bank")} == PUBLIC
-        for name in OWNERS:
+        for name in self.columns:
             assert not (self.folder / name / "out.run").exists()
             assert (self.out(name) / "private" / "transcript").is_dir()
         self.see_no_leftovers()
@@ -136,17 +166,17 @@ class Owners:
     def see_no_leftovers(self) -> None:
         """Nothing half-written stands beside the outputs."""
         known = {"identity", "party.toml", "joint.toml", "own.csv", "job.csv", "out", "out.run"}
-        for name in OWNERS:
+        for name in self.columns:
             assert {path.name for path in (self.folder / name).iterdir()} <= known
 
     def see_whole_or_nothing(self) -> None:
         """What has appeared at an owner is all of it, whatever happened to whom."""
-        for name in OWNERS:
+        for name in self.columns:
             if self.out(name).exists():
                 assert {*self.public(name)} == PUBLIC
 
     def see_nothing(self) -> None:
-        for name in OWNERS:
+        for name in self.columns:
             assert not self.out(name).exists()
         self.see_no_leftovers()
 

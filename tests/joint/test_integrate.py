@@ -10,7 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from joint.owners_at_work import OWNERS, POLICY, TAXONOMY, Owners, interrupt, people
+from joint.owners_at_work import (
+    DIES_AT,
+    OWNERS,
+    POLICY,
+    TAXONOMY,
+    THREE,
+    Owners,
+    interrupt,
+    people,
+    policy_of,
+)
 from reticent.joint.policy import JointPolicy
 from terminal import finished, run
 
@@ -46,7 +56,7 @@ def released_alone(owners: Owners, *words: object) -> bytes:
 
 
 def codes(ends: dict[str, tuple[int, str, str]]) -> tuple[int, ...]:
-    return tuple(ends[name][0] for name in OWNERS)
+    return tuple(end[0] for end in ends.values())
 
 
 def test_both_write_what_one_would(owners: Owners) -> None:
@@ -60,6 +70,31 @@ def test_both_write_what_one_would(owners: Owners) -> None:
     for name in OWNERS:
         assert run("verify", owners.out(name)).exit_code == 0
     see_reticent(owners, ends)
+
+
+def test_three_owners(tmp_path: Path) -> None:
+    """The third of them owns nothing that is masked, and dies meanwhile."""
+    owners = Owners(tmp_path, columns=THREE)
+    running = {name: owners.start(name) for name in ("bank", "card")}
+    victim = owners.start("clinic", first=DIES_AT.format(number=60))
+    assert finished(victim)[0] == -9
+    code, _, said = finished(owners.start("clinic", "--resume"))
+    assert code == 0, said
+    ends = {name: finished(process) for name, process in running.items()}
+    assert codes(ends) == (0, 0), ends
+    owners.see_same()
+    assert owners.public("bank")["data.csv"] == released_alone(owners)
+    for name in THREE:
+        assert run("verify", owners.out(name)).exit_code == 0
+        run("party", "audit", owners.out(name))
+    # Two of them alone are a second look at the same people.
+    two = policy_of({name: THREE[name] for name in OWNERS})
+    owners.agree_on(two.partition("[[confidence]]")[0])
+    for name in ("bank", "card"):
+        settings = owners.folder / name / "party.toml"
+        settings.write_text(settings.read_text().partition("[peers.clinic]")[0])
+        code, _, said = finished(owners.start(name, "--force"))
+        assert (code, "--again" in said) == (2, True), said
 
 
 def see_reticent(owners: Owners, ends: dict[str, tuple[int, str, str]]) -> None:
@@ -198,6 +233,19 @@ def test_a_stop_is_agreed(tmp_path: Path, times: int) -> None:
     owners.see_same()
     assert all(json.loads(end[1])["stopped_early"] for end in ends.values())
     assert run("verify", owners.out("card")).exit_code == 0
+
+
+def test_people_hear_whom_they_wait_for(tmp_path: Path) -> None:
+    owners = Owners(tmp_path, people(3000))
+    bank = owners.start("bank", "--progress", "json")
+    line_with(bank, "waiting for card")
+    card = owners.start("card")
+    line_with(bank, "1 step so far")
+    card.send_signal(signal.SIGSTOP)
+    line_with(bank, "s a round; waiting for card")
+    card.send_signal(signal.SIGCONT)
+    ends = {"bank": finished(bank), "card": finished(card)}
+    assert codes(ends) == (0, 0), ends
 
 
 def test_another_policy_is_a_second_look(owners: Owners) -> None:

@@ -15,6 +15,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -25,7 +27,7 @@ from naive.refine import Anon
 from reticent.errors import InputError, Unsatisfiable
 from reticent.files.sheets import sheet, write
 from reticent.joint import verify
-from reticent.joint.experiment import together
+from reticent.joint.experiment import integrate, together
 from reticent.joint.flow import JointTable, Wishes
 from reticent.joint.policy import JointPolicy
 from reticent.joint.publishing import recounted
@@ -229,3 +231,17 @@ def many_steps(folder: Path) -> JointCase:
         if len(alone_release.steps) >= 5:
             return case
     raise AssertionError("no such case")
+
+
+def test_each_owner_gets_its_own_kind_of_frame() -> None:
+    ids = [f"p{n}" for n in range(6)]
+    bank, card = {ID: ids, "Job": ["cook", "clerk"] * 3}, {ID: ids, "Sex": ["f", "f", "m"] * 2}
+    policy = {
+        "id": ID, "anonymity": [{"over": ["Job", "Sex"], "k": 2}],
+        "owners": {"bank": {"columns": ["Job"]}, "card": {"columns": ["Sex"]}},
+    }  # fmt: skip
+    found = integrate(policy, {"bank": pl.DataFrame(bank), "card": pd.DataFrame(card)})
+    assert [type(found[owner].table) for owner in found] == [pl.DataFrame, pd.DataFrame]
+    rows = [found["bank"].table.rows(), [*found["card"].table.itertuples(index=False, name=None)]]
+    assert rows[0] == rows[1]
+    assert all(release.proof.holds for release in found.values())

@@ -10,30 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from joint.owners_at_work import OWNERS, End, Owners
+from joint.owners_at_work import DIES_AT, OWNERS, End, Owners
 from terminal import finished
 
 pytestmark = [pytest.mark.net, pytest.mark.slow]
 
 
 MOMENTS = 140  # of a run: every message that is kept, every file and folder that comes or goes
-DIES_AT = """
-import os, re, signal, sys
-from reticent.joint import process
-from reticent.parties.transcript import Transcript
-def moment(left=[{number}]):
-    left[0] -= 1
-    if left[0] == 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-append = Transcript.append
-def appending(self, *given, **named):
-    moment()
-    return append(self, *given, **named)
-Transcript.append = appending
-FILES = ("open", "os.rename", "os.mkdir", "os.remove", "os.rmdir")
-sys.addaudithook(lambda event, given:
-    moment() if event in FILES and re.match(r"(.*/)?[.]?out([./]|$)", str(given[0])) else None)
-"""
 
 
 def killed(owners: Owners, moments: Mapping[str, int]) -> list[tuple[str, End]]:

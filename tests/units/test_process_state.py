@@ -6,6 +6,7 @@ pages are called by several threads at once, and give the same answers as one af
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import signal
@@ -58,12 +59,12 @@ def asked_of(example: KindExample, folder: Path) -> list[Callable[[], Any]]:
     here = folder / example.kind.room
     here.mkdir()
     example.lay(here)
-    door, data, policy = example.kind.door(), here / example.data, here / "p.toml"
-    door.release(data, policy, output=here / "out")
-    released = door.release(data, policy)
+    with contextlib.chdir(here):
+        example.make("out")
+    door, policy, released = example.kind.door(), here / "p.toml", example.by_python(here)
     drawn = import_module(f"reticent.{example.kind.room}.pages")
     return [
-        lambda: door.check(policy, data),
+        lambda: door.check(policy, *(here / name for name in example.fits)),
         lambda: door.verify(here / "out", policy).holds,
         lambda: drawn.public(released),
         lambda: drawn.private(released),
