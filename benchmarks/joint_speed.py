@@ -111,7 +111,7 @@ def integrated(place: Path, *how: str) -> dict[str, Any]:
     processes = [
         subprocess.Popen(
             [*COMMAND, "integrate", str(place / owner / "party.toml"), "--json", *how],
-            stdout=subprocess.PIPE, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
         )
         for owner in "ab"
     ]  # fmt: skip
