@@ -67,6 +67,10 @@ def test_both_write_what_one_would(owners: Owners) -> None:
     facts = {name: json.loads(end[1]) for name, end in ends.items()}
     assert facts["bank"]["common"] == facts["card"]["common"] == 171
     assert facts["bank"]["unconfirmed"] == []
+    for told in facts.values():
+        on_the_wire = sum(told["bytes_sent"].values()) + sum(told["bytes_received"].values())
+        assert sum(one["bytes"] for one in told["said"]) == on_the_wire
+        assert sum(one["messages"] for one in told["said"]) == told["messages"]
     for name in OWNERS:
         assert run("verify", owners.out(name)).exit_code == 0
     see_reticent(owners, ends)

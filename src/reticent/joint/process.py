@@ -26,7 +26,7 @@ from reticent.joint.folder import contents
 from reticent.joint.owner import OwnRecords, own_records
 from reticent.joint.policy import JointPolicy
 from reticent.joint.publishing import exchange_go, exchange_ready, publish_joint
-from reticent.joint.report import JointRelease, WireFacts
+from reticent.joint.report import MEETING, JointRelease, WireFacts, said_in
 from reticent.parties.check import parties_of
 from reticent.parties.identity import CERTIFICATE
 from reticent.parties.messages import Envelope, Resumption, Violation, decode
@@ -349,6 +349,7 @@ def wire_facts(state: State, owners: Sequence[str], me: str) -> WireFacts:
     """What went over the wire so far, from the transcript."""
     sent = {owner: 0 for owner in owners if owner != me}
     received, messages, resumed = dict(sent), 0, 0
+    by_words: dict[str, tuple[int, int]] = {}
     state.transcript.sync()
     for entry in entries_in(state.folder / TRANSCRIPT / ENTRIES):
         if entry.direction == "note":
@@ -357,10 +358,15 @@ def wire_facts(state: State, owners: Sequence[str], me: str) -> WireFacts:
         by_peer = sent if entry.direction == "sent" else received
         by_peer[entry.peer] += len(entry.frame)
         try:
-            messages += isinstance(decode(entry.frame), Envelope)
+            word = decode(entry.frame)
         except Violation:
             continue
-    return WireFacts(sent, received, messages, resumed)
+        is_message = isinstance(word, Envelope)
+        words = said_in(word.step) if isinstance(word, Envelope) else MEETING
+        known, size = by_words.get(words, (0, 0))
+        by_words[words] = known + is_message, size + len(entry.frame)
+        messages += is_message
+    return WireFacts(sent, received, messages, by_words, resumed)
 
 
 def _is_resumption(frame: bytes) -> bool:

@@ -24,7 +24,27 @@ class WireFacts:
     bytes_sent: Mapping[str, int] = field(default_factory=dict)  # by peer
     bytes_received: Mapping[str, int] = field(default_factory=dict)
     messages: int = 0  # both ways
+    by_words: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # messages, and bytes
     resumed: int = 0  # how often the run was resumed
+
+
+_SAID_IN = {  # steps of a conversation: what is said in them
+    "common records": "blinded ids, and how many there are",
+    "what all accept": "after how many steps to stop",
+    "class": "whether all who have the class say the same",
+    "shared columns": "the class and sensitive columns",
+    "round": "best steps compared under encryption, and which records each step moves where",
+    "whether anything is left": "whether anything is left to reveal",
+    "labels": "what masked columns are called of which nothing was revealed",
+    "kept columns": "kept columns",
+    "ready": "digests of what is to be published",
+}
+MEETING = "meeting, and that messages have come"
+
+
+def said_in(step: str) -> str:
+    """What is said in a step of a conversation, in words."""
+    return _SAID_IN.get("round" if step.startswith("round ") else step, step)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +124,10 @@ def _private(release: JointRelease) -> dict[str, Any]:
         "heard_of_others": others,
         "rounds": len(joint.round_seconds),
         "messages": release.wire.messages,
+        "said": [
+            {"words": words, "messages": messages, "bytes": size}
+            for words, (messages, size) in release.wire.by_words.items()
+        ],
         "bytes_sent": dict(release.wire.bytes_sent),
         "bytes_received": dict(release.wire.bytes_received),
         "resumed": release.wire.resumed,
