@@ -39,7 +39,7 @@ _SAID_IN = {  # steps of a conversation: what is said in them
     "kept columns": "kept columns",
     "ready": "digests of what is to be published",
 }
-MEETING = "meeting, and that messages have come"
+MEETING = "meeting: who is there, and under which policy"
 
 
 def said_in(step: str) -> str:
