@@ -1,6 +1,7 @@
 """The inner loops of the tree learner: counting values by class, judging splits, dividing rows.
 
-`judge` sees counts alone, so it serves whoever can count: rows of one table here (`best`).
+`judge` sees counts alone, so it serves whoever can count: rows of one table here (`best`), rows of
+a join that nobody builds elsewhere. They are whole numbers or, where records weigh less, floats.
 
     orders    orders[j]: the rows by rising code of column j; a node owns the run low, …, high - 1
               of every column's order, and inside it the rows stay sorted
@@ -10,7 +11,8 @@
     classes   the class of each row
     weights   how many records a row stands for
     counts    counts[v, c]: records of class c with the v-th value that occurs in the node
-    ns        ns[x] = x · log2 x for small x; larger ones are computed
+    ns        ns[x] = x · log2 x for small x; larger ones are computed, and all of fractions,
+              for which it is empty
 """
 
 # The subscripted loops below read like their compiled form; typing NumPy scalars would not.
@@ -35,7 +37,9 @@ NEARLY = 1e-3  # bits by which C4.5 lets a split miss the mean gain
 
 @inner
 def _n_log_n(x, ns):
-    return ns[x] if x < len(ns) else x * math.log2(x)
+    if x < len(ns):
+        return ns[int(x)]
+    return x * math.log2(x) if x > 0 else 0.0
 
 
 @compiled
@@ -47,12 +51,14 @@ def judge(counts, missing, kind, criterion, ns):
     gain of 0 says that no split gains anything.
     """
     values, classes = counts.shape
-    known = np.zeros(classes, np.int64)
+    known = np.zeros(classes, counts.dtype)
+    none = known.sum()  # of the counts' own kind
+    none -= none
     for v in range(values):
         for c in range(classes):
             known[c] += counts[v, c]
-    rows = 0
-    rows_known = 0
+    rows = none
+    rows_known = none
     impure = 0.0
     for c in range(classes):
         rows += known[c] + missing[c]
@@ -60,24 +66,24 @@ def judge(counts, missing, kind, criterion, ns):
         impure -= _n_log_n(known[c] + missing[c], ns)
     whole = _n_log_n(rows, ns)
     impure += whole
-    fewest = FEWEST if criterion == C45 else 1
+    fewest = FEWEST if criterion == C45 else 0
 
     if kind == EACH:
-        most = 0
+        most = none
         default = 0
         large = 0
         for v in range(values):
             size = counts[v].sum()
-            large += size >= fewest
+            large += size > 0 and size >= fewest
             if size > most:
                 most = size
                 default = v
         left = 0.0
         parts = 0.0
         for v in range(values):
-            size = 0
+            size = none
             for c in range(classes):
-                n = counts[v, c] + (missing[c] if v == default else 0)
+                n = counts[v, c] + (missing[c] if v == default else none)
                 size += n
                 left -= _n_log_n(n, ns)
             parts += _n_log_n(size, ns)
@@ -91,22 +97,23 @@ def judge(counts, missing, kind, criterion, ns):
     ratio = 0.0
     at = 0
     default = 0
-    inside = np.zeros(classes, np.int64)
-    size_inside = 0
+    inside = np.zeros(classes, counts.dtype)
+    size_inside = none
     for v in range(values - 1 if kind == AT_MOST else values):
         if kind == EQUALS:
             inside[:] = 0
-            size_inside = 0
+            size_inside = none
         for c in range(classes):
             inside[c] += counts[v, c]
             size_inside += counts[v, c]
-        if size_inside < fewest or rows_known - size_inside < fewest:
+        fewer = min(size_inside, rows_known - size_inside)
+        if fewer <= 0 or fewer < fewest:
             continue
         first = 2 * size_inside >= rows_known
-        size = 0
+        size = none
         left = 0.0
         for c in range(classes):
-            here = inside[c] + (missing[c] if first else 0)
+            here = inside[c] + (missing[c] if first else none)
             size += here
             left -= _n_log_n(here, ns) + _n_log_n(known[c] + missing[c] - here, ns)
         parts = _n_log_n(size, ns) + _n_log_n(rows - size, ns)
