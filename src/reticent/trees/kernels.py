@@ -37,9 +37,9 @@ NEARLY = 1e-3  # bits by which C4.5 lets a split miss the mean gain
 
 @inner
 def _n_log_n(x, ns):
-    if x < len(ns):
-        return ns[int(x)]
-    return x * math.log2(x) if x > 0 else 0.0
+    if x <= 0:  # of fractions, a difference may fall just below
+        return 0.0
+    return ns[int(x)] if x < len(ns) else x * math.log2(x)
 
 
 @compiled

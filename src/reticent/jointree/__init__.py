@@ -1,0 +1,1 @@
+"""One decision tree over tables that join, learnt from counts: the join is never built."""

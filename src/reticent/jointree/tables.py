@@ -1,0 +1,331 @@
+"""The tables of a schema on their way in: read, coded, and equal rows counted once.
+
+A table is needed for three things: columns that may split, columns by which it joins, and, of one
+table, the class. All else stays in its file. What does not fit in memory is counted by an engine
+where it stands, since the tree asks for nothing but counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.data.collapse import distinct
+from reticent.data.columns import Column, Table, without_missing
+from reticent.data.scales import kind_of
+from reticent.data.texts import is_text, shortest
+from reticent.errors import InputError, Problem, refuse
+from reticent.files.tabular import Reading
+from reticent.jointree.schema import JoinEdge, JoinSchema
+from reticent.progress import Watch
+from reticent.sources.arrival import means_of, parse
+from reticent.trees.tree import Feature
+
+JoinValues = NDArray[np.int32]  # by number; -1 where a row has no partner by this join
+_EVERY = 1 << 40  # rows: more than any database hands over
+
+
+@dataclass(frozen=True, slots=True)
+class CodedTable:
+    """The distinct rows of one table, as far as a tree needs them."""
+
+    name: str
+    features: tuple[Feature, ...]  # the columns that may split, without their rows
+    codes: NDArray[np.int32]  # codes[j, row]: of feature j; -1 is missing
+    counts: NDArray[np.int64]  # records of its file that a row stands for
+
+    @property
+    def rows(self) -> int:
+        """How many distinct rows there are."""
+        return len(self.counts)
+
+
+@dataclass(frozen=True, slots=True)
+class CodedJoin:
+    """A join by numbers of join values that both sides have; `table` lies behind `parent`."""
+
+    parent: int
+    table: int
+    keeps: bool  # whether rows of the parent stay without a partner
+    values: int  # join values are 0, …, values - 1
+    of_parent: JoinValues
+    of_table: JoinValues
+
+
+@dataclass(frozen=True, slots=True)
+class CodedTables:
+    """All that a tree is grown from."""
+
+    tables: tuple[CodedTable, ...]  # in tie order
+    joins: tuple[CodedJoin, ...]  # each table after the one that it lies behind
+    root: int  # the table of the class
+    labels: tuple[str, ...]  # every class that stands in its column, by code point
+    classes: NDArray[np.int64]  # of each row of the root, as an index into `labels`
+
+
+# --- reading -------------------------------------------------------------------------------------
+
+
+def load(
+    schema: JoinSchema,
+    given: Mapping[str, Any] | None = None,
+    reading: Reading | None = None,
+    *,
+    whole: bool = False,
+    engine: Mapping[str, Any] | None = None,
+    watch: Watch | None = None,
+) -> list[Table]:
+    """Read the columns needed of every table; missing cells are null, and only those.
+
+    `given` tables (data frames, paths, …) stand in for those of the schema's paths. The class's
+    table keeps its records in order if `whole`; of others equal rows may come counted. `engine`:
+    see `reticent.sources.arrival.means_of`.
+    """
+    given = dict(given or {})
+    refuse(
+        Problem(f'there is no table "{name}" in the schema', where=schema.name)
+        for name in given
+        if name not in schema.tables
+    )
+    schema.refuse_nowhere([*given])
+    found = []
+    problems: list[Problem] = []
+    for number, name in enumerate(schema.names):
+        data = given.get(name)
+        data = schema.data(name) if data is None else data
+        in_order = whole and number == schema.root
+        table = _read(schema, number, data, reading, engine or {}, in_order, watch, problems)
+        if table is not None:
+            found.append(_cleared(table))
+    refuse(problems)
+    return found
+
+
+def load_whole(
+    schema: JoinSchema, number: int, data: Any, reading: Reading | None = None
+) -> Table:
+    """One table with its ids, records in the order of their file: as classification names them."""
+    problems: list[Problem] = []
+    table = _read(schema, number, data, reading, {}, True, None, problems)
+    refuse(problems)
+    assert table is not None
+    return _cleared(table)
+
+
+def _cleared(table: Table) -> Table:
+    columns = {name: without_missing(column) for name, column in table.columns.items()}
+    return replace(table, columns=columns)
+
+
+def _read(
+    schema: JoinSchema,
+    number: int,
+    data: Any,
+    reading: Reading | None,
+    engine: Mapping[str, Any],
+    in_order: bool,
+    watch: Watch | None,
+    problems: list[Problem],
+) -> Table | None:
+    """A table, or None where the schema names columns that it does not have."""
+    from reticent.sources.means import elsewhere
+    from reticent.sources.opening import opened
+
+    name = schema.names[number]
+    means = means_of(**{**engine, "table": schema.tables[name].table})
+    far = elsewhere(data, means)
+    if not far or (in_order and not _counts_itself(data)):
+        parsed, _ = parse(data, reading)
+        every = parsed.arrow.column_names
+        wanted = _wanted(schema, number, every, in_order, problems)
+        if wanted is None:
+            return None
+        table = parsed.table(set(every) - set(wanted))
+        return replace(table, name=_named(table.name, name))
+    with ExitStack() as ends:
+        progress = (watch or Watch()).rows
+        source = ends.enter_context(opened(data, reading, means, progress))
+        wanted = _wanted(schema, number, source.schema.names, in_order, problems)
+        if wanted is None:
+            return None
+        if not in_order:
+            return source.counted(wanted)
+        rows = source.first(_EVERY)
+        return replace(rows, columns={name: rows.columns[name] for name in wanted})
+
+
+def _counts_itself(data: Any) -> bool:
+    """Whether only its own engine can read a table."""
+    from reticent.sources.addresses import is_ibis_connection, is_ibis_table, is_url
+    from reticent.sources.spark_session import is_spark
+
+    return bool(
+        is_url(data) or is_ibis_table(data) or is_ibis_connection(data)
+        or is_spark(data, "DataFrame")
+    )  # fmt: skip
+
+
+def _named(found: str, table: str) -> str:
+    return table if found == "data" else found
+
+
+def _wanted(
+    schema: JoinSchema, number: int, every: Sequence[str], in_order: bool, problems: list[Problem]
+) -> list[str] | None:
+    """The columns to read, in the order of the file; None where some are not there."""
+    strangers = [*schema.strangers(number, every)]
+    problems += strangers
+    if strangers:
+        return None
+    wanted = {*schema.needed(number, every)}
+    wanted |= {*schema.tables[schema.names[number]].ids} if in_order else set()
+    return [column for column in every if column in wanted]
+
+
+# --- codes ---------------------------------------------------------------------------------------
+
+
+def code(
+    schema: JoinSchema,
+    tables: Sequence[Table],
+    *,
+    among: NDArray[np.bool_] | None = None,
+    reading: Reading | None = None,
+) -> CodedTables:
+    """The tables as numbers, equal rows counted once; rows without a class are left out.
+
+    `among`: the rows of the class's table that the tree may see.
+    """
+    root, target = schema.target
+    kept = [np.ones(table.rows, dtype=bool) for table in tables]
+    labels, classes = class_codes(tables[root].columns[target])
+    if not labels:
+        raise InputError(
+            "no record has a class", where=f'{tables[root].name}, column "{target}"',
+            do="name another column as  class.",
+        )  # fmt: skip
+    kept[root] &= classes >= 0
+    if among is not None:
+        kept[root] &= among
+    edges = schema.edges
+    refuse(problem for edge in edges for problem in _mismatches(schema, edge, tables))
+    sides = [_side_codes(edge, tables) for edge in edges]
+    form = {} if reading is None else {"decimal": reading.decimal or "."}
+    if reading is not None and reading.date_format:
+        form["date_format"] = reading.date_format
+    coded: list[CodedTable] = []
+    joined: dict[tuple[int, int], JoinValues] = {}  # by number of the join and of the table
+    for t, table in enumerate(tables):
+        own = schema.candidates(t, table.known)
+        features = [Feature.of(table.columns[name], **form) for name in own]
+        mine = [(e, s) for e, edge in enumerate(edges) for s, end in
+                enumerate((edge.parent, edge.table)) if end == t]  # fmt: skip
+        columns = [feature.codes[kept[t]] + 1 for feature in features]
+        columns += [sides[e][s][kept[t]] + 1 for e, s in mine]
+        sizes = [len(feature.values) + 1 for feature in features]
+        sizes += [sides[e][2] + 1 for e, _ in mine]
+        if t == root:
+            columns.append(classes[kept[t]])
+            sizes.append(len(labels))
+        counts = None if table.counts is None else table.counts[kept[t]]
+        rows = distinct([column.astype(np.uint32) for column in columns], sizes, counts)
+        whole = [column.astype(np.int32) - 1 for column in rows.columns]
+        codes = np.array(whole[: len(features)], np.int32).reshape(len(features), -1)
+        known = tuple(replace(feature, codes=feature.codes[:0]) for feature in features)
+        coded.append(CodedTable(schema.names[t], known, codes, rows.counts))
+        joined |= {pair: whole[len(features) + i] for i, pair in enumerate(mine)}
+        if t == root:
+            classes_of = rows.columns[-1].astype(np.int64)
+    joins = tuple(
+        CodedJoin(edge.parent, edge.table, edge.keeps, sides[e][2], joined[e, 0], joined[e, 1])
+        for e, edge in enumerate(edges)
+    )
+    return CodedTables(tuple(coded), joins, root, labels, classes_of)
+
+
+def class_codes(column: Column) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+    """The labels of a class by code point, and the place of each row's among them, or -1."""
+    texts = column.texts()
+    labels = sorted({text for text in texts if text is not None})
+    at = {text: i for i, text in enumerate(labels)}
+    to = np.array([-1 if text is None else at[text] for text in texts], np.int64)
+    return tuple(labels), to[column.codes]
+
+
+def _side_codes(edge: JoinEdge, tables: Sequence[Table]) -> tuple[JoinValues, JoinValues, int]:
+    """Numbers of the join values that both sides have: of the parent's rows, and the table's."""
+    sides = [
+        [tables[edge.parent].columns[name] for name in edge.of_parent],
+        [tables[edge.table].columns[name] for name in edge.columns],
+    ]
+    near, far = join_codes(sides[0], sides[1])
+    common = np.intersect1d(near[near >= 0], far[far >= 0])
+    to = np.full(max(near.max(initial=-1), far.max(initial=-1)) + 2, -1, np.int32)
+    to[common] = np.arange(len(common), dtype=np.int32)  # the last entry is where -1 looks
+    return to[near], to[far], len(common)
+
+
+def join_codes(
+    near: Sequence[Column], far: Sequence[Column]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Join values of both sides as common numbers, compared by shortest text; -1 is missing.
+
+    >>> from reticent.data.columns import encode
+    >>> import pyarrow as pa
+    >>> a, b = encode("a", pa.array(["39.0", None, "x"])), encode("b", pa.array([39.0, 7.0]))
+    >>> [side.tolist() for side in join_codes([a], [b])]
+    [[0, -1, 1], [0, 2]]
+    """
+    whole: NDArray[np.int64] | None = None
+    for one, other in zip(near, far, strict=True):
+        at: dict[str, int] = {}
+        parts = [_numbered(column, at) for column in (one, other)]
+        both = np.concatenate(parts)
+        if whole is None:
+            whole = both
+            continue
+        missing = (whole < 0) | (both < 0)
+        whole = np.unique(whole * (len(at) + 1) + both, return_inverse=True)[1].astype(np.int64)
+        whole[missing] = -1
+    assert whole is not None
+    rows = len(near[0].codes)
+    return whole[:rows], whole[rows:]
+
+
+def _numbered(column: Column, at: dict[str, int]) -> NDArray[np.int64]:
+    texts = [text if text is None else shortest(text) for text in column.texts()]
+    to = [-1 if text is None else at.setdefault(text, len(at)) for text in texts]
+    return np.array(to, np.int64)[column.codes]
+
+
+def _mismatches(
+    schema: JoinSchema, edge: JoinEdge, tables: Sequence[Table]
+) -> Iterator[Problem]:
+    """Columns that can never be equal: a number or a time in a typed file, and something else."""
+    for near, far in zip(edge.of_parent, edge.columns, strict=True):
+        ends = [(edge.parent, near), (edge.table, far)]
+        columns = [tables[t].columns[name] for t, name in ends]
+        kinds = [_join_kind(column) for column in columns]
+        typed = [kind != "text" and not is_text(c.values.type)
+                 for kind, c in zip(kinds, columns, strict=True)]  # fmt: skip
+        if any(typed) and None not in kinds and kinds[0] != kinds[1]:
+            said = [f'"{schema.names[t]}.{name}" holds {kind}s'
+                    for (t, name), kind in zip(ends, kinds, strict=True)]  # fmt: skip
+            yield Problem(
+                f"{said[0]} and {said[1]}", where=edge.place,
+                why="join values are compared as texts, and these are never equal.",
+                do="make both columns of one type, or join by others.",
+            )  # fmt: skip
+
+
+def _join_kind(column: Column) -> str | None:
+    """What a column holds, as far as joins care; None where it holds nothing."""
+    if not len(column.values.drop_null()):
+        return None
+    kind = kind_of(column)
+    return {"number": "number", "date": "time", "timestamp": "time"}.get(kind, "text")
