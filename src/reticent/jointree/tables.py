@@ -235,7 +235,7 @@ def code(
         counts = None if table.counts is None else table.counts[kept[t]]
         rows = distinct([column.astype(np.uint32) for column in columns], sizes, counts)
         whole = [column.astype(np.int32) - 1 for column in rows.columns]
-        codes = np.array(whole[: len(features)], np.int32).reshape(len(features), -1)
+        codes = np.array(whole[: len(features)], np.int32).reshape(len(features), len(rows.counts))
         known = tuple(replace(feature, codes=feature.codes[:0]) for feature in features)
         coded.append(CodedTable(schema.names[t], known, codes, rows.counts))
         joined |= {pair: whole[len(features) + i] for i, pair in enumerate(mine)}

@@ -45,7 +45,7 @@ from reticent.trees.prune import prune
 from reticent.trees.tree import Feature, Split, Tree, TreeNode
 
 Counts = NDArray[np.int64]
-_CRITERIA = {"c4.5": kernels.C45, "gain ratio": kernels.RATIO, "gain": kernels.GAIN}
+CRITERIA = {"c4.5": kernels.C45, "gain ratio": kernels.RATIO, "gain": kernels.GAIN}
 _REMEMBERED = 1 << 20  # x · log2 x is looked up below, computed above
 
 
@@ -60,7 +60,7 @@ class TreeOptions:
     confidence: float | None = 0.25  # of the error estimate for pruning; None leaves all branches
 
     def __post_init__(self) -> None:
-        allowed = {"splits": ("multiway", "binary"), "criterion": tuple(_CRITERIA)}
+        allowed = {"splits": ("multiway", "binary"), "criterion": tuple(CRITERIA)}
         for name, words in allowed.items():
             if getattr(self, name) not in words:
                 raise InputError(f"{name} must be one of {', '.join(words)}", where="tree")
@@ -217,7 +217,7 @@ class _Part:
         t = self.table
         column, code, default = kernels.best(
             t.orders, t.codes, t.kinds, t.typical, t.classes, t.weights, self.low, self.high,
-            _CRITERIA[rules.criterion], t.counts, t.values, t.ns,
+            CRITERIA[rules.criterion], t.counts, t.values, t.ns,
         )  # fmt: skip
         if column < 0:
             return None

@@ -1,0 +1,336 @@
+"""A join that nobody builds, as the records that a tree is grown from.
+
+Source: Xu 2008, chapter 3: choosing a split, and split propagation.
+
+A node holds of every table the rows that are still in it, with their vectors (`kernels`). Choosing
+a split asks every table for its best, which its own rows tell; the best of all wins. Dividing
+begins in the table that splits and goes along the joins: a neighbour learns, by join value and
+class, which part of its joined rows a branch has, takes the same part of its rows' vectors, and so
+knows what to tell the next. Between two tables nothing passes but sums by join value and class.
+
+Cost: a node reads the rows it holds once a column, and once for dividing; never the join.
+
+Where we differ from the paper:
+
+1. Parts of counts are taken without scaling and without leaving 64 bits (`kernels`); counts beyond
+   are whole numbers of any length, and only until a branch is small enough (test_join_tree_twin).
+2. A branch that will not be divided is counted and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.data.keys import key
+from reticent.jointree import kernels
+from reticent.jointree.propagation import WORD, Propagated, Vectors, total
+from reticent.trees import kernels as splitting
+from reticent.trees.learner import CRITERIA, RecordSource, TreeOptions, grow
+from reticent.trees.prune import prune
+from reticent.trees.tree import Feature, Split, TreeNode
+
+_ROUNDED = 2**50  # counts below it are divided by rounding
+_REMEMBERED = 1 << 16  # x · log2 x is looked up below, computed above
+
+Held = tuple[NDArray[np.int32], Vectors]  # the rows of a table in a node, and their vectors
+
+
+def grown(joined: Propagated, rules: TreeOptions) -> TreeNode:
+    """The tree over the join, pruned if the rules say so; splits name columns of all tables."""
+    rules = replace(rules, min_rows=rules.min_rows * joined.unit)
+    with np.errstate(over="ignore"):
+        root = grow(source_of(joined, rules), rules)
+    if rules.confidence is not None:
+        prune(root, rules.confidence, joined.unit)
+    return root
+
+
+def source_of(joined: Propagated, rules: TreeOptions) -> RecordSource:
+    """All joined rows as a source; `rules` count in parts of a row, where `joined` does."""
+    held = tuple(zip(joined.rows, map(_short, joined.vectors), strict=True))
+    return _JoinedRows(_Joins(joined, rules), held, joined.counts, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """From one table to the next, by join values."""
+
+    start: int
+    end: int
+    of_start: NDArray[np.int32]
+    of_end: NDArray[np.int32]
+
+
+class _Joins:
+    """What all nodes share: the tables, the ways between them, and scratch."""
+
+    def __init__(self, joined: Propagated, rules: TreeOptions) -> None:
+        coded = joined.coded
+        self.rules = rules
+        self.criterion = CRITERIA[rules.criterion]
+        self.floats = joined.numbers == "float64"
+        self.root = coded.root
+        self.tables = coded.tables
+        by_text = splitting.EACH if rules.splits == "multiway" else splitting.EQUALS
+        self.kinds = [
+            np.array([splitting.AT_MOST if f.number else by_text for f in t.features], np.int64)
+            for t in coded.tables
+        ]
+        self.sizes = [np.array([len(f.values) for f in t.features], np.int64) for t in coded.tables]
+        self.first = np.cumsum([0, *(len(t.features) for t in coded.tables)]).tolist()
+        self.classes = len(coded.labels)
+        self.values = max([1, *(int(s.max(initial=0)) for s in self.sizes)])
+        self.join_values = max([1, *(join.values for join in coded.joins)])
+        self.ways = [_ways(joined, start) for start in range(len(coded.tables))]
+        x = np.arange(1, 2 if self.floats else _REMEMBERED)
+        self.ns = np.concatenate([[0.0], x * np.log2(x)]) if not self.floats else np.empty(0)
+        self.seen = np.zeros(self.values, np.uint8)
+        self.found = np.empty(self.values, np.int64)
+
+    def owner(self, column: int) -> int:
+        """The table of a column."""
+        return next(t for t, end in enumerate(self.first[1:]) if column < end)
+
+    @cached_property
+    def sums(self) -> Vectors:
+        """Scratch of counts, by value of a column."""
+        return self._clean(self.values)
+
+    @cached_property
+    def whole(self) -> Vectors:
+        """Scratch of counts, by join value."""
+        return self._clean(self.join_values)
+
+    @cached_property
+    def part(self) -> Vectors:
+        """More of it."""
+        return self._clean(self.join_values)
+
+    def _clean(self, lines: int) -> Vectors:
+        return np.zeros((lines, self.classes), np.float64 if self.floats else np.int64)
+
+    def closed(self, counts: Sequence[Any], depth: int) -> bool:
+        """Whether a node with these counts is a leaf, whatever its tables hold."""
+        few = sum(counts) < self.rules.min_rows
+        return few or sum(map(bool, counts)) < 2 or depth == self.rules.max_depth
+
+
+def _ways(joined: Propagated, start: int) -> list[_Way]:
+    """All ways that lead on from one table, nearer ones first."""
+    found: list[_Way] = []
+    reached = [start]
+    for at in reached:  # grows while it is read
+        for join in joined.coded.joins:
+            both = _Way(join.parent, join.table, join.of_parent, join.of_table)
+            back = _Way(join.table, join.parent, join.of_table, join.of_parent)
+            for way in (both, back):
+                if way.start == at and way.end not in reached:
+                    found.append(way)
+                    reached.append(way.end)
+    return found
+
+
+@dataclass(slots=True)
+class _JoinedRows:
+    """The joined rows of one node, as the tables hold them."""
+
+    joins: _Joins
+    held: Sequence[Held]  # by table; nothing if the node is a leaf for sure
+    counts: NDArray[Any]
+    depth: int
+
+    def classes(self) -> NDArray[Any]:
+        return self.counts
+
+    def best(self, rules: TreeOptions) -> Split | None:
+        joins = self.joins
+        top, chosen = 0, None
+        for t, table in enumerate(joins.tables):
+            rows, vectors = self.held[t]
+            if not table.features:
+                continue
+            if vectors.dtype == object:
+                found = _best_exactly(table.codes, joins.kinds[t], rows, vectors, joins.criterion)
+            else:
+                found = kernels.best(
+                    table.codes, joins.kinds[t], joins.sizes[t], rows, vectors, joins.criterion,
+                    joins.sums, joins.seen, joins.found, joins.ns,
+                )  # fmt: skip
+            if found[0] > top:
+                top, chosen = found[0], (t, *found[1:])
+        return None if chosen is None else self._split(*chosen)
+
+    def _split(self, table: int, column: int, code: int, default: int) -> Split:
+        joins = self.joins
+        number = joins.first[table] + column
+        if joins.kinds[table][column] != splitting.EACH:
+            return Split(number, (code,), default)
+        present = np.unique(joins.tables[table].codes[column, self.held[table][0]])
+        return Split(number, tuple(present[present >= 0].tolist()), default)
+
+    def divide(self, split: Split) -> Sequence[_JoinedRows]:
+        joins, held = self.joins, self.held
+        self.held = ()
+        t = joins.owner(split.column)
+        column = split.column - joins.first[t]
+        kind = int(joins.kinds[t][column])
+        rows, vectors = held[t]
+        taken = kernels.branches(
+            joins.tables[t].codes[column], rows, kind, np.array(split.codes, np.int32),
+            split.default,
+        )  # fmt: skip
+        count = len(split.codes) if kind == splitting.EACH else 2
+        counts = _totals(taken, vectors, count)
+        depth = self.depth + 1
+        closed = [joins.closed(line, depth) for line in counts.tolist()]
+        parts: list[list[Held]] = [
+            [] if shut else [(rows, vectors)] * len(held) for shut in closed
+        ]
+        for b, part in enumerate(parts):
+            if part:
+                here = taken == b
+                part[t] = (rows[here], vectors[here])
+        opened = [part for part in parts if part]
+        if opened:
+            self._along(held, t, opened)
+        for part in opened:
+            if vectors.dtype == object:
+                part[:] = [(some, _short(vector)) for some, vector in part]
+        return [
+            _JoinedRows(joins, part, line, depth) for part, line in zip(parts, counts, strict=True)
+        ]
+
+    def _along(self, held: Sequence[Held], start: int, parts: Sequence[list[Held]]) -> None:
+        """Divide all other tables as the first one was, from neighbour to neighbour."""
+        joins = self.joins
+        how = kernels.SHARED if joins.floats else kernels.ROUNDED
+        if not joins.floats and sum(self.counts.tolist()) >= _ROUNDED:
+            how = kernels.MENDED
+        for way in joins.ways[start]:
+            if held[way.start][1].dtype == object:
+                for part in parts:
+                    part[way.end] = _carry_exactly(
+                        way, held[way.start], held[way.end], part[way.start]
+                    )
+                continue
+            kernels.add_up(way.of_start, *held[way.start], joins.whole)
+            for part in parts:
+                kernels.add_up(way.of_start, *part[way.start], joins.part)
+                part[way.end] = kernels.carry(
+                    way.of_end, *held[way.end], joins.whole, joins.part, how
+                )
+                kernels.clear(way.of_start, part[way.start][0], joins.part)
+            kernels.clear(way.of_start, held[way.start][0], joins.whole)
+
+
+def _totals(taken: NDArray[np.int64], vectors: Vectors, count: int) -> Vectors:
+    """The sum of the vectors of each branch."""
+    if vectors.dtype != object:
+        found: Vectors = kernels.totals(taken, vectors, count)
+        return found
+    return np.array([total(vectors[taken == b]) for b in range(count)], object)
+
+
+# --- numbers of any length -----------------------------------------------------------------------
+
+
+def _short(vectors: Vectors) -> Vectors:
+    """The same vectors in 64 bits, as soon as they fit."""
+    if vectors.dtype == object and sum(total(vectors).tolist()) < WORD:
+        return vectors.astype(np.int64)
+    return vectors
+
+
+def _carry_exactly(way: _Way, whole: Held, end: Held, part: Held) -> Held:
+    """`kernels.carry`, with the sums that it needs, by numbers of any length."""
+    (rows, vectors), classes = end, end[1].shape[1]
+    values, at = np.unique(way.of_start[whole[0]], return_inverse=True)
+    size = len(values)
+    sums = np.zeros((size, classes), object)
+    np.add.at(sums, at, whole[1])
+    parts = np.zeros((size, classes), object)
+    np.add.at(parts, np.searchsorted(values, way.of_start[part[0]]), part[1])
+    divisor = np.gcd(parts, sums)
+    divisor[divisor == 0] = 1
+    p, q = parts // divisor, sums // divisor
+    q[q == 0] = 1
+    place = np.searchsorted(values, way.of_end[rows])
+    shares = vectors // q[place] * p[place]
+    stays = (shares != 0).any(axis=1)
+    return rows[stays], shares[stays]
+
+
+def _best_exactly(
+    codes: NDArray[np.int32], kinds: NDArray[np.int64], rows: NDArray[np.int32], vectors: Vectors,
+    criterion: int,
+) -> tuple[int, int, int, int]:  # fmt: skip
+    """`kernels.best` by numbers of any length."""
+    top, best = 0, (0, -1, 0, 0)
+    for j, kind in enumerate(kinds.tolist()):
+        cells = codes[j, rows]
+        known = cells >= 0
+        values, at = np.unique(cells[known], return_inverse=True)
+        if len(values) < 2:
+            continue
+        counts = np.zeros((len(values), vectors.shape[1]), object)
+        np.add.at(counts, at, vectors[known])
+        missing = total(vectors[~known])
+        for position, default, parts in _partitions(counts, missing, kind):
+            score = _score(parts, criterion)
+            if score and (found := int(key(score))) > top:
+                top, best = found, (found, j, int(values[position]), default)
+    return best
+
+
+def _partitions(
+    counts: Vectors, missing: NDArray[Any], kind: int
+) -> Iterator[tuple[int, int, list[list[int]]]]:
+    """All splits of one column: where, which branch missing values take, and what each holds."""
+    known = [int(n) for n in counts.sum(axis=0)]
+    lost = missing.tolist()
+    if kind == splitting.EACH:
+        parts = counts.tolist()
+        sizes = [sum(part) for part in parts]
+        default = sizes.index(max(sizes))
+        parts[default] = [a + b for a, b in zip(parts[default], lost, strict=True)]
+        yield 0, default, parts
+        return
+    inside = np.cumsum(counts, axis=0)[:-1] if kind == splitting.AT_MOST else counts
+    for position, first in enumerate(inside.tolist()):
+        second = [a - b for a, b in zip(known, first, strict=True)]
+        default = 0 if sum(first) >= sum(second) else 1
+        parts = [first, second]
+        parts[default] = [a + b for a, b in zip(parts[default], lost, strict=True)]
+        yield position, default, parts
+
+
+def _score(parts: Sequence[Sequence[int]], criterion: int) -> float:
+    """The gain of a partition, or its ratio; 0 where there is none worth the name.
+
+    Shares of a class are true quotients; what they are shares of may have hundreds of digits.
+    """
+    sizes = [sum(part) for part in parts]
+    rows = sum(sizes)
+    bits = _bits([sum(line) for line in zip(*parts, strict=True)], rows)
+    left = sum(size / rows * _bits(part, size) for part, size in zip(parts, sizes, strict=True))
+    gain = bits - left
+    if gain < splitting.NO_GAIN:
+        return 0.0
+    return gain if criterion == splitting.GAIN else gain / _bits(sizes, rows)
+
+
+def _bits(counts: Sequence[int], rows: int) -> float:
+    shares = [n / rows for n in counts if n]
+    return -sum(share * float(np.log2(share)) for share in shares)
+
+
+def features_of(joined: Propagated) -> tuple[tuple[str, Feature], ...]:
+    """What `Split.column` counts: all columns that may split, each with its table, in tie order."""
+    tables = joined.coded.tables
+    return tuple((table.name, feature) for table in tables for feature in table.features)
