@@ -124,8 +124,12 @@ def divide(here: Weighed, test: dict[str, Any]) -> tuple[list[Weighed], int]:
 
 
 def entropy(sizes: Sequence[Fraction]) -> float:
-    shares = [float(n / sum(sizes)) for n in sizes if n]
-    return -sum(share * math.log2(share) for share in shares)
+    """Return the entropy; of a share close to 1, what lacks is known to more digits."""
+    shares = [n / sum(sizes) for n in sizes if n]
+    logs = [
+        math.log1p(-float(1 - s)) / math.log(2) if s > 0.5 else math.log2(float(s)) for s in shares
+    ]
+    return -sum(float(share) * log for share, log in zip(shares, logs, strict=True))
 
 
 def by_class(here: Weighed, data: Tables, classes: Sequence[str]) -> list[Fraction]:

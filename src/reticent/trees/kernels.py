@@ -31,6 +31,8 @@ AT_MOST, EQUALS, EACH = 0, 1, 2  # numbers up to one of them; one value against 
 GAIN, RATIO, C45 = 0, 1, 2  # what is compared: see `reticent.trees.learner.Rules`
 
 NO_GAIN = 1e-12  # bits; less is rounding
+UNIT = 2.0**-52  # by which the last place of a float differs from the next, at most
+LN_2 = math.log(2)
 FEWEST = 2  # records that C4.5 wants in at least two branches
 NEARLY = 1e-3  # bits by which C4.5 lets a split miss the mean gain
 
@@ -42,6 +44,25 @@ def _n_log_n(x, ns):
     return ns[int(x)] if x < len(ns) else x * math.log2(x)
 
 
+@inner
+def _bits(counts, size):
+    """The bits it takes to tell the class of all of so many records.
+
+    A share close to 1 is taken from what lacks: then a few records of one class among billions
+    keep all their digits, which n log n of billions would swallow.
+    """
+    bits = 0.0
+    for c in range(len(counts)):
+        n = counts[c]
+        others = size - n
+        if n > 0 and others > 0:
+            if n > others:
+                bits -= n * (math.log1p(-(others / size)) / LN_2)
+            else:
+                bits -= n * math.log2(n / size)
+    return bits
+
+
 @compiled
 def judge(counts, missing, kind, criterion, ns):
     """The best split of one column: gain, gain ratio, position, and the branch of missing values.
@@ -49,6 +70,9 @@ def judge(counts, missing, kind, criterion, ns):
     Missing values follow the branch with more known records, the first of equals; gain (in bits)
     and ratio (to the information of the partition itself) are those of the resulting partition. A
     gain of 0 says that no split gains anything.
+
+    Thresholds are many and most cannot win, as sums of n log n tell: fast, and off by some units
+    in the last place of the largest. Whatever may win is judged again to all digits.
     """
     values, classes = counts.shape
     known = np.zeros(classes, counts.dtype)
@@ -66,6 +90,8 @@ def judge(counts, missing, kind, criterion, ns):
         impure -= _n_log_n(known[c] + missing[c], ns)
     whole = _n_log_n(rows, ns)
     impure += whole
+    off = (2 * classes + 4) * UNIT * whole
+    before = _bits(known + missing, rows)
     fewest = FEWEST if criterion == C45 else 0
 
     if kind == EACH:
@@ -78,19 +104,18 @@ def judge(counts, missing, kind, criterion, ns):
             if size > most:
                 most = size
                 default = v
+        sizes = np.zeros(values, counts.dtype)
+        part = np.zeros(classes, counts.dtype)
         left = 0.0
-        parts = 0.0
         for v in range(values):
-            size = none
             for c in range(classes):
-                n = counts[v, c] + (missing[c] if v == default else none)
-                size += n
-                left -= _n_log_n(n, ns)
-            parts += _n_log_n(size, ns)
-        gained = impure - left - parts
+                part[c] = counts[v, c] + (missing[c] if v == default else none)
+                sizes[v] += part[c]
+            left += _bits(part, sizes[v])
+        gained = before - left
         if large < 2 or gained / rows < NO_GAIN:
             return 0.0, 0.0, 0, 0
-        return gained / rows, gained / (whole - parts), 0, default
+        return gained / rows, gained / _bits(sizes, rows), 0, default
 
     best = 0  # the largest key
     gain = 0.0
@@ -99,6 +124,9 @@ def judge(counts, missing, kind, criterion, ns):
     default = 0
     inside = np.zeros(classes, counts.dtype)
     size_inside = none
+    part = np.zeros(classes, counts.dtype)
+    rest = np.zeros(classes, counts.dtype)
+    sizes = np.zeros(2, counts.dtype)
     for v in range(values - 1 if kind == AT_MOST else values):
         if kind == EQUALS:
             inside[:] = 0
@@ -117,14 +145,25 @@ def judge(counts, missing, kind, criterion, ns):
             size += here
             left -= _n_log_n(here, ns) + _n_log_n(known[c] + missing[c] - here, ns)
         parts = _n_log_n(size, ns) + _n_log_n(rows - size, ns)
-        gained = impure - left - parts
+        about = impure - left - parts + off
+        if about / rows < NO_GAIN or (criterion != RATIO and about / rows < gain):
+            continue
+        if criterion == RATIO and about < ratio * (whole - parts - off):
+            continue
+        for c in range(classes):
+            part[c] = inside[c] + (missing[c] if first else none)
+            rest[c] = known[c] + missing[c] - part[c]
+        sizes[0] = size
+        sizes[1] = rows - size
+        gained = before - (_bits(part, sizes[0]) + _bits(rest, sizes[1]))
         if gained / rows < NO_GAIN:
             continue
-        score = gained / (whole - parts) if criterion == RATIO else gained / rows
+        told = _bits(sizes, rows)
+        score = gained / told if criterion == RATIO else gained / rows
         if key(score) > best:
             best = key(score)
             gain = gained / rows
-            ratio = gained / (whole - parts)
+            ratio = gained / told
             at = v
             default = 0 if first else 1
     if criterion == C45 and kind == AT_MOST and gain > 0:
