@@ -120,7 +120,9 @@ def branches(codes, rows, kind, asked, default):
         elif kind == AT_MOST:
             found[i] = 0 if value <= asked[0] else 1
         elif kind == EACH:
-            found[i] = np.searchsorted(asked, value)
+            at = np.searchsorted(asked, value)
+            told = at < len(asked) and asked[at] == value
+            found[i] = at if told else default
         else:
             found[i] = 0 if value == asked[0] else 1
     return found

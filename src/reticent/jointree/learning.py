@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from reticent.data.keys import key
 from reticent.jointree import kernels
 from reticent.jointree.propagation import WORD, Propagated, Vectors, total
+from reticent.jointree.tables import CodedJoin
 from reticent.trees import kernels as splitting
 from reticent.trees.learner import CRITERIA, RecordSource, TreeOptions, grow
 from reticent.trees.prune import prune
@@ -59,7 +60,7 @@ def source_of(joined: Propagated, rules: TreeOptions) -> RecordSource:
 
 
 @dataclass(frozen=True, slots=True)
-class _Way:
+class Way:
     """From one table to the next, by join values."""
 
     start: int
@@ -88,7 +89,7 @@ class _Joins:
         self.classes = len(coded.labels)
         self.values = max([1, *(int(s.max(initial=0)) for s in self.sizes)])
         self.join_values = max([1, *(join.values for join in coded.joins)])
-        self.ways = [_ways(joined, start) for start in range(len(coded.tables))]
+        self.ways = [ways_from(start, coded.joins) for start in range(len(coded.tables))]
         x = np.arange(1, 2 if self.floats else _REMEMBERED)
         self.ns = np.concatenate([[0.0], x * np.log2(x)]) if not self.floats else np.empty(0)
         self.seen = np.zeros(self.values, np.uint8)
@@ -122,14 +123,14 @@ class _Joins:
         return few or sum(map(bool, counts)) < 2 or depth == self.rules.max_depth
 
 
-def _ways(joined: Propagated, start: int) -> list[_Way]:
+def ways_from(start: int, joins: Sequence[CodedJoin]) -> list[Way]:
     """All ways that lead on from one table, nearer ones first."""
-    found: list[_Way] = []
+    found: list[Way] = []
     reached = [start]
     for at in reached:  # grows while it is read
-        for join in joined.coded.joins:
-            both = _Way(join.parent, join.table, join.of_parent, join.of_table)
-            back = _Way(join.table, join.parent, join.of_table, join.of_parent)
+        for join in joins:
+            both = Way(join.parent, join.table, join.of_parent, join.of_table)
+            back = Way(join.table, join.parent, join.of_table, join.of_parent)
             for way in (both, back):
                 if way.start == at and way.end not in reached:
                     found.append(way)
@@ -216,7 +217,7 @@ class _JoinedRows:
         for way in joins.ways[start]:
             if held[way.start][1].dtype == object:
                 for part in parts:
-                    part[way.end] = _carry_exactly(
+                    part[way.end] = carry_exactly(
                         way, held[way.start], held[way.end], part[way.start]
                     )
                 continue
@@ -248,7 +249,7 @@ def _short(vectors: Vectors) -> Vectors:
     return vectors
 
 
-def _carry_exactly(way: _Way, whole: Held, end: Held, part: Held) -> Held:
+def carry_exactly(way: Way, whole: Held, end: Held, part: Held) -> Held:
     """`kernels.carry`, with the sums that it needs, by numbers of any length."""
     (rows, vectors), classes = end, end[1].shape[1]
     values, at = np.unique(way.of_start[whole[0]], return_inverse=True)

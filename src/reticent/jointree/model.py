@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal
+
+import numpy as np
 
 from reticent.errors import InputError
 from reticent.jointree.learning import features_of
@@ -81,6 +83,9 @@ class JoinTree:
     root: JoinNode
     weight: Literal["row", "record"] = "row"
     numbers: Numbers = "int64"
+    # By table and column that some node asks for one text: all that there were in training. Others
+    # are unseen, and follow the branch of missing ones.
+    seen: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
 
     @property
     def leaves(self) -> int:
@@ -122,7 +127,8 @@ class JoinTree:
     def json(self) -> str:
         """The text of model.json: a line for every node, however deep it stands."""
         head = {"class": self.target, "classes": self.classes, "weight": self.weight}
-        pieces = [_plain(head | {"numbers": self.numbers})[:-1], ', "tree": ']
+        seen = {table: dict(columns) for table, columns in self.seen.items()}
+        pieces = [_plain(head | {"numbers": self.numbers, "seen": seen})[:-1], ', "tree": ']
         waiting: list[JoinNode | str] = [self.root]
         while waiting:
             node = waiting.pop()
@@ -159,7 +165,20 @@ def model_of(joined: Propagated, root: TreeNode, target: str, weight: Any = "row
     place = {id(node): new for node, new in zip(nodes, made, strict=True)}
     for node, new in zip(nodes, made, strict=True):
         new.branches = [place[id(branch)] for branch in node.branches]
-    return JoinTree(target, joined.coded.labels, made[0], weight, joined.numbers)
+    seen = _seen(made, joined)
+    return JoinTree(target, joined.coded.labels, made[0], weight, joined.numbers, seen)
+
+
+def _seen(nodes: Sequence[JoinNode], joined: Propagated) -> dict[str, dict[str, tuple[str, ...]]]:
+    asked = {(n.asks.table, n.asks.column) for n in nodes if n.asks and n.asks.test == "is"}
+    found: dict[str, dict[str, tuple[str, ...]]] = {}
+    for table, rows in zip(joined.coded.tables, joined.rows, strict=True):
+        for j, feature in enumerate(table.features):
+            if (table.name, feature.name) in asked:
+                codes = np.unique(table.codes[j, rows])
+                texts = tuple(feature.values[code] for code in codes[codes >= 0].tolist())
+                found.setdefault(table.name, {})[feature.name] = texts
+    return found
 
 
 def _counts(node: TreeNode, joined: Propagated) -> tuple[Count, ...]:
@@ -248,7 +267,15 @@ def _model(data: Any) -> JoinTree:
         _check(isinstance(below, list) and len(below) == node.asks.branches)
         node.branches = [JoinNode(()) for _ in below]
         waiting += zip(node.branches, below, strict=True)
-    return JoinTree(data["class"], classes, root, data["weight"], data["numbers"])
+    seen = {
+        table: {column: tuple(texts) for column, texts in columns.items()}
+        for table, columns in data["seen"].items()
+    }
+    asked = [node.asks for node in root.walk() if node.asks and node.asks.test == "is"]
+    _check(all(asks.values[0] in seen[asks.table][asks.column] for asks in asked))
+    known = [texts for columns in seen.values() for texts in columns.values()]
+    _check(all(isinstance(text, str) for texts in known for text in texts))
+    return JoinTree(data["class"], classes, root, data["weight"], data["numbers"], seen)
 
 
 def _read_question(told: Mapping[str, Any]) -> Question:

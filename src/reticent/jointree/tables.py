@@ -7,7 +7,7 @@ where it stands, since the tree asks for nothing but counts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any
@@ -96,25 +96,27 @@ def load(
     found = []
     problems: list[Problem] = []
     for number, name in enumerate(schema.names):
-        data = given.get(name)
-        data = schema.data(name) if data is None else data
         in_order = whole and number == schema.root
-        table = _read(schema, number, data, reading, engine or {}, in_order, watch, problems)
+        data = standing(schema, name, given)
+
+        def choose(every: Sequence[str], number: int = number) -> Sequence[str] | None:
+            strangers = [*schema.strangers(number, every)]
+            problems.extend(strangers)
+            return None if strangers else schema.needed(number, every)
+
+        table = read_columns(
+            schema, number, data, choose, reading, in_order=in_order, engine=engine, watch=watch
+        )
         if table is not None:
-            found.append(_cleared(table))
+            found.append(table)
     refuse(problems)
     return found
 
 
-def load_whole(
-    schema: JoinSchema, number: int, data: Any, reading: Reading | None = None
-) -> Table:
-    """One table with its ids, records in the order of their file: as classification names them."""
-    problems: list[Problem] = []
-    table = _read(schema, number, data, reading, {}, True, None, problems)
-    refuse(problems)
-    assert table is not None
-    return _cleared(table)
+def standing(schema: JoinSchema, name: str, given: Mapping[str, Any]) -> Any:
+    """Where a table stands: with the caller, or where the schema says."""
+    data = given.get(name)
+    return schema.data(name) if data is None else data
 
 
 def _cleared(table: Table) -> Table:
@@ -122,41 +124,46 @@ def _cleared(table: Table) -> Table:
     return replace(table, columns=columns)
 
 
-def _read(
+def read_columns(
     schema: JoinSchema,
     number: int,
     data: Any,
-    reading: Reading | None,
-    engine: Mapping[str, Any],
-    in_order: bool,
-    watch: Watch | None,
-    problems: list[Problem],
+    choose: Callable[[Sequence[str]], Sequence[str] | None],
+    reading: Reading | None = None,
+    *,
+    in_order: bool = False,
+    engine: Mapping[str, Any] | None = None,
+    watch: Watch | None = None,
 ) -> Table | None:
-    """A table, or None where the schema names columns that it does not have."""
+    """Some columns of a table, its records in order, or counted where they do not fit in memory.
+
+    `choose` hears which columns there are and says which are wanted; or None: then nothing is read.
+    """
     from reticent.sources.means import elsewhere
     from reticent.sources.opening import opened
 
     name = schema.names[number]
-    means = means_of(**{**engine, "table": schema.tables[name].table})
-    far = elsewhere(data, means)
-    if not far or (in_order and not _counts_itself(data)):
+    means = means_of(**{**(engine or {}), "table": schema.tables[name].table})
+    if not elsewhere(data, means) or (in_order and not _counts_itself(data)):
         parsed, _ = parse(data, reading)
         every = parsed.arrow.column_names
-        wanted = _wanted(schema, number, every, in_order, problems)
+        wanted = choose(every)
         if wanted is None:
             return None
         table = parsed.table(set(every) - set(wanted))
-        return replace(table, name=_named(table.name, name))
+        table = replace(table, name=name if table.name == "data" else table.name)
+        return _cleared(replace(table, names=tuple(every)))
     with ExitStack() as ends:
         progress = (watch or Watch()).rows
         source = ends.enter_context(opened(data, reading, means, progress))
-        wanted = _wanted(schema, number, source.schema.names, in_order, problems)
+        wanted = choose(source.schema.names)
         if wanted is None:
             return None
         if not in_order:
-            return source.counted(wanted)
+            return _cleared(source.counted(wanted))
         rows = source.first(_EVERY)
-        return replace(rows, columns={name: rows.columns[name] for name in wanted})
+        chosen = {name: rows.columns[name] for name in wanted}
+        return _cleared(replace(rows, columns=chosen, names=tuple(source.schema.names)))
 
 
 def _counts_itself(data: Any) -> bool:
@@ -168,23 +175,6 @@ def _counts_itself(data: Any) -> bool:
         is_url(data) or is_ibis_table(data) or is_ibis_connection(data)
         or is_spark(data, "DataFrame")
     )  # fmt: skip
-
-
-def _named(found: str, table: str) -> str:
-    return table if found == "data" else found
-
-
-def _wanted(
-    schema: JoinSchema, number: int, every: Sequence[str], in_order: bool, problems: list[Problem]
-) -> list[str] | None:
-    """The columns to read, in the order of the file; None where some are not there."""
-    strangers = [*schema.strangers(number, every)]
-    problems += strangers
-    if strangers:
-        return None
-    wanted = {*schema.needed(number, every)}
-    wanted |= {*schema.tables[schema.names[number]].ids} if in_order else set()
-    return [column for column in every if column in wanted]
 
 
 # --- codes ---------------------------------------------------------------------------------------
@@ -213,11 +203,9 @@ def code(
     if among is not None:
         kept[root] &= among
     edges = schema.edges
-    refuse(problem for edge in edges for problem in _mismatches(schema, edge, tables))
-    sides = [_side_codes(edge, tables) for edge in edges]
-    form = {} if reading is None else {"decimal": reading.decimal or "."}
-    if reading is not None and reading.date_format:
-        form["date_format"] = reading.date_format
+    refuse(problem for edge in edges for problem in mismatches(schema, edge, tables))
+    sides = [side_codes(edge, tables) for edge in edges]
+    form = form_of(reading)
     coded: list[CodedTable] = []
     joined: dict[tuple[int, int], JoinValues] = {}  # by number of the join and of the table
     for t, table in enumerate(tables):
@@ -248,6 +236,13 @@ def code(
     return CodedTables(tuple(coded), joins, root, labels, classes_of)
 
 
+def form_of(reading: Reading | None) -> dict[str, Any]:
+    """How numbers and times are written, as `reticent.data.scales` is told."""
+    if reading is None:
+        return {}
+    return {"decimal": reading.decimal or ".", "date_format": reading.date_format}
+
+
 def class_codes(column: Column) -> tuple[tuple[str, ...], NDArray[np.int64]]:
     """The labels of a class by code point, and the place of each row's among them, or -1."""
     texts = column.texts()
@@ -257,7 +252,7 @@ def class_codes(column: Column) -> tuple[tuple[str, ...], NDArray[np.int64]]:
     return tuple(labels), to[column.codes]
 
 
-def _side_codes(edge: JoinEdge, tables: Sequence[Table]) -> tuple[JoinValues, JoinValues, int]:
+def side_codes(edge: JoinEdge, tables: Sequence[Table]) -> tuple[JoinValues, JoinValues, int]:
     """Numbers of the join values that both sides have: of the parent's rows, and the table's."""
     sides = [
         [tables[edge.parent].columns[name] for name in edge.of_parent],
@@ -303,7 +298,7 @@ def _numbered(column: Column, at: dict[str, int]) -> NDArray[np.int64]:
     return np.array(to, np.int64)[column.codes]
 
 
-def _mismatches(
+def mismatches(
     schema: JoinSchema, edge: JoinEdge, tables: Sequence[Table]
 ) -> Iterator[Problem]:
     """Columns that can never be equal: a number or a time in a typed file, and something else."""
