@@ -37,7 +37,7 @@ from reticent.trees.learner import CRITERIA, RecordSource, TreeOptions, grow
 from reticent.trees.prune import prune
 from reticent.trees.tree import Feature, Split, TreeNode
 
-_ROUNDED = 2**50  # counts below it are divided by rounding
+ROUNDED_BELOW = 2**50  # counts below it are divided by rounding
 _REMEMBERED = 1 << 16  # x · log2 x is looked up below, computed above
 
 Held = tuple[NDArray[np.int32], Vectors]  # the rows of a table in a node, and their vectors
@@ -212,7 +212,7 @@ class _JoinedRows:
         """Divide all other tables as the first one was, from neighbour to neighbour."""
         joins = self.joins
         how = kernels.SHARED if joins.floats else kernels.ROUNDED
-        if not joins.floats and sum(self.counts.tolist()) >= _ROUNDED:
+        if not joins.floats and sum(self.counts.tolist()) >= ROUNDED_BELOW:
             how = kernels.MENDED
         for way in joins.ways[start]:
             if held[way.start][1].dtype == object:

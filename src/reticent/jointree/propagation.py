@@ -54,64 +54,74 @@ class Propagated:
         return total(self.vectors[self.coded.root])
 
 
-def propagate(
-    coded: CodedTables, weight: Literal["row", "record"] = "row", *, empty: str = "the join"
-) -> Propagated:
-    """Give every row of every table its vector of joined rows by class."""
-    coded, copies = with_missing_rows(coded)
-    coded, alive, most = _reduced(coded, copies)
-    root = coded.root
-    if not alive[root].any():
-        raise InputError(
-            f"{empty} is empty: no record that has a class joins with the other tables",
-            where="the joins", do="look whether join columns of both sides hold the same values.",
-        )  # fmt: skip
+@dataclass(frozen=True, slots=True)
+class Reduced:
+    """The tables without what joins with nothing."""
+
+    coded: CodedTables  # with the rows that miss everything, where joins keep their left side
+    rows: tuple[NDArray[np.int32], ...]  # of each table those that stand in the join
+    most: float  # about how many joined rows there are; no number of a sweep is larger
+
+    def keys(self, join: CodedJoin) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The join values of these rows, on both sides."""
+        return join.of_parent[self.rows[join.parent]], join.of_table[self.rows[join.table]]
+
+
+def reduce(coded: CodedTables) -> Reduced:
+    """Find the rows that stand in the join, and bound all numbers to come."""
+    coded = with_missing_rows(coded)
+    coded, alive, most = _swept(coded)
     if most >= _HIGHEST:
         raise InputError(
             "the join has more than 10^299 rows", where="the joins", do="join fewer tables."
         )
-    rows = tuple(np.flatnonzero(some).astype(np.int32) for some in alive)
-    keys = [
-        (join.of_parent[rows[join.parent]], join.of_table[rows[join.table]]) for join in coded.joins
-    ]
-    numbers: Numbers = "int64" if most < WORD else "big integers"
-    if weight == "record" and numbers != "int64":
-        numbers = "float64"
-    own = [copies[t][some] for t, some in enumerate(rows)]
-    weights, messages = _upwards(coded, keys, own, numbers)
-    unit, base = 1, weights[root]
+    return Reduced(coded, tuple(np.flatnonzero(some).astype(np.int32) for some in alive), most)
+
+
+def propagate(coded: CodedTables, weight: Literal["row", "record"] = "row") -> Propagated:
+    """Give every row of every table its vector of joined rows by class."""
+    reduced = reduce(coded)
+    coded, rows, root = reduced.coded, reduced.rows, coded.root
+    if not len(rows[root]):
+        raise InputError(
+            "the join is empty: no record that has a class joins with the other tables",
+            where="the joins", do="look whether join columns of both sides hold the same values.",
+        )  # fmt: skip
+    numbers: Numbers = "int64" if reduced.most < WORD else "big integers"
+    records = coded.tables[root].counts[rows[root]]
+    unit = 1
+    weights, messages = upwards(reduced)
+    base: Vectors = weights[root]
     if weight == "record":
-        each = np.unique(weights[root][:, 0] // own[root]) if numbers == "int64" else []
-        unit = _common(each, int(own[root].sum()))
+        each = np.unique(weights[root][:, 0] // records)
+        unit = _common(each, int(records.sum()))
         if not unit:
             numbers, unit = "float64", 1
-            weights, messages = _upwards(coded, keys, own, numbers)
-        base = own[root][:, None].astype(_KINDS[numbers]) * unit
+            weights, messages = ([some.astype(np.float64) for some in all_of]
+                                 for all_of in (weights, messages))  # fmt: skip
+        else:
+            numbers = "int64"
+        base = records[:, None].astype(_KINDS[numbers]) * unit
     first = np.zeros((len(rows[root]), len(coded.labels)), _KINDS[numbers])
     first[np.arange(len(first)), coded.classes[rows[root]]] = base[:, 0]
-    vectors = _downwards(coded, keys, first, weights, messages)
-    return Propagated(coded, rows, tuple(vectors), numbers, unit)
+    return Propagated(coded, rows, _downwards(reduced, first, weights, messages), numbers, unit)
 
 
-def _common(each: Any, records: int) -> int:
+def _common(each: NDArray[Any], records: int) -> int:
     """The least common multiple of some counts; 0 where parts of records leave 64 bits."""
     found = 1
     for count in map(int, each):
         found = math.lcm(found, count)
         if found * records >= WORD:
             return 0
-    return found if len(each) else 0
+    return found
 
 
 # --- joins that keep their left side -------------------------------------------------------------
 
 
-def with_missing_rows(coded: CodedTables) -> tuple[CodedTables, list[NDArray[np.int64]]]:
-    """Add the rows that miss everything, and number ⊥ of each join behind its join values.
-
-    Also gives how many records each row stands for; of a row that misses everything, one.
-    """
-    behind = {join.table: join for join in coded.joins}
+def with_missing_rows(coded: CodedTables) -> CodedTables:
+    """Add the rows that miss everything, and number ⊥ of each join behind its join values."""
     more: set[int] = set()
     for join in coded.joins:  # each table after the one that it lies behind
         if join.keeps or join.parent in more:
@@ -129,10 +139,10 @@ def with_missing_rows(coded: CodedTables) -> tuple[CodedTables, list[NDArray[np.
             table, counts=np.append(table.counts, 1),
             codes=np.append(table.codes, np.full((len(table.codes), 1), -1, np.int32), axis=1),
         )  # fmt: skip
-        if t in more and t in behind else table
+        if t in more else table
         for t, table in enumerate(coded.tables)
     )
-    return replace(coded, tables=tables, joins=tuple(joins)), [t.counts for t in tables]
+    return replace(coded, tables=tables, joins=tuple(joins))
 
 
 def send_to_missing(join: CodedJoin, message: NDArray[Any]) -> NDArray[np.int32]:
@@ -147,11 +157,9 @@ def send_to_missing(join: CodedJoin, message: NDArray[Any]) -> NDArray[np.int32]
 # --- sweeps --------------------------------------------------------------------------------------
 
 
-def _reduced(
-    coded: CodedTables, copies: Sequence[NDArray[np.int64]]
-) -> tuple[CodedTables, list[NDArray[np.bool_]], float]:
+def _swept(coded: CodedTables) -> tuple[CodedTables, list[NDArray[np.bool_]], float]:
     """Which rows stand in the join, and about how many joined rows there are."""
-    weights = [own.astype(np.float64) for own in copies]
+    weights = [table.counts.astype(np.float64) for table in coded.tables]
     joins = list(coded.joins)
     for e in reversed(range(len(joins))):
         join = joins[e]
@@ -172,37 +180,34 @@ def _reduced(
     return replace(coded, joins=tuple(joins)), alive, float(weights[coded.root].sum())
 
 
-def _upwards(
-    coded: CodedTables, keys: Sequence[Any], own: Sequence[NDArray[np.int64]], numbers: Numbers
-) -> tuple[list[Vectors], list[Vectors]]:
+def upwards(reduced: Reduced) -> tuple[list[Vectors], list[Vectors]]:
     """The weight of each row, and the message of each join value by join; both with one class."""
-    weights: list[Vectors] = [
-        np.array(counts.tolist(), _KINDS[numbers]).reshape(-1, 1) for counts in own
-    ]
+    coded = reduced.coded
+    kind = np.int64 if reduced.most < WORD else object
+    own = [table.counts[rows] for table, rows in zip(coded.tables, reduced.rows, strict=True)]
+    weights: list[Vectors] = [counts.astype(kind).reshape(-1, 1) for counts in own]
     messages: list[Vectors] = [np.empty(0)] * len(coded.joins)
     for e in reversed(range(len(coded.joins))):
-        join, (near, far) = coded.joins[e], keys[e]
+        join = coded.joins[e]
+        near, far = reduced.keys(join)
         messages[e] = summed(far, weights[join.table], join.values)
         weights[join.parent] = weights[join.parent] * messages[e][near]
     return weights, messages
 
 
 def _downwards(
-    coded: CodedTables,
-    keys: Sequence[Any],
-    first: Vectors,
-    weights: Sequence[Vectors],
-    messages: Sequence[Vectors],
-) -> list[Vectors]:
+    reduced: Reduced, first: Vectors, weights: Sequence[Vectors], messages: Sequence[Vectors]
+) -> tuple[Vectors, ...]:
     """The vector of each row, from those of the class's table."""
     vectors = list(weights)
-    vectors[coded.root] = first
-    for join, (near, far), message in zip(coded.joins, keys, messages, strict=True):
+    vectors[reduced.coded.root] = first
+    for join, message in zip(reduced.coded.joins, messages, strict=True):
+        near, far = reduced.keys(join)
         sums = summed(near, vectors[join.parent], join.values)
         message = np.where(message == 0, 1, message)
         each = sums / message if sums.dtype == np.float64 else sums // message
         vectors[join.table] = weights[join.table] * each[far]
-    return vectors
+    return tuple(vectors)
 
 
 def summed(keys: NDArray[np.int32], vectors: Vectors, size: int) -> Vectors:

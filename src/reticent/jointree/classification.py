@@ -1,0 +1,480 @@
+"""The class of records from the rows they join with, counted and not built.
+
+All joined rows of all records go down the tree together. A node holds of every table the rows that
+are still in it, with their weights: joined rows of what lies behind (`propagation`). A question
+divides the rows of its own table alone; then, join by join up to the table of the class, weights
+shrink to what is left behind them. In a leaf, the weight of a record is the number of its joined
+rows that end there; the class with most of them wins.
+
+Where there are few enough joined rows they can be listed, one by one, with their classes.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from reticent.data.collapse import distinct
+from reticent.data.columns import Column, Table, encode
+from reticent.data.scales import points_of
+from reticent.errors import InputError, Problem, did_you_mean, many, quoted, refuse
+from reticent.files.tabular import Reading
+from reticent.jointree import kernels
+from reticent.jointree.learning import ROUNDED_BELOW, Held, Way, carry_exactly
+from reticent.jointree.model import JoinNode, JoinTree, Question
+from reticent.jointree.propagation import Reduced, reduce, upwards
+from reticent.jointree.schema import JoinSchema
+from reticent.jointree.tables import (
+    CodedJoin,
+    CodedTable,
+    CodedTables,
+    form_of,
+    mismatches,
+    read_columns,
+    side_codes,
+    standing,
+)
+from reticent.trees import kernels as splitting
+
+MOST_JOINED = 10**6  # joined rows that are listed one by one
+ROW = "row"  # what a record without ids goes by: its place in the file, from 1
+_KINDS = {"at_most": splitting.AT_MOST, "is": splitting.EQUALS, "by": splitting.EACH}
+
+
+@dataclass(frozen=True, slots=True)
+class ClassifiedRecords:
+    """What became of every record of the class's table, in the order of its file."""
+
+    ids: Mapping[str, Column]  # by name; nothing where records go by their place
+    labels: tuple[str, ...]
+    counts: NDArray[Any]  # counts[record, class]: joined rows; 64 bits, or of any length
+    majority: int | None = None  # the class of records that join with nothing, if they get one
+
+    @property
+    def rows(self) -> list[int]:
+        """How many rows each record joins with."""
+        return [int(n) for n in self.counts.sum(axis=1).tolist()]
+
+    @property
+    def winners(self) -> NDArray[np.int64]:
+        """The class of each record, the first of equals; -1 for one that joins with nothing."""
+        most = np.array([_first_largest(line) for line in self.counts.tolist()], np.int64)
+        alone = np.array([not n for n in self.rows], dtype=bool)
+        return np.where(alone, -1, most)
+
+    @property
+    def classes(self) -> list[str | None]:
+        """The label of each record; None where there is none to give."""
+        spare = None if self.majority is None else self.labels[self.majority]
+        return [spare if w < 0 else self.labels[w] for w in self.winners.tolist()]
+
+    @property
+    def shares(self) -> list[float | None]:
+        """The share of a record's joined rows that its class has."""
+        lines = zip(self.counts.tolist(), self.rows, strict=True)
+        return [max(line) / every if every else None for line, every in lines]
+
+    def table(self) -> pa.Table:
+        """All of it as columns of text, as classes.csv has them."""
+        columns: dict[str, Any] = {name: column.cells() for name, column in self.ids.items()}
+        if not columns:
+            columns[ROW] = pa.array([str(i + 1) for i in range(len(self.counts))], pa.string())
+        columns["class"] = pa.array(self.classes, pa.string())
+        shares = ["" if share is None else f"{share:.6f}" for share in self.shares]
+        columns["share"] = pa.array(shares, pa.string())
+        columns["rows"] = pa.array(map(str, self.rows), pa.string())
+        return pa.table([*columns.values()], names=[*columns])
+
+
+def _first_largest(line: Sequence[Any]) -> int:
+    return line.index(max(line))
+
+
+# --- reading -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A column that some node asks about, and the values that it asks for, in order."""
+
+    number: bool
+    values: tuple[Any, ...]  # rising: thresholds, or texts by code point
+    points: tuple[Any, ...]  # thresholds that can be compared with cells
+
+    def codes(self, column: Column, form: Mapping[str, Any]) -> NDArray[np.int64]:
+        """The column by these values: the first that is not smaller, or the same; -1 for none."""
+        if self.number:
+            times = isinstance(self.values[0], str)
+            found = points_of(column, times=times, **form)
+            to = [-1 if p is None else bisect_left(self.points, p) for p in found]
+        else:
+            at = {text: i for i, text in enumerate(self.values)}
+            to = [-1 if text is None else at.get(text, -1) for text in column.texts()]
+        return np.array(to, np.int64)[column.codes]
+
+
+def _point(threshold: Any) -> Any:
+    """A threshold as cells are compared with it; times in microseconds, as if UTC."""
+    if not isinstance(threshold, str):
+        return threshold
+    [found] = points_of(encode("", pa.array([threshold])), times=True)
+    if found is None:
+        datetime.fromisoformat(threshold)  # says that it is none
+    return found
+
+
+def _asked(tree: JoinTree) -> dict[tuple[str, str], _Asked]:
+    wanted: dict[tuple[str, str], set[Any]] = {}
+    number: dict[tuple[str, str], bool] = {}
+    for node in tree.root.walk():
+        if node.asks is not None:
+            place = (node.asks.table, node.asks.column)
+            seen = tree.seen.get(place[0], {}).get(place[1], ()) if node.asks.test == "is" else ()
+            if place not in wanted:
+                wanted[place] = {*seen}
+            wanted[place] |= {*node.asks.values}
+            number[place] = node.asks.test == "at_most"
+    found = {}
+    for place, some in wanted.items():
+        values = sorted(some, key=_point) if number[place] else sorted(some)
+        points = tuple(map(_point, values)) if number[place] else ()
+        found[place] = _Asked(number[place], tuple(values), points)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Arrived:
+    """The tables as the tree sees them, and where the records of each stand among its rows."""
+
+    coded: CodedTables
+    columns: tuple[tuple[str, ...], ...]  # of each table, those that are asked about
+    asked: Mapping[tuple[str, str], _Asked]
+    records: NDArray[np.int64]  # of each record of the class's table its row
+    ids: tuple[Mapping[str, Column], ...]  # of each table that was read in order
+
+
+def _arrive(
+    tree: JoinTree,
+    schema: JoinSchema,
+    given: Mapping[str, Any],
+    reading: Reading | None,
+    engine: Mapping[str, Any] | None,
+    every_row: bool,
+) -> _Arrived:
+    """Read what the tree asks about, and count equal rows once; all of them if `every_row`."""
+    asked = _asked(tree)
+    _refuse_others(tree, schema, asked)
+    tables = []
+    problems: list[Problem] = []
+    for t, name in enumerate(schema.names):
+        in_order = every_row or t == schema.root
+        ids = schema.tables[name].ids if in_order else ()
+        wanted = {c for table, c in asked if table == name} | schema.joins_with(t) | {*ids}
+
+        def choose(
+            every: Sequence[str], wanted: set[str] = wanted, name: str = name
+        ) -> list[str] | None:
+            unknown = sorted(wanted - {*every})
+            problems.extend(
+                Problem(
+                    f'table "{name}" has no column "{column}"', where=schema.name,
+                    do=did_you_mean(column, every) or f"it has {quoted(every)}.",
+                )  # fmt: skip
+                for column in unknown
+            )
+            # A table of which nothing is asked and that joins with nothing: any column counts it.
+            return None if unknown else [c for c in every if c in wanted] or [*every[:1]]
+
+        data = standing(schema, name, given)
+        table = read_columns(schema, t, data, choose, reading, in_order=in_order, engine=engine)
+        if table is not None:
+            tables.append(table)
+    refuse(problems)
+    refuse(problem for edge in schema.edges for problem in mismatches(schema, edge, tables))
+    return _coded(schema, tables, asked, form_of(reading), every_row)
+
+
+def _refuse_others(
+    tree: JoinTree, schema: JoinSchema, asked: Mapping[tuple[str, str], _Asked]
+) -> None:
+    strange = sorted({table for table, _ in asked if table not in schema.tables})
+    if strange or tree.target != schema.class_:
+        what = f'the model asks table "{strange[0]}"' if strange else f"it tells {tree.target}"
+        raise InputError(
+            f"the model was not trained with this schema: {what}", where=schema.name,
+            do="give the schema that it was trained with.",
+        )  # fmt: skip
+
+
+def _coded(
+    schema: JoinSchema,
+    tables: Sequence[Table],
+    asked: Mapping[tuple[str, str], _Asked],
+    form: Mapping[str, Any],
+    every_row: bool,
+) -> _Arrived:
+    edges = schema.edges
+    sides = [side_codes(edge, tables) for edge in edges]
+    coded, names, ids = [], [], []
+    joined: dict[tuple[int, int], NDArray[np.int32]] = {}
+    records = np.arange(tables[schema.root].rows)
+    for t, table in enumerate(tables):
+        name = schema.names[t]
+        own = [column for column in table.columns if (name, column) in asked]
+        mine = [(e, s) for e, edge in enumerate(edges)
+                for s, end in enumerate((edge.parent, edge.table)) if end == t]  # fmt: skip
+        columns = [asked[name, c].codes(table.columns[c], form) + 1 for c in own]
+        columns += [sides[e][s] + 1 for e, s in mine]
+        counts = table.counts
+        if not every_row:
+            sizes = [len(asked[name, c].values) + 2 for c in own]
+            sizes += [sides[e][2] + 1 for e, _ in mine]
+            columns, counts, place = _once(columns, sizes, counts, table.rows)
+            records = place if t == schema.root else records
+        whole = [column.astype(np.int32) - 1 for column in columns]
+        rows = len(whole[0]) if whole else len(counts) if counts is not None else table.rows
+        counts = np.ones(rows, np.int64) if counts is None else counts
+        codes = np.array(whole[: len(own)], np.int32).reshape(len(own), rows)
+        coded.append(CodedTable(name, (), codes, counts))
+        names.append(tuple(own))
+        joined |= {pair: whole[len(own) + i] for i, pair in enumerate(mine)}
+        known = schema.tables[name].ids
+        ids.append({c: table.columns[c] for c in known if c in table.columns})
+    joins = tuple(
+        CodedJoin(edge.parent, edge.table, edge.keeps, sides[e][2], joined[e, 0], joined[e, 1])
+        for e, edge in enumerate(edges)
+    )
+    none = np.zeros(coded[schema.root].rows, np.int64)
+    every = CodedTables(tuple(coded), joins, schema.root, (), none)
+    return _Arrived(every, tuple(names), asked, records, tuple(ids))
+
+
+def _once(
+    columns: Sequence[NDArray[Any]],
+    sizes: Sequence[int],
+    counts: NDArray[np.int64] | None,
+    rows: int,
+) -> tuple[list[NDArray[Any]], NDArray[np.int64], NDArray[np.int64]]:
+    """Equal rows counted once, and where each row went."""
+    if not columns:
+        every = np.array([rows if counts is None else counts.sum()], np.int64)
+        return [], every, np.zeros(rows, np.int64)
+    small = [column.astype(np.uint32) for column in columns]
+    found = distinct(small, sizes, counts)
+    place = np.zeros(rows, np.int64)
+    size = 1
+    for column, ours in zip(small, found.columns, strict=True):  # one word is enough: renumbered
+        both = np.concatenate([ours, column]).astype(np.int64)
+        old = place if size > 1 else np.zeros(rows, np.int64)
+        first = np.zeros(len(ours), np.int64) if size == 1 else lead
+        packed = np.concatenate([first, old]) * (int(both.max(initial=0)) + 1) + both
+        number = np.unique(packed, return_inverse=True)[1]
+        lead, place = number[: len(ours)], number[len(ours) :]
+        size = 2
+    where = np.empty(len(found.counts), np.int64)
+    where[lead] = np.arange(len(where))
+    return [*found.columns], found.counts, where[place]
+
+
+# --- counting ------------------------------------------------------------------------------------
+
+
+def classify(
+    tree: JoinTree,
+    schema: JoinSchema,
+    tables: Mapping[str, Any] | None = None,
+    rows: Any = None,
+    reading: Reading | None = None,
+    *,
+    majority: bool = False,
+    engine: Mapping[str, Any] | None = None,
+) -> ClassifiedRecords:
+    """The class of every record of the class's table; of new ones, where `rows` are given."""
+    given = dict(tables or {})
+    if rows is not None:
+        given[schema.names[schema.root]] = rows
+    arrived = _arrive(tree, schema, given, reading, engine, every_row=False)
+    coded = arrived.coded
+    one = replace(coded.tables[coded.root], counts=np.ones(coded.tables[coded.root].rows, np.int64))
+    own = tuple(one if t == coded.root else table for t, table in enumerate(coded.tables))
+    counts = _counted(tree, replace(arrived, coded=replace(coded, tables=own)))
+    spare = tree.root.winner if majority else None
+    return ClassifiedRecords(arrived.ids[coded.root], tree.classes, counts[arrived.records], spare)
+
+
+def _counted(tree: JoinTree, arrived: _Arrived) -> NDArray[Any]:
+    """Joined rows by class, for each row of the class's table."""
+    reduced = reduce(arrived.coded)
+    coded = reduced.coded
+    weights, _ = upwards(reduced)
+    found = np.zeros((coded.tables[coded.root].rows, len(tree.classes)), weights[0].dtype)
+    if not len(reduced.rows[coded.root]):
+        return found
+    descent = _Descent(arrived, reduced)
+    waiting: list[tuple[JoinNode, list[Held]]] = [
+        (tree.root, [*zip(reduced.rows, weights, strict=True)])
+    ]
+    while waiting:
+        node, held = waiting.pop()
+        if node.asks is None:
+            rows, vectors = held[coded.root]
+            found[rows, node.winner] += vectors[:, 0]
+            continue
+        parts = descent.divide(node.asks, held)
+        waiting += [(b, part) for b, part in zip(node.branches, parts, strict=True) if part]
+    return found
+
+
+class _Descent:
+    """What all nodes share on the way down: the tables, the ways up, and scratch."""
+
+    def __init__(self, arrived: _Arrived, reduced: Reduced) -> None:
+        self.arrived = arrived
+        self.coded = reduced.coded
+        self.names = [table.name for table in reduced.coded.tables]
+        above = {j.table: Way(j.table, j.parent, j.of_table, j.of_parent) for j in self.coded.joins}
+        self.ways: list[list[Way]] = []  # from each table up to that of the class
+        for t in range(len(self.names)):
+            way, at = [], t
+            while at in above:
+                way.append(above[at])
+                at = above[at].end
+            self.ways.append(way)
+        size = max([1, *(join.values for join in self.coded.joins)])
+        self.whole = np.zeros((size, 1), np.int64)
+        self.part = np.zeros((size, 1), np.int64)
+        self.how = kernels.ROUNDED if reduced.most < ROUNDED_BELOW else kernels.MENDED
+
+    def branches(self, asks: Question, rows: NDArray[np.int32]) -> NDArray[np.int64]:
+        """The branch that each of some rows takes of the table that is asked."""
+        t = self.names.index(asks.table)
+        j = self.arrived.columns[t].index(asks.column)
+        values = self.arrived.asked[asks.table, asks.column].values
+        codes = np.array([values.index(value) for value in asks.values], np.int32)
+        taken: NDArray[np.int64] = kernels.branches(
+            self.coded.tables[t].codes[j], rows, _KINDS[asks.test], codes, asks.missing
+        )
+        return taken
+
+    def divide(self, asks: Question, held: list[Held]) -> Iterator[list[Held]]:
+        """What each branch holds; nothing, if it holds no joined rows."""
+        t = self.names.index(asks.table)
+        rows, weights = held[t]
+        taken = self.branches(asks, rows)
+        for b in range(asks.branches):
+            here = taken == b
+            if not here.any():
+                yield []
+                continue
+            part = list(held)
+            part[t] = (rows[here], weights[here])
+            for way in self.ways[t]:
+                part[way.end] = self._carry(way, held[way.start], held[way.end], part[way.start])
+                if not len(part[way.end][0]):
+                    break
+            yield part if all(len(rows) for rows, _ in part) else []
+
+    def _carry(self, way: Way, whole: Held, end: Held, part: Held) -> Held:
+        if end[1].dtype == object:
+            return carry_exactly(way, whole, end, part)
+        kernels.add_up(way.of_start, *whole, self.whole)
+        kernels.add_up(way.of_start, *part, self.part)
+        found: Held = kernels.carry(way.of_end, *end, self.whole, self.part, self.how)
+        kernels.clear(way.of_start, part[0], self.part)
+        kernels.clear(way.of_start, whole[0], self.whole)
+        return found
+
+
+# --- listing -------------------------------------------------------------------------------------
+
+
+def joined_rows(
+    tree: JoinTree,
+    schema: JoinSchema,
+    tables: Mapping[str, Any] | None = None,
+    rows: Any = None,
+    reading: Reading | None = None,
+    *,
+    most: int = MOST_JOINED,
+) -> pa.Table:
+    """One line for every joined row: the ids of all tables as ``table.column``, and its class.
+
+    Lines stand by the records of the class's table, then by the rows of the others.
+    """
+    given = dict(tables or {})
+    if rows is not None:
+        given[schema.names[schema.root]] = rows
+    arrived = _arrive(tree, schema, given, reading, None, every_row=True)
+    reduced = reduce(arrived.coded)
+    coded = reduced.coded
+    weights, _ = upwards(reduced)
+    every = int(weights[coded.root].sum())
+    if every > most:
+        raise InputError(
+            f"the join has {many(every, 'row')}, and at most {most:,} are listed",
+            where="--joined", do="leave it out: records are classified without building the join.",
+        )  # fmt: skip
+    at = _expanded(reduced)
+    winners = _listed(tree, _Descent(arrived, reduced), at)
+    columns: dict[str, pa.Array] = {}
+    root = schema.names[coded.root]
+    if not arrived.ids[coded.root]:
+        columns[f"{root}.{ROW}"] = pa.array([str(i + 1) for i in at[coded.root].tolist()])
+    for t, name in enumerate(schema.names):
+        for column, cells in arrived.ids[t].items():
+            texts = pa.array([*cells.cells().to_pylist(), None], pa.string())
+            columns[f"{name}.{column}"] = texts.take(pa.array(at[t]))  # of ⊥, the last
+    labels = [tree.classes[winner] for winner in winners.tolist()]
+    columns["class"] = pa.array(labels, pa.string())
+    return pa.table([*columns.values()], names=[*columns])
+
+
+def _expanded(reduced: Reduced) -> list[NDArray[np.int64]]:
+    """The row of each table in every joined row."""
+    coded = reduced.coded
+    at: list[NDArray[np.int64]] = [np.empty(0, np.int64)] * len(coded.tables)
+    at[coded.root] = reduced.rows[coded.root].astype(np.int64)
+    done = [coded.root]
+    for join in coded.joins:
+        rows = reduced.rows[join.table]
+        order = rows[np.argsort(join.of_table[rows], kind="stable")]
+        keys = join.of_table[order]
+        wanted = join.of_parent[at[join.parent]]
+        low = np.searchsorted(keys, wanted, "left")
+        partners = np.searchsorted(keys, wanted, "right") - low
+        again = np.repeat(np.arange(len(wanted)), partners)
+        first = np.cumsum(partners) - partners
+        inside = np.arange(len(again)) - np.repeat(first, partners)
+        for t in done:
+            at[t] = at[t][again]
+        at[join.table] = order[low[again] + inside].astype(np.int64)
+        done.append(join.table)
+    return at
+
+
+def _listed(
+    tree: JoinTree, descent: _Descent, at: Sequence[NDArray[np.int64]]
+) -> NDArray[np.int64]:
+    """The class of every joined row."""
+    found = np.empty(len(at[0]), np.int64)
+    waiting = [(tree.root, np.arange(len(found)))]
+    while waiting:
+        node, here = waiting.pop()
+        if node.asks is None:
+            found[here] = node.winner
+            continue
+        own = at[descent.names.index(node.asks.table)][here].astype(np.int32)
+        taken = descent.branches(node.asks, own)
+        waiting += [
+            (branch, some)
+            for b, branch in enumerate(node.branches)
+            if len(some := here[taken == b])
+        ]
+    return found
