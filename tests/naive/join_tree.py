@@ -215,23 +215,33 @@ def tree(
 # Classification ----------------------------------------------------------------------------------
 
 
-def leaf(node: Node, row: Joined) -> Node:
+def seen_in(every: Weighed) -> dict[tuple[int, str], set[Any]]:
+    """Return the values of each column in the join: all that training has seen."""
+    places = every[0][0] if every else {}
+    return {place: {row[place] for row, _ in every} for place in places}
+
+
+def leaf(node: Node, row: Joined, seen: dict[tuple[int, str], set[Any]]) -> Node:
     while "branches" in node:
         test = node["test"]
-        at = branch(test, row[test["table"], test["column"]])
+        place = (test["table"], test["column"])
+        unseen = "at_most" not in test and row[place] not in seen[place]
+        at = None if unseen else branch(test, row[place])
         node = node["branches"][node["missing"] if at is None else at]
     return node
 
 
 def classified(
-    root: Node, data: Tables, rows: Sequence[Cells], labels: Sequence[str]
+    root: Node, data: Tables, rows: Sequence[Cells], weight: str
 ) -> list[tuple[str | None, float | None, int]]:
     """Return class, share and joined rows of each record."""
+    seen = seen_in(join_of(data, weight))
+    labels = sorted({row[data.cls] for row in data.rows[data.root]} - {None})
     found: list[tuple[str | None, float | None, int]] = []
     for row in rows:
         counts = dict.fromkeys(labels, 0)
         for joined, n in behind(data, data.root, row, 1):
-            counts[leaf(root, joined)["class"]] += n
+            counts[leaf(root, joined, seen)["class"]] += n
         every = sum(counts.values())
         if not every:
             found.append((None, None, 0))

@@ -15,6 +15,7 @@ from naive import join_tree as naive
 from reticent.data.columns import Table, without_missing
 from reticent.errors import InputError
 from reticent.files.tabular import from_arrow
+from reticent.jointree.classification import classify, joined_rows
 from reticent.jointree.learning import grown
 from reticent.jointree.model import JoinNode, model_of
 from reticent.jointree.propagation import propagate, total
@@ -47,7 +48,7 @@ def random_case(seed: int) -> tuple[naive.Tables, dict[str, Any]]:
     for t in range(k):
         n = rng.randint(1, sizes.get(k, 30))
         joins = [name for p, c, names in keys if t in (p, c) for name in names]
-        partners = rng.choice([1, 2, 3])
+        partners = rng.choice([1, 2, 3, 3, 6])
         columns: dict[str, list[Any]] = {
             name: [rng.choice([*range(1 + n // partners)]) for _ in range(n)] for name in joins
         }
@@ -189,3 +190,74 @@ def test_numbers_of_any_size_are_exact(most: int) -> None:
 def test_numbers_of_any_size_are_exact_a_thousand_times(most: int) -> None:
     for seed in range(100, 500):
         check(seed, *with_many_copies(seed, most))
+
+
+# Classification ----------------------------------------------------------------------------------
+
+
+def frames_of(data: naive.Tables) -> dict[str, pa.Table]:
+    def kind(column: str, kinds: dict[str, str]) -> pa.DataType:
+        return pa.float64() if kinds.get(column) == "number" else pa.string()
+
+    return {
+        name: pa.table({c: pa.array([row[c] for row in rows], kind(c, kinds)) for c in rows[0]})
+        for name, rows, kinds in zip(data.names, data.rows, data.kinds, strict=True)
+    }
+
+
+def strangers(seed: int, data: naive.Tables) -> list[naive.Cells]:
+    """New records: join values and cells of others, and such that nobody has seen."""
+    rng = random.Random(seed)
+    own, kinds = data.rows[data.root], data.kinds[data.root]
+    new: dict[str, list[Any]] = {
+        c: [None, *((-9.5, 2.5) if kinds.get(c) == "number" else ("new",))] for c in own[0]
+    }
+    return [
+        {c: rng.choice([*(row[c] for row in own), *new[c]]) for c in own[0] if c != "class"}
+        for _ in range(12)
+    ]
+
+
+def check_classes(seed: int) -> int:
+    """Classify records and strangers by both; says how many joined rows there were."""
+    data, rules = random_case(seed)
+    expected = naive.tree(data, **rules)
+    if expected is None:
+        return 0
+    schema = schema_of(data, rules)
+    joined = propagate(code(schema, tables_of(data)), rules["weight"])
+    model = model_of(joined, grown(joined, schema.grow.options()), schema.class_)
+    root = data.names[data.root]
+    rows = 0
+    for records in (data.rows[data.root], strangers(seed, data)):
+        kinds = data.kinds[data.root]
+        table = pa.table({
+            c: pa.array([r[c] for r in records], pa.float64() if kinds.get(c) == "number" else pa.string())
+            for c in records[0]
+        })  # fmt: skip
+        if not records[0]:
+            continue
+        frames = {**frames_of(data), root: table}
+        found = classify(model, schema, frames)
+        wanted = naive.classified(expected, data, records, rules["weight"])
+        got = zip(found.classes, found.shares, found.rows, strict=True)
+        assert list(got) == wanted, seed
+        listing = joined_rows(model, schema, frames)
+        assert listing.num_rows == sum(found.rows), seed
+        told = [(int(r), c) for r, c in zip(listing[f"{root}.row"].to_pylist(), listing["class"].to_pylist(), strict=True)]
+        for i, (_, share, every) in enumerate(wanted):
+            classes = [c for r, c in told if r == i + 1]
+            most = max((classes.count(c) for c in model.classes), default=0)
+            assert len(classes) == every and (share is None or most / every == share), seed
+        rows += sum(found.rows)
+    return rows
+
+
+def test_records_are_classified_as_their_joined_rows_vote() -> None:
+    assert sum(check_classes(seed) for seed in range(150)) > 5_000
+
+
+@pytest.mark.slow
+def test_records_are_classified_as_their_joined_rows_vote_a_thousand_times() -> None:
+    for seed in range(1000, 3000):
+        check_classes(seed)

@@ -21,7 +21,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from reticent.data.collapse import distinct
 from reticent.data.columns import Column, Table, encode
 from reticent.data.scales import points_of
 from reticent.errors import InputError, Problem, did_you_mean, many, quoted, refuse
@@ -234,14 +233,11 @@ def _coded(
         columns += [sides[e][s] + 1 for e, s in mine]
         counts = table.counts
         if not every_row:
-            sizes = [len(asked[name, c].values) + 2 for c in own]
-            sizes += [sides[e][2] + 1 for e, _ in mine]
-            columns, counts, place = _once(columns, sizes, counts, table.rows)
+            columns, counts, place = _once(columns, counts, table.rows)
             records = place if t == schema.root else records
         whole = [column.astype(np.int32) - 1 for column in columns]
-        rows = len(whole[0]) if whole else len(counts) if counts is not None else table.rows
-        counts = np.ones(rows, np.int64) if counts is None else counts
-        codes = np.array(whole[: len(own)], np.int32).reshape(len(own), rows)
+        counts = np.ones(table.rows, np.int64) if counts is None else counts
+        codes = np.array(whole[: len(own)], np.int32).reshape(len(own), len(counts))
         coded.append(CodedTable(name, (), codes, counts))
         names.append(tuple(own))
         joined |= {pair: whole[len(own) + i] for i, pair in enumerate(mine)}
@@ -257,30 +253,17 @@ def _coded(
 
 
 def _once(
-    columns: Sequence[NDArray[Any]],
-    sizes: Sequence[int],
-    counts: NDArray[np.int64] | None,
-    rows: int,
+    columns: Sequence[NDArray[Any]], counts: NDArray[np.int64] | None, rows: int
 ) -> tuple[list[NDArray[Any]], NDArray[np.int64], NDArray[np.int64]]:
     """Equal rows counted once, and where each row went."""
-    if not columns:
-        every = np.array([rows if counts is None else counts.sum()], np.int64)
-        return [], every, np.zeros(rows, np.int64)
-    small = [column.astype(np.uint32) for column in columns]
-    found = distinct(small, sizes, counts)
     place = np.zeros(rows, np.int64)
-    size = 1
-    for column, ours in zip(small, found.columns, strict=True):  # one word is enough: renumbered
-        both = np.concatenate([ours, column]).astype(np.int64)
-        old = place if size > 1 else np.zeros(rows, np.int64)
-        first = np.zeros(len(ours), np.int64) if size == 1 else lead
-        packed = np.concatenate([first, old]) * (int(both.max(initial=0)) + 1) + both
-        number = np.unique(packed, return_inverse=True)[1]
-        lead, place = number[: len(ours)], number[len(ours) :]
-        size = 2
-    where = np.empty(len(found.counts), np.int64)
-    where[lead] = np.arange(len(where))
-    return [*found.columns], found.counts, where[place]
+    for column in columns:
+        packed = place * (int(column.max(initial=0)) + 1) + column
+        place = np.unique(packed, return_inverse=True)[1].astype(np.int64)
+    first = np.unique(place, return_index=True)[1]
+    each = np.zeros(len(first), np.int64)
+    np.add.at(each, place, 1 if counts is None else counts)
+    return [column[first] for column in columns], each, place
 
 
 # --- counting ------------------------------------------------------------------------------------

@@ -95,12 +95,9 @@ def propagate(coded: CodedTables, weight: Literal["row", "record"] = "row") -> P
     if weight == "record":
         each = np.unique(weights[root][:, 0] // records)
         unit = _common(each, int(records.sum()))
-        if not unit:
-            numbers, unit = "float64", 1
-            weights, messages = ([some.astype(np.float64) for some in all_of]
-                                 for all_of in (weights, messages))  # fmt: skip
-        else:
-            numbers = "int64"
+        numbers, unit = ("int64", unit) if unit else ("float64", 1)
+        weights, messages = ([some.astype(_KINDS[numbers]) for some in every]
+                             for every in (weights, messages))  # fmt: skip
         base = records[:, None].astype(_KINDS[numbers]) * unit
     first = np.zeros((len(rows[root]), len(coded.labels)), _KINDS[numbers])
     first[np.arange(len(first)), coded.classes[rows[root]]] = base[:, 0]
