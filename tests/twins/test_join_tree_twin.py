@@ -39,18 +39,18 @@ def random_case(seed: int) -> tuple[naive.Tables, dict[str, Any]]:
         (parent, table, [f"j{table}{parent}{i}" for i in range(rng.choice([1, 1, 1, 2]))])
         for parent, table in edges
     ]
-    sizes = {2: 14, 3: 9, 4: 6, 5: 5}
+    sizes = {1: 30, 2: 20, 3: 12, 4: 8, 5: 6}
+    domains = {name: rng.choice([1, 2, 3, 5, 8]) for *_, names in keys for name in names}
     data = naive.Tables([], [], [], [], [], root)
     for parent, table, names in keys:
         keep = rng.random() < 0.3
         data.joins.append(naive.Join(parent, table, names, names, keep))
     classes = rng.sample(WORDS, rng.choices([1, 2, 3], [1, 8, 3])[0])
     for t in range(k):
-        n = rng.randint(1, sizes.get(k, 30))
+        n = rng.randint(1, sizes[k])
         joins = [name for p, c, names in keys if t in (p, c) for name in names]
-        partners = rng.choice([1, 2, 3, 3, 6])
         columns: dict[str, list[Any]] = {
-            name: [rng.choice([*range(1 + n // partners)]) for _ in range(n)] for name in joins
+            name: [rng.randrange(domains[name]) for _ in range(n)] for name in joins
         }
         if rng.random() < 0.4:
             for name in joins:
