@@ -159,15 +159,15 @@ class _Arrived:
     ids: tuple[Mapping[str, Column], ...]  # of each table that was read in order
 
 
-def _arrive(
+def _read(
     tree: JoinTree,
     schema: JoinSchema,
     given: Mapping[str, Any],
     reading: Reading | None,
     engine: Mapping[str, Any] | None,
     every_row: bool,
-) -> _Arrived:
-    """Read what the tree asks about, and count equal rows once; all of them if `every_row`."""
+) -> list[Table]:
+    """The columns that the tree asks about; of all tables in order, if `every_row`."""
     asked = _asked(tree)
     _refuse_others(tree, schema, asked)
     tables = []
@@ -196,8 +196,7 @@ def _arrive(
         if table is not None:
             tables.append(table)
     refuse(problems)
-    refuse(problem for edge in schema.edges for problem in mismatches(schema, edge, tables))
-    return _coded(schema, tables, asked, form_of(reading), every_row)
+    return tables
 
 
 def _refuse_others(
@@ -212,14 +211,17 @@ def _refuse_others(
         )  # fmt: skip
 
 
-def _coded(
+def _arrive(
+    tree: JoinTree,
     schema: JoinSchema,
     tables: Sequence[Table],
-    asked: Mapping[tuple[str, str], _Asked],
-    form: Mapping[str, Any],
+    reading: Reading | None,
     every_row: bool,
 ) -> _Arrived:
+    """The tables as the tree sees them, equal rows counted once unless `every_row`."""
+    asked, form = _asked(tree), form_of(reading)
     edges = schema.edges
+    refuse(problem for edge in edges for problem in mismatches(schema, edge, tables))
     sides = [side_codes(edge, tables) for edge in edges]
     coded, names, ids = [], [], []
     joined: dict[tuple[int, int], NDArray[np.int32]] = {}
@@ -283,8 +285,22 @@ def classify(
     given = dict(tables or {})
     if rows is not None:
         given[schema.names[schema.root]] = rows
-    arrived = _arrive(tree, schema, given, reading, engine, every_row=False)
+    read = _read(tree, schema, given, reading, engine, every_row=False)
+    return classify_tables(tree, schema, read, reading, majority=majority)
+
+
+def classify_tables(
+    tree: JoinTree,
+    schema: JoinSchema,
+    tables: Sequence[Table],
+    reading: Reading | None = None,
+    *,
+    majority: bool = False,
+) -> ClassifiedRecords:
+    """The same of tables that were read already, the class's with its records in order."""
+    arrived = _arrive(tree, schema, tables, reading, every_row=False)
     coded = arrived.coded
+    # Equal records are looked at once, and each of them joins with what one does.
     one = replace(coded.tables[coded.root], counts=np.ones(coded.tables[coded.root].rows, np.int64))
     own = tuple(one if t == coded.root else table for t, table in enumerate(coded.tables))
     counts = _counted(tree, replace(arrived, coded=replace(coded, tables=own)))
@@ -394,7 +410,8 @@ def joined_rows(
     given = dict(tables or {})
     if rows is not None:
         given[schema.names[schema.root]] = rows
-    arrived = _arrive(tree, schema, given, reading, None, every_row=True)
+    read = _read(tree, schema, given, reading, None, every_row=True)
+    arrived = _arrive(tree, schema, read, reading, every_row=True)
     reduced = reduce(arrived.coded)
     coded = reduced.coded
     weights, _ = upwards(reduced)

@@ -272,9 +272,9 @@ def _model(data: Any) -> JoinTree:
         for table, columns in data["seen"].items()
     }
     asked = [node.asks for node in root.walk() if node.asks and node.asks.test == "is"]
-    _check(all(asks.values[0] in seen[asks.table][asks.column] for asks in asked))
-    known = [texts for columns in seen.values() for texts in columns.values()]
-    _check(all(isinstance(text, str) for texts in known for text in texts))
+    known = {(t, c): {*texts} for t, columns in seen.items() for c, texts in columns.items()}
+    _check(all(isinstance(text, str) for texts in known.values() for text in texts))
+    _check(all(asks.values[0] in known[asks.table, asks.column] for asks in asked))
     return JoinTree(data["class"], classes, root, data["weight"], data["numbers"], seen)
 
 

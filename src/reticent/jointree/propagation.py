@@ -47,6 +47,7 @@ class Propagated:
     vectors: tuple[Vectors, ...]  # of these rows
     numbers: Numbers
     unit: int  # so many parts make one joined row, or one record
+    joined: int  # rows of the join, whatever they weigh
 
     @property
     def counts(self) -> NDArray[Any]:
@@ -92,6 +93,7 @@ def propagate(coded: CodedTables, weight: Literal["row", "record"] = "row") -> P
     unit = 1
     weights, messages = upwards(reduced)
     base: Vectors = weights[root]
+    joined = int(base.sum())
     if weight == "record":
         each = np.unique(weights[root][:, 0] // records)
         unit = _common(each, int(records.sum()))
@@ -101,7 +103,8 @@ def propagate(coded: CodedTables, weight: Literal["row", "record"] = "row") -> P
         base = records[:, None].astype(_KINDS[numbers]) * unit
     first = np.zeros((len(rows[root]), len(coded.labels)), _KINDS[numbers])
     first[np.arange(len(first)), coded.classes[rows[root]]] = base[:, 0]
-    return Propagated(coded, rows, _downwards(reduced, first, weights, messages), numbers, unit)
+    vectors = _downwards(reduced, first, weights, messages)
+    return Propagated(coded, rows, vectors, numbers, unit, joined)
 
 
 def _common(each: NDArray[Any], records: int) -> int:

@@ -23,6 +23,7 @@ from reticent.errors import InputError, Problem, refuse
 from reticent.files.tabular import Reading
 from reticent.jointree.schema import JoinEdge, JoinSchema
 from reticent.progress import Watch
+from reticent.releases.policyfile import unknown_column
 from reticent.sources.arrival import means_of, parse
 from reticent.trees.tree import Feature
 
@@ -77,14 +78,15 @@ def load(
     reading: Reading | None = None,
     *,
     whole: bool = False,
+    also: Sequence[str] = (),
     engine: Mapping[str, Any] | None = None,
     watch: Watch | None = None,
 ) -> list[Table]:
     """Read the columns needed of every table; missing cells are null, and only those.
 
     `given` tables (data frames, paths, …) stand in for those of the schema's paths. The class's
-    table keeps its records in order if `whole`; of others equal rows may come counted. `engine`:
-    see `reticent.sources.arrival.means_of`.
+    table keeps its records in order if `whole`, with columns that are needed `also`; of others
+    equal rows may come counted. `engine`: see `reticent.sources.arrival.means_of`.
     """
     given = dict(given or {})
     refuse(
@@ -101,8 +103,11 @@ def load(
 
         def choose(every: Sequence[str], number: int = number) -> Sequence[str] | None:
             strangers = [*schema.strangers(number, every)]
+            more = also if number == schema.root else ()
+            strangers += [unknown_column(c, schema.name, every) for c in more if c not in every]
             problems.extend(strangers)
-            return None if strangers else schema.needed(number, every)
+            wanted = {*schema.needed(number, every), *more}
+            return None if strangers else [column for column in every if column in wanted]
 
         table = read_columns(
             schema, number, data, choose, reading, in_order=in_order, engine=engine, watch=watch
