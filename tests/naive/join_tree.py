@@ -113,9 +113,7 @@ def candidates(here: Weighed, data: Tables, splits: str) -> Iterator[dict[str, A
 def divide(here: Weighed, test: dict[str, Any]) -> tuple[list[Weighed], int]:
     size = len(test["values"]) if "values" in test else 2
     taken = [branch(test, row[test["table"], test["column"]]) for row, _ in here]
-    known = [
-        sum(w for (_, w), at in zip(here, taken, strict=True) if at == i) for i in range(size)
-    ]
+    known = [sum(w for (_, w), at in zip(here, taken, strict=True) if at == i) for i in range(size)]
     default = known.index(max(known))
     parts: list[Weighed] = [[] for _ in range(size)]
     for one, at in zip(here, taken, strict=True):

@@ -55,7 +55,9 @@ def random_case(seed: int) -> tuple[naive.Tables, dict[str, Any]]:
         if rng.random() < 0.4:
             for name in joins:
                 columns[name] = [None if rng.random() < 0.2 else v for v in columns[name]]
-        columns = {name: [None if v is None else f"v{v}" for v in cells] for name, cells in columns.items()}
+        columns = {
+            name: [None if v is None else f"v{v}" for v in cells] for name, cells in columns.items()
+        }
         kinds = {}
         for i in range(rng.choice([0, 1, 2, 2, 3])):
             kind = rng.choice(["number", "category"])
@@ -68,7 +70,9 @@ def random_case(seed: int) -> tuple[naive.Tables, dict[str, Any]]:
                 columns[f"c{i}"] = cells
         if t == root:
             gone = rng.choice([0, 0, 0.2])
-            columns["class"] = [None if rng.random() < gone else rng.choice(classes) for _ in range(n)]
+            columns["class"] = [
+                None if rng.random() < gone else rng.choice(classes) for _ in range(n)
+            ]
         data.names.append(f"t{t}")
         data.rows.append([dict(zip(columns, cells, strict=True)) for cells in zip(*columns.values(), strict=True)]
                          if columns else [{} for _ in range(n)])  # fmt: skip
@@ -116,9 +120,13 @@ def schema_of(data: naive.Tables, rules: dict[str, Any]) -> JoinSchema:
 
 def tables_of(data: naive.Tables) -> list[Table]:
     found = []
-    for name, rows, copies, kinds in zip(data.names, data.rows, data.copies, data.kinds, strict=True):
+    for name, rows, copies, kinds in zip(
+        data.names, data.rows, data.copies, data.kinds, strict=True
+    ):
         columns = {
-            c: pa.array([row[c] for row in rows], pa.float64() if kinds.get(c) == "number" else pa.string())
+            c: pa.array(
+                [row[c] for row in rows], pa.float64() if kinds.get(c) == "number" else pa.string()
+            )
             for c in rows[0]
         }
         table = from_arrow(pa.table(columns), name)
@@ -272,11 +280,17 @@ def check_classes(seed: int) -> int:
         assert list(got) == wanted, seed
         listing = joined_rows(model, schema, frames)
         assert listing.num_rows == sum(found.rows), seed
-        told = [(int(r), c) for r, c in zip(listing[f"{root}.row"].to_pylist(), listing["class"].to_pylist(), strict=True)]
+        told = [
+            (int(r), c)
+            for r, c in zip(
+                listing[f"{root}.row"].to_pylist(), listing["class"].to_pylist(), strict=True
+            )
+        ]
         for i, (_, share, every) in enumerate(wanted):
             classes = [c for r, c in told if r == i + 1]
             most = max((classes.count(c) for c in model.classes), default=0)
-            assert len(classes) == every and (share is None or most / every == share), seed
+            assert len(classes) == every, seed
+            assert share is None or most / every == share, seed
         rows += sum(found.rows)
     return rows
 

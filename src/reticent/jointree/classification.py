@@ -183,9 +183,10 @@ def _read(
             unknown = sorted(wanted - {*every})
             problems.extend(
                 Problem(
-                    f'table "{name}" has no column "{column}"', where=schema.name,
+                    f'table "{name}" has no column "{column}"',
+                    where=schema.name,
                     do=did_you_mean(column, every) or f"it has {quoted(every)}.",
-                )  # fmt: skip
+                )
                 for column in unknown
             )
             # A table of which nothing is asked and that joins with nothing: any column counts it.
@@ -232,7 +233,7 @@ def _arrive(
         mine = [(e, s) for e, edge in enumerate(edges)
                 for s, end in enumerate((edge.parent, edge.table)) if end == t]  # fmt: skip
         columns = [asked[name, c].codes(table.columns[c], form) + 1 for c in own]
-        columns += [sides[e][s] + 1 for e, s in mine]
+        columns += [sides[e][0][s].astype(np.int64) + 1 for e, s in mine]
         counts = table.counts
         if not every_row:
             columns, counts, place = _once(columns, counts, table.rows)
@@ -246,7 +247,7 @@ def _arrive(
         known = schema.tables[name].ids
         ids.append({c: table.columns[c] for c in known if c in table.columns})
     joins = tuple(
-        CodedJoin(edge.parent, edge.table, edge.keeps, sides[e][2], joined[e, 0], joined[e, 1])
+        CodedJoin(edge.parent, edge.table, edge.keeps, sides[e][1], joined[e, 0], joined[e, 1])
         for e, edge in enumerate(edges)
     )
     none = np.zeros(coded[schema.root].rows, np.int64)

@@ -191,9 +191,7 @@ class _JoinedRows:
         counts = _totals(taken, vectors, count)
         depth = self.depth + 1
         closed = [joins.closed(line, depth) for line in counts.tolist()]
-        parts: list[list[Held]] = [
-            [] if shut else [(rows, vectors)] * len(held) for shut in closed
-        ]
+        parts: list[list[Held]] = [[] if shut else [(rows, vectors)] * len(held) for shut in closed]
         for b, part in enumerate(parts):
             if part:
                 here = taken == b
@@ -332,7 +330,11 @@ def _bits(counts: Sequence[int], rows: int) -> float:
     found = 0.0
     for n in counts:
         if n and n != rows:
-            log = math.log1p(-((rows - n) / rows)) / math.log(2) if 2 * n > rows else math.log2(n / rows)
+            log = (
+                math.log1p(-((rows - n) / rows)) / math.log(2)
+                if 2 * n > rows
+                else math.log2(n / rows)
+            )
             found -= n / rows * log
     return found
 

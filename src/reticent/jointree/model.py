@@ -158,10 +158,7 @@ def model_of(joined: Propagated, root: TreeNode, target: str, weight: Any = "row
     """The tree that was grown, in the words of its tables."""
     features = features_of(joined)
     nodes = root.walk()
-    made = [
-        JoinNode(_counts(node, joined), node.split and _question(node.split, *features[node.split.column]))
-        for node in nodes
-    ]  # fmt: skip
+    made = [JoinNode(_counts(node, joined), _question(node.split, features)) for node in nodes]
     place = {id(node): new for node, new in zip(nodes, made, strict=True)}
     for node, new in zip(nodes, made, strict=True):
         new.branches = [place[id(branch)] for branch in node.branches]
@@ -190,7 +187,10 @@ def _whole(count: Fraction) -> int | Fraction:
     return count.numerator if count.denominator == 1 else count
 
 
-def _question(split: Split, table: str, feature: Feature) -> Question:
+def _question(split: Split | None, features: Sequence[tuple[str, Feature]]) -> Question | None:
+    if split is None:
+        return None
+    table, feature = features[split.column]
     values = tuple(feature.label(code) for code in split.codes)
     test: Any = "at_most" if feature.number else "is" if len(values) == 1 else "by"
     return Question(table, feature.name, test, values, split.default)

@@ -136,10 +136,12 @@ def with_missing_rows(coded: CodedTables) -> CodedTables:
         joins.append(replace(join, of_parent=near, of_table=far, values=values))
     tables = tuple(
         replace(
-            table, counts=np.append(table.counts, 1),
+            table,
+            counts=np.append(table.counts, 1),
             codes=np.append(table.codes, np.full((len(table.codes), 1), -1, np.int32), axis=1),
-        )  # fmt: skip
-        if t in more else table
+        )
+        if t in more
+        else table
         for t, table in enumerate(coded.tables)
     )
     return replace(coded, tables=tables, joins=tuple(joins))
@@ -222,7 +224,5 @@ def summed(keys: NDArray[np.int32], vectors: Vectors, size: int) -> Vectors:
 
 def total(vectors: Vectors) -> NDArray[Any]:
     """The sum of all vectors."""
-    found: NDArray[Any] = (
-        vectors.sum(axis=0) if vectors.dtype == object else kernels.total(vectors)
-    )
+    found: NDArray[Any] = vectors.sum(axis=0) if vectors.dtype == object else kernels.total(vectors)
     return found

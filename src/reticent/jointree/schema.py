@@ -183,7 +183,9 @@ class JoinSchema(WrittenFile):
         sides = []
         for number, join in enumerate(self.joins):
             [left, right] = [[split_place(p, names) for p in s] for s in (join.left, join.right)]
-            [a, b] = [(names.index(s[0][0]), tuple(p[1] for p in s if p)) for s in (left, right) if s[0]]
+            [a, b] = [
+                (names.index(s[0][0]), tuple(p[1] for p in s if p)) for s in (left, right) if s[0]
+            ]
             sides.append((a, b, join.keep == "left", f"{self.name}, {_join(number)}"))
         found: list[JoinEdge] = []
         reached = [self.root]
@@ -215,9 +217,10 @@ class JoinSchema(WrittenFile):
         """Refuse, all at once, tables of which nobody says where they stand."""
         refuse(
             Problem(
-                f'nobody says where the table "{name}" stands', where=f"{self.name}, [tables.{name}]",
+                f'nobody says where the table "{name}" stands',
+                where=f"{self.name}, [tables.{name}]",
                 do="add  path, or hand the table over.",
-            )  # fmt: skip
+            )
             for name, entry in self.tables.items()
             if entry.path is None and name not in given
         )
@@ -306,25 +309,29 @@ def _pair(
         if len(named) > 1:
             problems.append(
                 Problem(
-                    f"one side of a join names columns of {len(named)} tables", where=f"{where}, {side}",
+                    f"one side of a join names columns of {len(named)} tables",
+                    where=f"{where}, {side}",
                     do="a join is between two tables: write several joins.",
-                )  # fmt: skip
+                )
             )
         ends.append(named.pop() if len(named) == 1 and None not in found else None)
         widths.append(len(places))
     if widths[0] != widths[1]:
         problems.append(
             Problem(
-                f"left has {widths[0]} columns and right has {widths[1]}", where=where,
-                why="columns are compared in pairs.", do="name as many on either side.",
-            )  # fmt: skip
+                f"left has {widths[0]} columns and right has {widths[1]}",
+                where=where,
+                why="columns are compared in pairs.",
+                do="name as many on either side.",
+            )
         )
     if ends[0] is not None and ends[0] == ends[1]:
         problems.append(
             Problem(
-                f'table "{ends[0]}" joins itself', where=where,
+                f'table "{ends[0]}" joins itself',
+                where=where,
                 do="give its file a second name in [tables].",
-            )  # fmt: skip
+            )
         )
         return None, problems
     left, right = ends

@@ -219,9 +219,9 @@ def code(
         mine = [(e, s) for e, edge in enumerate(edges) for s, end in
                 enumerate((edge.parent, edge.table)) if end == t]  # fmt: skip
         columns = [feature.codes[kept[t]] + 1 for feature in features]
-        columns += [sides[e][s][kept[t]] + 1 for e, s in mine]
+        columns += [sides[e][0][s][kept[t]] + 1 for e, s in mine]
         sizes = [len(feature.values) + 1 for feature in features]
-        sizes += [sides[e][2] + 1 for e, _ in mine]
+        sizes += [sides[e][1] + 1 for e, _ in mine]
         if t == root:
             columns.append(classes[kept[t]])
             sizes.append(len(labels))
@@ -235,7 +235,7 @@ def code(
         if t == root:
             classes_of = rows.columns[-1].astype(np.int64)
     joins = tuple(
-        CodedJoin(edge.parent, edge.table, edge.keeps, sides[e][2], joined[e, 0], joined[e, 1])
+        CodedJoin(edge.parent, edge.table, edge.keeps, sides[e][1], joined[e, 0], joined[e, 1])
         for e, edge in enumerate(edges)
     )
     return CodedTables(tuple(coded), joins, root, labels, classes_of)
@@ -257,7 +257,7 @@ def class_codes(column: Column) -> tuple[tuple[str, ...], NDArray[np.int64]]:
     return tuple(labels), to[column.codes]
 
 
-def side_codes(edge: JoinEdge, tables: Sequence[Table]) -> tuple[JoinValues, JoinValues, int]:
+def side_codes(edge: JoinEdge, tables: Sequence[Table]) -> tuple[list[JoinValues], int]:
     """Numbers of the join values that both sides have: of the parent's rows, and the table's."""
     sides = [
         [tables[edge.parent].columns[name] for name in edge.of_parent],
@@ -267,7 +267,7 @@ def side_codes(edge: JoinEdge, tables: Sequence[Table]) -> tuple[JoinValues, Joi
     common = np.intersect1d(near[near >= 0], far[far >= 0])
     to = np.full(max(near.max(initial=-1), far.max(initial=-1)) + 2, -1, np.int32)
     to[common] = np.arange(len(common), dtype=np.int32)  # the last entry is where -1 looks
-    return to[near], to[far], len(common)
+    return [to[near], to[far]], len(common)
 
 
 def join_codes(
@@ -303,9 +303,7 @@ def _numbered(column: Column, at: dict[str, int]) -> NDArray[np.int64]:
     return np.array(to, np.int64)[column.codes]
 
 
-def mismatches(
-    schema: JoinSchema, edge: JoinEdge, tables: Sequence[Table]
-) -> Iterator[Problem]:
+def mismatches(schema: JoinSchema, edge: JoinEdge, tables: Sequence[Table]) -> Iterator[Problem]:
     """Columns that can never be equal: a number or a time in a typed file, and something else."""
     for near, far in zip(edge.of_parent, edge.columns, strict=True):
         ends = [(edge.parent, near), (edge.table, far)]
