@@ -191,9 +191,15 @@ def _question(split: Split | None, features: Sequence[tuple[str, Feature]]) -> Q
     if split is None:
         return None
     table, feature = features[split.column]
-    values = tuple(feature.label(code) for code in split.codes)
+    values = tuple(_shortest(feature.label(code)) for code in split.codes)
     test: Any = "at_most" if feature.number else "is" if len(values) == 1 else "by"
     return Question(table, feature.name, test, values, split.default)
+
+
+def _shortest(value: Any) -> Any:
+    """Whole numbers without a point."""
+    whole = isinstance(value, float) and value.is_integer() and abs(value) < _EXACT
+    return int(value) if whole else value
 
 
 def said(count: Count) -> str:

@@ -1,0 +1,351 @@
+"""A tree over tables that join: sources, options, models, classification and refusals."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from at_hand import refusal
+from reticent.errors import InputError
+from reticent.jointree.classification import classify, joined_rows
+from reticent.jointree.flow import train
+from reticent.jointree.learning import source_of
+from reticent.jointree.model import (
+    JoinNode,
+    JoinTree,
+    Question,
+    read_model,
+    write_model,
+)
+from reticent.jointree.propagation import propagate
+from reticent.jointree.schema import JoinSchema
+from reticent.jointree.tables import code, load
+from reticent.trees.tree import Split
+
+T1 = {"J1": list("abbb"), "J2": list("xxyy"), "Class": ["C1", "C2", "C1", "C2"]}
+T2 = {"J1": list("acba"), "Age": [3, 5, 4, 12]}
+T3 = {"J2": list("xyx")}
+
+
+def schema(**more: Any) -> dict[str, Any]:
+    """The worked example; `keep`, `grow` and what else a schema holds."""
+    keep = {"keep": more.pop("keep")} if "keep" in more else {}
+    return {
+        "class": "T1.Class",
+        "tables": {"T1": {}, "T2": {}, "T3": {}},
+        "joins": [
+            {"left": "T1.J1", "right": "T2.J1", **keep},
+            {"left": "T1.J2", "right": "T3.J2", **keep},
+        ],
+        **more,
+    }
+
+
+def frames() -> dict[str, Any]:
+    return {"T1": pd.DataFrame(T1), "T2": pl.DataFrame(T2), "T3": pa.table(T3)}
+
+
+def files(folder: Path) -> dict[str, str]:
+    pd.DataFrame(T1).to_csv(folder / "t1.csv", index=False)
+    pq.write_table(pa.table(T2), folder / "t2.parquet")
+    with sqlite3.connect(folder / "t3.sqlite") as database:
+        pd.DataFrame(T3).to_sql("things", database, index=False)
+    database.close()
+    return {"T1": "t1.csv", "T2": "t2.parquet", "T3": f"sqlite:///{folder / 't3.sqlite'}"}
+
+
+def test_the_worked_example() -> None:
+    read = JoinSchema.of(schema())
+    joined = propagate(code(read, load(read, frames())))
+    assert [v.tolist() for v in joined.vectors] == [
+        [[4, 0], [0, 2], [1, 0], [0, 1]],
+        [[2, 0], [1, 3], [2, 0]],  # (a,3), (b,4), (a,12); (c,5) is gone
+        [[4, 2], [1, 1]],
+    ]
+    ages = joined.coded.tables[1].features[0].values
+    source: Any = source_of(joined, read.grow.options())
+    left, right = source.divide(Split(0, (list(ages).index(4),), 0))
+    assert left.counts.tolist() == [3, 3]
+    assert right.counts.tolist() == [2, 0]
+    assert left.held[0][1].tolist() == [[2, 0], [0, 2], [1, 0], [0, 1]]
+
+
+def test_tables_come_from_files_databases_and_frames_alike(tmp_path: Path) -> None:
+    paths = files(tmp_path)
+    tables = {name: {"path": path} for name, path in paths.items()}
+    tables["T3"]["table"] = "things"
+    lines = [
+        'class = "T1.Class"',
+        *(f"[tables.{n}]\n" + "\n".join(f'{k} = "{v}"' for k, v in t.items()) for n, t in tables.items()),
+        *(f'[[joins]]\nleft = "T1.{j}"\nright = "{t}.{j}"' for j, t in (("J1", "T2"), ("J2", "T3"))),
+    ]  # fmt: skip
+    (tmp_path / "schema.toml").write_text("\n".join(lines), encoding="utf-8")
+    stored = train(tmp_path / "schema.toml")
+    held = train(schema(), frames())
+    assert stored.tree.json() == held.tree.json()
+    assert (held.records, held.joining, held.rows) == (4, 4, 8)
+    assert held.table_rows == {"T1": 4, "T2": 4, "T3": 3}
+    found = classify(held.tree, held.schema, frames())
+    again = classify(stored.tree, stored.schema)
+    assert found.table().equals(again.table())
+    assert again.table().column_names == ["row", "class", "share", "rows"]
+    assert again.rows == [4, 2, 1, 1]
+
+
+def test_what_does_not_fit_is_counted_by_an_engine(tmp_path: Path) -> None:
+    frame = pd.DataFrame({**T2, "note": list("wxyz")})
+    frame.to_csv(tmp_path / "t2.csv", index=False)
+    given = {**frames(), "T2": tmp_path / "t2.csv"}
+    said = schema(tables={"T1": {}, "T2": {"candidates": ["Age"]}, "T3": {}})
+    near, far = train(said, given), train(said, given, engine={"engine": "duckdb"})
+    assert near.tree.json() == far.tree.json()
+    assert near.table_rows == far.table_rows
+
+
+def test_rows_without_a_partner_stay_where_a_join_keeps_them() -> None:
+    given = {**frames(), "T1": pd.DataFrame({k: [*v, w] for (k, v), w in zip(T1.items(), (None, "q", "C3"), strict=True)})}
+    lost, kept = train(schema(), given), train(schema(keep="left"), given)
+    assert (lost.rows, lost.joining, lost.tree.root.counts) == (8, 4, (5, 3, 0))
+    assert (kept.rows, kept.joining, kept.tree.root.counts) == (9, 5, (5, 3, 1))
+    assert lost.tree.classes == kept.tree.classes == ("C1", "C2", "C3")
+    assert classify(lost.tree, lost.schema, given).rows[-1] == 0
+    assert classify(kept.tree, kept.schema, given).rows[-1] == 1
+    listing = joined_rows(kept.tree, kept.schema, given)
+    assert listing["T1.row"].to_pylist() == list("111122345")
+
+
+def test_records_can_weigh_the_same() -> None:
+    tree = train(schema(grow={"weight": "record", "prune": False}), frames()).tree
+    assert tree.root.counts == (2, 2)
+    assert tree.numbers == "int64"
+    below = [node.counts for node in tree.root.branches]
+    assert below == [(Fraction(1, 2), 0), (Fraction(3, 2), 2)]
+    assert '"counts": ["3/2", 2]' in tree.json()
+
+
+def test_equal_rows_are_two_records() -> None:
+    twice = {name: pd.concat([pd.DataFrame(T1)] * 2) if name == "T1" else t for name, t in frames().items()}
+    tree = train(schema(grow={"weight": "record"}), twice).tree
+    assert tree.root.counts == (4, 4)
+
+
+def test_times_are_split_like_numbers() -> None:
+    when = pd.to_datetime(["2020-01-01", "2020-02-01", "2020-03-01", "2020-04-01"])
+    table = pd.DataFrame({"when": when, "Class": ["a", "a", "b", "b"]})
+    alone = {"class": "T.Class", "tables": {"T": {}}}
+    for cells in (table, table.astype({"when": str})):
+        tree = train({**alone, "grow": {"prune": False}}, {"T": cells}).tree
+        assert tree.root.asks is not None
+        assert str(tree.root.asks.values[0]).startswith("2020-02-01")
+        new = pd.DataFrame({"when": ["2019-01-01", "2021-05-05 10:00", "never"]})
+        told = classify(tree, JoinSchema.of(alone), {"T": new})
+        assert told.classes == ["a", "b", "a"]
+
+
+def test_a_cell_that_is_no_number_is_missing_in_classification(tmp_path: Path) -> None:
+    alone = {"class": "T.Class", "tables": {"T": {"ids": ["id"]}}, "grow": {"prune": False}}
+    rows = pd.DataFrame({"id": [1, 2, 3, 4, 5], "n": [1, 2, 3, 4, 5], "Class": list("aabbb")})
+    tree = train(alone, {"T": rows}).tree
+    (tmp_path / "new.csv").write_text("n,id\n1,p\n2.5,q\nx,r\n,s\n", encoding="utf-8")
+    found = classify(tree, JoinSchema.of(alone), rows=str(tmp_path / "new.csv"))
+    assert found.classes == ["a", "b", "b", "b"]
+    assert found.table().to_pydict() == {
+        "id": list("pqrs"), "class": list("abbb"), "share": ["1.000000"] * 4, "rows": ["1"] * 4,
+    }  # fmt: skip
+
+
+def test_unseen_texts_follow_missing_ones() -> None:
+    alone = {"class": "T.Class", "tables": {"T": {}}, "grow": {"prune": False}}
+    rows = pd.DataFrame({"c": list("xxxyyz"), "Class": list("aaabbb")})
+    tree = train(alone, {"T": rows}).tree
+    assert tree.root.asks == Question("T", "c", "is", ("x",), 0)
+    told = classify(tree, JoinSchema.of(alone), {"T": pd.DataFrame({"c": ["x", "z", "new", None]})})
+    assert told.classes == ["a", "b", "a", "a"]
+
+
+def test_who_joins_with_nothing_gets_no_class_unless_asked_for() -> None:
+    made = train(schema(), frames())
+    new = pd.DataFrame({"J1": ["a", "q", None], "J2": ["x", "x", "y"]})
+    found = classify(made.tree, made.schema, frames(), new)
+    assert found.table()["class"].to_pylist() == ["C1", None, None]
+    assert found.table()["share"].to_pylist() == ["1.000000", "", ""]
+    assert found.rows == [4, 0, 0]
+    filled = classify(made.tree, made.schema, frames(), new, majority=True)
+    assert filled.table()["class"].to_pylist() == ["C1", "C1", "C1"]
+
+
+def test_joined_rows_are_listed_by_their_ids_if_they_are_few() -> None:
+    said = schema(tables={"T1": {"ids": ["id"]}, "T2": {"ids": ["Age"]}, "T3": {}})
+    said["tables"]["T2"]["candidates"] = ["Age"]
+    given = {**frames(), "T1": pd.DataFrame({"id": list("pqrs"), **T1})}
+    made = train(said, given)
+    listing = joined_rows(made.tree, made.schema, given)
+    assert listing.column_names == ["T1.id", "T2.Age", "class"]
+    assert listing["T1.id"].to_pylist() == list("ppppqqrs")
+    assert listing["T2.Age"].to_pylist() == ["3", "3", "12", "12", "4", "4", "4", "4"]
+    refusal(lambda: joined_rows(made.tree, made.schema, given, most=7), "the join has 8 rows")
+
+
+def test_a_test_sets_whole_groups_aside() -> None:
+    n = 60
+    rows = pd.DataFrame({
+        "J": [f"g{i // 3}" for i in range(n)], "x": range(n), "Class": ["ab"[i // 3 % 2] for i in range(n)],
+    })  # fmt: skip
+    other = pd.DataFrame({"J": [f"g{i}" for i in range(15)], "odd": [i % 2 for i in range(15)]})
+    said = {
+        "class": "T.Class", "tables": {"T": {}, "U": {}},
+        "joins": [{"left": "T.J", "right": "U.J"}],
+    }  # fmt: skip
+    made = train(said, {"T": rows, "U": other}, test=0.3, test_by="J", seed=3)
+    test = made.test
+    assert test is not None
+    assert (test.groups, test.records) == (6, 18)
+    assert (test.accuracy, test.row_accuracy) == (1.0, 1.0)
+    assert 0 < test.joining <= 18
+    assert made.coverage == 0.75
+    assert test == train(said, {"T": rows, "U": other}, test=0.3, test_by="J", seed=3).test
+    single = train(said, {"T": rows, "U": other}, test=0.3).test
+    assert single is not None
+    assert single.records == 18
+    for bad in (0, 1, 2.0, True):
+        refusal(lambda bad=bad: train(said, {"T": rows, "U": other}, test=bad), "between 0 and 1")
+    refusal(lambda: train(said, {"T": rows, "U": other}, test=0.5, test_by="Z"), 'no column "Z"')
+    refusal(lambda: train(said, {"T": rows, "U": other}, test_by="J"), "how much to set aside")
+
+
+# What is refused ---------------------------------------------------------------------------------
+
+
+def test_an_empty_join_and_a_table_without_classes_are_refused() -> None:
+    nobody = {**frames(), "T3": pa.table({"J2": ["w"]})}
+    refusal(lambda: train(schema(), nobody), "the join is empty")
+    classless = {**frames(), "T1": pd.DataFrame({**T1, "Class": [None] * 4})}
+    refusal(lambda: train(schema(), classless), "no record has a class")
+
+
+@pytest.mark.parametrize(
+    ("near", "far", "fits"),
+    [
+        ([1, 2], ["1", "2"], True),  # as a CSV file has it
+        ([1.0, 2.0], [1, 2], True),
+        ([1, 2], ["1", "x"], False),
+        (pd.to_datetime(["2020-01-01", "2020-01-02"]), ["x", "y"], False),
+        (pd.to_datetime(["2020-01-01", "2020-01-02"]), [1, 2], False),
+        ([1, 2], [None, None], True),
+    ],
+)
+def test_join_columns_of_two_types_are_refused(near: Any, far: Any, fits: bool) -> None:
+    said = {
+        "class": "A.Class", "tables": {"A": {}, "B": {}},
+        "joins": [{"left": "A.j", "right": "B.k", "keep": "left"}],
+    }  # fmt: skip
+    given = {"A": pd.DataFrame({"j": near, "Class": ["x", "y"]}), "B": pd.DataFrame({"k": far})}
+    if fits:
+        assert train(said, given).rows >= 2
+    else:
+        refusal(lambda: train(said, given), '"A.j"', '"B.k"', "[[joins]] 1")
+
+
+def test_unknown_columns_and_tables_are_named_all_at_once() -> None:
+    given = {**frames(), "T2": pa.table({"J": [1]}), "T3": pa.table({"Z": [1]})}
+    refusal(lambda: train(schema(), given), 'table "T2" has no column "J1"', '"T3" has no column "J2"')
+    refusal(lambda: train(schema(), {**frames(), "T9": pa.table({"a": [1]})}), 'no table "T9"')
+    refusal(lambda: train(schema()), 'where the table "T1" stands')
+
+
+def test_a_model_of_other_tables_is_refused() -> None:
+    made = train(schema(), frames())
+    other = JoinSchema.of({"class": "T1.Class", "tables": {"T1": {}}})
+    refusal(lambda: classify(made.tree, other, frames()), "not trained with this schema")
+    fewer = {**frames(), "T2": pa.table({"J1": ["a"]})}
+    refusal(lambda: classify(made.tree, made.schema, fewer), 'has no column "Age"')
+
+
+# Models ------------------------------------------------------------------------------------------
+
+
+def test_a_model_survives_its_file_however_deep_it_is(tmp_path: Path) -> None:
+    root = node = JoinNode((2**70, 3))
+    for i in range(5000):
+        node.asks = Question("t", "c", "at_most", (i,), i % 2)
+        node.branches = [JoinNode((i, 0.5)), JoinNode((Fraction(7, 3), i))]
+        node = node.branches[1]
+    tree = JoinTree("t.class", ("a", 'b "é'), root, "record", "float64")
+    write_model(tree, tmp_path)
+    again = read_model(tmp_path)
+    assert again.json() == tree.json()
+    assert (again.depth, again.leaves) == (5000, 5001)
+    assert again.root.counts == (2**70, 3)
+    assert again.text().count("\n") == 9999
+
+
+def test_a_model_reads_as_the_contract_says(tmp_path: Path) -> None:
+    made = train(schema(grow={"prune": False}), frames())
+    data = json.loads(made.tree.json())
+    assert data["classes"] == ["C1", "C2"]
+    leaf = {"class": "C1", "counts": [2, 0]}
+    assert data["tree"] == {
+        "table": "T2", "column": "Age", "test": {"at_most": 3}, "missing": 1, "counts": [5, 3],
+        "branches": [leaf, {
+            "table": "T2", "column": "Age", "test": {"at_most": 4}, "missing": 0, "counts": [3, 3],
+            "branches": [{"class": "C2", "counts": [1, 3]}, leaf],
+        }],
+    }  # fmt: skip
+    assert made.tree.text() == (
+        "T2.Age ≤ 3: C1 (2)\nT2.Age > 3\n|  T2.Age ≤ 4: C2 (4/1)\n|  T2.Age > 4: C1 (2)"
+    )
+    (tmp_path / "model.json").write_text(json.dumps(data, indent=2), encoding="utf-8")
+    assert read_model(tmp_path).json() == made.tree.json()
+
+
+def test_every_damage_to_a_model_is_refused(tmp_path: Path) -> None:
+    text = train(schema(grow={"splits": "multiway"}), frames()).tree.json()
+    place = tmp_path / "model.json"
+    refusal(lambda: read_model(tmp_path), "no model that can be read")
+    harm = [text[:n] for n in range(0, len(text) - 2, 7)]
+    swaps = [("C2", "C0"), ('"missing": 1', '"missing": 2'), ("[5, 3]", "[5]"), ("5", "-5"), ("5", '"x"'),
+             ("at_most", "about"), ('"T2"', "7"), ("row", "rows"), ("{", "[", ), ("]", "}"), ("int64", "bits"),
+             ('"seen": {}', '"seen": []')]  # fmt: skip
+    harm += [text.replace(a, b, 1) for a, b in swaps]
+    for broken in [*harm, "", "7", "[]", "null", '{"classes": ["a"]}', text + text]:
+        assert broken != text
+        place.write_text(broken, encoding="utf-8")
+        with pytest.raises(InputError, match="damaged"):
+            read_model(tmp_path)
+
+
+def test_join_values_meet_by_their_shortest_text() -> None:
+    said = {
+        "class": "A.Class", "tables": {"A": {}, "B": {}},
+        "joins": [{"left": ["A.j", "A.k"], "right": ["B.j", "B.k"]}],
+    }  # fmt: skip
+    a = pd.DataFrame({"j": ["39.0", "39", "007", None], "k": ["x"] * 4, "Class": list("abab")})
+    b = pd.DataFrame({"j": [39.0, 7.0], "k": ["x", "x"]})
+    made = train(said, {"A": a, "B": b.astype({"j": str})})
+    assert made.rows == 2
+
+
+def test_numbers_beyond_64_bits_are_counted_to_the_last_digit() -> None:
+    k = 40
+    tables = {f"t{i}": pa.table({"j": ["v"] * 4, "x": [1, 1, 2, 3]}) for i in range(k)}
+    tables["t0"] = pa.table({"j": ["v"] * 4, "Class": ["a", "a", "a", "b"]})
+    said = {
+        "class": "t0.Class", "tables": {name: {} for name in tables},
+        "joins": [{"left": "t0.j", "right": f"t{i}.j"} for i in range(1, k)],
+    }  # fmt: skip
+    made = train(said, tables)
+    assert made.tree.numbers == "big integers"
+    assert made.tree.root.counts == (3 * 4 ** (k - 1), 4 ** (k - 1))
+    assert classify(made.tree, made.schema, tables).rows == [4 ** (k - 1)] * 4
+    shared = train({**said, "grow": {"weight": "record"}}, tables).tree
+    assert shared.numbers == "float64"
+    assert shared.root.counts == (3.0, 1.0)
