@@ -112,7 +112,12 @@ def test_what_does_not_fit_is_counted_by_an_engine(tmp_path: Path) -> None:
 
 
 def test_rows_without_a_partner_stay_where_a_join_keeps_them() -> None:
-    given = {**frames(), "T1": pd.DataFrame({k: [*v, w] for (k, v), w in zip(T1.items(), (None, "q", "C3"), strict=True)})}
+    given = {
+        **frames(),
+        "T1": pd.DataFrame(
+            {k: [*v, w] for (k, v), w in zip(T1.items(), (None, "q", "C3"), strict=True)}
+        ),
+    }
     lost, kept = train(schema(), given), train(schema(keep="left"), given)
     assert (lost.rows, lost.joining, lost.tree.root.counts) == (8, 4, (5, 3, 0))
     assert (kept.rows, kept.joining, kept.tree.root.counts) == (9, 5, (5, 3, 1))
@@ -133,7 +138,10 @@ def test_records_can_weigh_the_same() -> None:
 
 
 def test_equal_rows_are_two_records() -> None:
-    twice = {name: pd.concat([pd.DataFrame(T1)] * 2) if name == "T1" else t for name, t in frames().items()}
+    twice = {
+        name: pd.concat([pd.DataFrame(T1)] * 2) if name == "T1" else t
+        for name, t in frames().items()
+    }
     tree = train(schema(grow={"weight": "record"}), twice).tree
     assert tree.root.counts == (4, 4)
 
@@ -257,7 +265,9 @@ def test_join_columns_of_two_types_are_refused(near: Any, far: Any, fits: bool) 
 
 def test_unknown_columns_and_tables_are_named_all_at_once() -> None:
     given = {**frames(), "T2": pa.table({"J": [1]}), "T3": pa.table({"Z": [1]})}
-    refusal(lambda: train(schema(), given), 'table "T2" has no column "J1"', '"T3" has no column "J2"')
+    refusal(
+        lambda: train(schema(), given), 'table "T2" has no column "J1"', '"T3" has no column "J2"'
+    )
     refusal(lambda: train(schema(), {**frames(), "T9": pa.table({"a": [1]})}), 'no table "T9"')
     refusal(lambda: train(schema()), 'where the table "T1" stands')
 
