@@ -207,14 +207,17 @@ def test_a_password_is_never_told() -> None:
     assert "PASSWORD" not in said.output
 
 
-@pytest.mark.parametrize("key", ["joins"])
-def test_what_is_still_to_come_is_told_by_one_key(any_example: KindExample, key: str) -> None:
+@pytest.mark.parametrize("key", ["joins", "tables"])
+def test_a_schema_of_tables_that_join_is_told_by_one_key(
+    any_example: KindExample, key: str
+) -> None:
     Path("next.toml").write_text(f"{key} = {{}}\n{any_example.files['p.toml']}")
     for said in (
         any_example.make("no", policy="next.toml", code=2),
         run("policy", "check", "next.toml", code=2),
     ):
-        assert "which this version does not make" in said.stderr
+        assert "this is a schema of tables that join, and no policy" in said.stderr
+        assert "reticent tree train" in said.stderr
 
 
 def test_options_that_say_nothing_of_a_kind_are_refused(released: KindExample) -> None:

@@ -202,10 +202,12 @@ def whole_file(path: Path, *, force: bool, private: bool = False) -> Iterator[Pa
 
 
 @contextlib.contextmanager
-def whole_folder(path: Path, *, force: bool, holds: Collection[str] = ()) -> Iterator[Path]:
+def whole_folder(
+    path: Path, *, force: bool, holds: Collection[str] = (), private: bool = False
+) -> Iterator[Path]:
     """A temporary folder, its owner's alone, that becomes `path` if the block ends well.
 
-    `holds` names what it will hold; see `check_free`.
+    `holds` names what it will hold; see `check_free`. A `private` one stays its owner's alone.
     """
     check_free(path, force=force, holds=holds)
     temporary, old = _beside(path, "tmp"), _beside(path, "old")
@@ -216,7 +218,8 @@ def whole_folder(path: Path, *, force: bool, holds: Collection[str] = ()) -> Ite
             _sync(file)
         with _undisturbed():
             check_free(path, force=force, holds=holds)
-            temporary.chmod(_allowed(path))
+            if not private:
+                temporary.chmod(_allowed(path))
             if path.exists():
                 path.rename(old)
             temporary.rename(path)

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from reticent.errors import InputError
+from reticent.jointree.commands import app as tree_app
 from reticent.releases.kinds import JOINT, KINDS, ReleaseKind
 from reticent.sources.addresses import shown_name
 from reticent.terminal.command import (
@@ -64,6 +65,7 @@ def _add(kind: ReleaseKind) -> None:
 for kind in KINDS:
     _add(kind)
 command(app, "integrate")(JOINT.commands().integrate)
+app.add_typer(tree_app, name="tree")
 
 
 @app.callback()

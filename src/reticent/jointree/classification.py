@@ -40,6 +40,7 @@ from reticent.jointree.tables import (
     side_codes,
     standing,
 )
+from reticent.progress import Watch
 from reticent.trees import kernels as splitting
 
 MOST_JOINED = 10**6  # joined rows that are listed one by one
@@ -80,13 +81,18 @@ class ClassifiedRecords:
         lines = zip(self.counts.tolist(), self.rows, strict=True)
         return [max(line) / every if every else None for line, every in lines]
 
-    def table(self) -> pa.Table:
-        """All of it as columns of text, as classes.csv has them."""
+    def table(self, *, typed: bool = False) -> pa.Table:
+        """All of it as columns of text, as classes.csv has them; or `typed`, as other files do."""
         columns: dict[str, Any] = {name: column.cells() for name, column in self.ids.items()}
         if not columns:
-            columns[ROW] = pa.array([str(i + 1) for i in range(len(self.counts))], pa.string())
+            places = pa.array(range(1, len(self.counts) + 1), pa.int64())
+            columns[ROW] = places if typed else places.cast(pa.string())
         columns["class"] = pa.array(self.classes, pa.string())
-        shares = ["" if share is None else f"{share:.6f}" for share in self.shares]
+        if typed and self.counts.dtype != object:  # else there are numbers that no column holds
+            columns["share"] = pa.array(self.shares, pa.float64())
+            columns["rows"] = pa.array(self.rows, pa.int64())
+            return pa.table([*columns.values()], names=[*columns])
+        shares = [None if share is None else f"{share:.6f}" for share in self.shares]
         columns["share"] = pa.array(shares, pa.string())
         columns["rows"] = pa.array(map(str, self.rows), pa.string())
         return pa.table([*columns.values()], names=[*columns])
@@ -159,13 +165,15 @@ class _Arrived:
     ids: tuple[Mapping[str, Column], ...]  # of each table that was read in order
 
 
-def _read(
+def read_asked(
     tree: JoinTree,
     schema: JoinSchema,
     given: Mapping[str, Any],
-    reading: Reading | None,
-    engine: Mapping[str, Any] | None,
-    every_row: bool,
+    reading: Reading | None = None,
+    engine: Mapping[str, Any] | None = None,
+    *,
+    every_row: bool = False,
+    watch: Watch | None = None,
 ) -> list[Table]:
     """The columns that the tree asks about; of all tables in order, if `every_row`."""
     asked = _asked(tree)
@@ -193,7 +201,10 @@ def _read(
             return None if unknown else [c for c in every if c in wanted] or [*every[:1]]
 
         data = standing(schema, name, given)
-        table = read_columns(schema, t, data, choose, reading, in_order=in_order, engine=engine)
+        table = read_columns(
+            schema, t, data, choose, reading, in_order=in_order, engine=engine, watch=watch,
+            is_given=name in given,
+        )  # fmt: skip
         if table is not None:
             tables.append(table)
     refuse(problems)
@@ -286,7 +297,7 @@ def classify(
     given = dict(tables or {})
     if rows is not None:
         given[schema.names[schema.root]] = rows
-    read = _read(tree, schema, given, reading, engine, every_row=False)
+    read = read_asked(tree, schema, given, reading, engine)
     return classify_tables(tree, schema, read, reading, majority=majority)
 
 
@@ -411,8 +422,20 @@ def joined_rows(
     given = dict(tables or {})
     if rows is not None:
         given[schema.names[schema.root]] = rows
-    read = _read(tree, schema, given, reading, None, every_row=True)
-    arrived = _arrive(tree, schema, read, reading, every_row=True)
+    read = read_asked(tree, schema, given, reading, every_row=True)
+    return list_joined(tree, schema, read, reading, most=most)
+
+
+def list_joined(
+    tree: JoinTree,
+    schema: JoinSchema,
+    tables: Sequence[Table],
+    reading: Reading | None = None,
+    *,
+    most: int = MOST_JOINED,
+) -> pa.Table:
+    """The same of tables that were read already, each with its records in order."""
+    arrived = _arrive(tree, schema, tables, reading, every_row=True)
     reduced = reduce(arrived.coded)
     coded = reduced.coded
     weights, _ = upwards(reduced)

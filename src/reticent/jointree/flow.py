@@ -1,4 +1,4 @@
-"""From a schema to a tree, and what the tree is worth on records that it has not seen.
+"""From a schema to a tree, what the tree is worth on records that it has not seen, and its use.
 
 The tree is grown from all records. Where a test is asked for, a second one is grown without the
 records that are set aside, and classifies them: by records or, since records that share a join
@@ -9,88 +9,39 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from reticent.data.columns import Table
+from reticent.data.columns import Table, encode
 from reticent.errors import InputError
-from reticent.files.tabular import Reading
-from reticent.jointree.classification import ClassifiedRecords, classify_tables
+from reticent.files.output import check_free, refuse_inputs, whole_file, whole_folder
+from reticent.files.sheets import sheet, write, write_table
+from reticent.files.tabular import SUFFIXES, Reading
+from reticent.jointree.classification import (
+    ClassifiedRecords,
+    classify_tables,
+    list_joined,
+    read_asked,
+)
 from reticent.jointree.learning import grown
-from reticent.jointree.model import JoinTree, model_of
+from reticent.jointree.model import MODEL, JoinTree, model_of, read_model, write_model
 from reticent.jointree.propagation import propagate
+from reticent.jointree.report import JoinClasses, JoinTest, TrainedTree
 from reticent.jointree.schema import JoinSchema
-from reticent.jointree.tables import class_codes, code, load
+from reticent.jointree.tables import class_codes, code, load, standing
 from reticent.progress import Clock, Watch
+from reticent.releases.places import format_asked
+from reticent.sources.arrival import inputs
 
-
-@dataclass(frozen=True, slots=True)
-class JoinTest:
-    """How a tree did on records that were set aside; shares are of those that join."""
-
-    records: int  # set aside, with a class
-    joining: int  # of them, those that join with something
-    groups: int  # of equal values in `by`, or as many as there are records
-    by: str | None
-    seed: int
-    right: int  # records whose class was told
-    right_rows: int  # joined rows whose class was told
-    rows: int  # joined rows in all
-    right_majority: int  # if every record got the class of most records it was trained with
-    right_alone: int | None  # by a tree over the class's table alone; None where it has no columns
-
-    @property
-    def coverage(self) -> float:
-        """The share of records that join with something."""
-        return self.joining / self.records if self.records else 0.0
-
-    @property
-    def accuracy(self) -> float:
-        """The share of joining records whose class was told."""
-        return self._of(self.right)
-
-    @property
-    def row_accuracy(self) -> float:
-        """The share of joined rows whose class was told."""
-        return self.right_rows / self.rows if self.rows else 0.0
-
-    @property
-    def majority(self) -> float:
-        """The share that one class for all would have told."""
-        return self._of(self.right_majority)
-
-    @property
-    def alone(self) -> float | None:
-        """The share that the class's table alone would have told."""
-        return None if self.right_alone is None else self._of(self.right_alone)
-
-    def _of(self, right: int) -> float:
-        return right / self.joining if self.joining else 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class TrainedTree:
-    """A tree over tables that join, what it was grown from, and how it did."""
-
-    schema: JoinSchema
-    tree: JoinTree
-    records: int  # of the class's table, with a class
-    joining: int  # of them, those that stand in the join
-    rows: int  # of the join
-    table_rows: Mapping[str, int]  # records of each table
-    notes: tuple[str, ...]  # what was assumed in reading the tables
-    seconds: Mapping[str, float]
-    test: JoinTest | None = None
-
-    @property
-    def coverage(self) -> float:
-        """The share of records that stand in the join."""
-        return self.joining / self.records
+_TYPED = (".parquet", ".arrow", ".feather")
+_OWN = ("class", "share", "rows")  # columns of classes.csv besides the ids
 
 
 def train(
@@ -101,18 +52,23 @@ def train(
     seed: int = 0,
     watch: Watch | None = None,
     *,
+    output: str | Path | None = None,
+    force: bool = False,
     reading: Reading | None = None,
     engine: Mapping[str, Any] | None = None,
 ) -> TrainedTree:
     """Grow one tree over tables that join, and test it if asked to.
 
     `tables` stand in for the paths of the schema: data frames, or whatever a path can be. `test`:
-    the share of records (or of groups of records equal in `test_by`) to set aside. `engine`: see
-    `reticent.sources.arrival.means_of`.
+    the share of records (or of groups of records equal in `test_by`) to set aside. `output`: a
+    folder for the model. `engine`: see `reticent.sources.arrival.means_of`.
     """
     schema = JoinSchema.of(schema)
     share = _share(test, test_by)
+    refuse_sites(schema)
     clock = Clock(watch or Watch())
+    if output is not None:
+        _check_model(output, schema, tables or {}, force=force)
     with clock.stage("read"):
         also = [test_by] if test_by is not None else []
         loaded = load(
@@ -130,6 +86,9 @@ def train(
     if share is not None:
         with clock.stage("test"):
             tested = _tested(schema, loaded, share, test_by, seed, reading)
+    if output is not None:
+        with clock.stage("write"):
+            save(tree, output, force=force)
     at = coded.root
     every = sum(map(int, coded.tables[at].counts))
     inside = joined.coded.tables[at].counts[joined.rows[at]]
@@ -137,8 +96,150 @@ def train(
         schema, tree, every, int(inside.sum()), joined.joined,
         {name: table.records for name, table in zip(schema.names, loaded, strict=True)},
         tuple(dict.fromkeys(note for table in loaded for note in table.notes)),
-        dict(clock.seconds), tested,
+        dict(clock.seconds), tested, None if output is None else str(output),
     )  # fmt: skip
+
+
+def refuse_sites(schema: JoinSchema) -> None:
+    """Refuse a schema of several private sites: one process would see what they keep apart."""
+    sites = {entry.site for entry in schema.tables.values()}
+    if len(sites) > 1:
+        raise InputError(
+            f"the tables belong to {len(sites - {None})} sites, which keep them private",
+            where=schema.name, why="trained here, all of them would stand in one place.",
+            do="take  site  off every table, if all of them may.",
+        )  # fmt: skip
+
+
+def save(tree: JoinTree, output: str | Path, *, force: bool = False) -> None:
+    """Write a model to a folder of its owner's alone, which appears whole or not at all."""
+    with whole_folder(Path(output), force=force, holds=[MODEL], private=True) as folder:
+        write_model(tree, folder)
+
+
+def _check_model(
+    output: str | Path, schema: JoinSchema, tables: Mapping[str, Any], *, force: bool
+) -> None:
+    format_asked(output, (), form="; a model is a folder")
+    check_free(Path(output), force=force, holds=[MODEL])
+    refuse_inputs([Path(output)], _inputs(schema, tables))
+
+
+def _inputs(schema: JoinSchema, tables: Mapping[str, Any]) -> list[Path]:
+    """The files that a run reads; what is not there will be told when it is read."""
+    places = [standing(schema, name, tables) for name in schema.names if _stands(schema, name, tables)]
+    return [*schema.files(), *(path for place in places for path in inputs(place))]
+
+
+def _stands(schema: JoinSchema, name: str, tables: Mapping[str, Any]) -> bool:
+    return tables.get(name) is not None or schema.tables[name].path is not None
+
+
+# --- use -----------------------------------------------------------------------------------------
+
+
+def classify(
+    model: JoinTree | TrainedTree | str | Path,
+    schema: JoinSchema | Mapping[str, Any] | str | Path,
+    tables: Mapping[str, Any] | None = None,
+    rows: Any = None,
+    *,
+    joined: bool = False,
+    majority: bool = False,
+    output: str | Path | None = None,
+    force: bool = False,
+    reading: Reading | None = None,
+    engine: Mapping[str, Any] | None = None,
+    watch: Watch | None = None,
+) -> JoinClasses:
+    """Give every record of the class's table its class, by all rows that it joins with.
+
+    `rows` are new records, instead of those of the schema; `tables` as in `train`. Records that
+    join with nothing get the largest class if `majority`. `joined`: one line for every joined row
+    instead, if there are at most a million. `output`: a file for them.
+    """
+    schema = JoinSchema.of(schema)
+    refuse_sites(schema)
+    given = dict(tables or {})
+    if rows is not None:
+        given[schema.names[schema.root]] = rows
+    _refuse_idle(schema, given, joined=joined, majority=majority)
+    clock = Clock(watch or Watch())
+    suffix = "" if output is None else _check_classes(output, model, schema, given, force=force)
+    tree = model_in(model)
+    with clock.stage("read"):
+        read = read_asked(
+            tree, schema, given, reading, engine, every_row=joined, watch=clock.watch
+        )  # fmt: skip
+    with clock.stage("classify"):
+        found = classify_tables(tree, schema, read, reading, majority=majority)
+        lines = list_joined(tree, schema, read, reading) if joined else found.table()
+    if output is not None:
+        with clock.stage("write"):
+            _write(lines if joined else found, Path(output), suffix, force=force)
+    told = Counter(lines["class"].to_pylist())
+    return JoinClasses(
+        lines, tree.classes, len(found.counts), int((found.winners >= 0).sum()), sum(found.rows),
+        tuple(told[label] for label in tree.classes), joined, majority,
+        tuple(dict.fromkeys(note for table in read for note in table.notes)),
+        dict(clock.seconds), None if output is None else str(output),
+    )  # fmt: skip
+
+
+def model_in(model: JoinTree | TrainedTree | str | Path) -> JoinTree:
+    """A tree, wherever it comes from."""
+    if isinstance(model, TrainedTree):
+        return model.tree
+    return model if isinstance(model, JoinTree) else read_model(model)
+
+
+def _refuse_idle(
+    schema: JoinSchema, given: Mapping[str, Any], *, joined: bool, majority: bool
+) -> None:
+    unknown = sorted(set(given) - set(schema.tables))
+    if unknown:
+        raise InputError(f'there is no table "{unknown[0]}" in the schema', where=schema.name)
+    if joined and majority:
+        raise InputError(
+            "every joined row has a class of its own", where="--majority",
+            do="leave out --majority, or --joined.",
+        )  # fmt: skip
+    root = schema.names[schema.root]
+    if not joined and (taken := [c for c in schema.tables[root].ids if c in _OWN]):
+        raise InputError(
+            f'the id "{taken[0]}" has the name of a column of the result',
+            where=f"{schema.name}, [tables.{root}], ids", do="give the column another name.",
+        )  # fmt: skip
+    schema.refuse_nowhere([*given])
+
+
+def _check_classes(
+    output: str | Path, model: Any, schema: JoinSchema, given: Mapping[str, Any], *, force: bool
+) -> str:
+    suffix = format_asked(output)
+    if not suffix:
+        raise InputError(
+            "classes are written as one file", where=str(output),
+            do=f"give a name that ends in {', '.join(SUFFIXES)}.",
+        )  # fmt: skip
+    check_free(Path(output), force=force)
+    models = [Path(model)] if isinstance(model, str | Path) else []
+    refuse_inputs([Path(output)], [*models, *_inputs(schema, given)])
+    return suffix
+
+
+def _write(
+    found: ClassifiedRecords | pa.Table, path: Path, suffix: str, *, force: bool
+) -> None:
+    """Write classes, for their owner's eyes alone; as numbers where a format has such."""
+    typed = suffix in _TYPED
+    table = found if isinstance(found, pa.Table) else found.table(typed=typed)
+    with whole_file(path, force=force, private=True) as place:
+        if typed:
+            write_table(table, place, suffix)
+            return
+        columns = [encode(name, table[name]) for name in table.column_names]
+        write(sheet(columns, order="input"), place, suffix)
 
 
 def _share(test: float | None, test_by: str | None) -> float | None:
@@ -168,7 +269,8 @@ def _tested(
 ) -> JoinTest:
     root, target = schema.target
     _, classes = class_codes(tables[root].columns[target])
-    aside, groups = _set_aside(tables[root], classes >= 0, share, by, seed)
+    group = _groups(tables[root], by)
+    aside, chosen = _set_aside(group, classes >= 0, share, by, seed)
     coded = code(schema, tables, among=~aside, reading=reading)
     joined = propagate(coded, schema.grow.weight)
     rules = schema.grow.options()
@@ -181,7 +283,9 @@ def _tested(
     inside = joined.rows[root]
     trained = np.bincount(joined.coded.classes[inside], joined.coded.tables[root].counts[inside])
     return JoinTest(
-        records=int(told.sum()), joining=int(here.sum()), groups=groups, by=by, seed=seed,
+        records=int(told.sum()), joining=int(here.sum()), groups=chosen,
+        of_groups=len(np.unique(group[classes >= 0])),
+        effective=_effective(group, classes >= 0, found, schema.grow.weight), by=by, seed=seed,
         right=int((found.winners[here] == classes[here]).sum()),
         right_rows=sum(map(int, right.tolist())),
         rows=sum(found.rows[i] for i in np.flatnonzero(here).tolist()),
@@ -190,22 +294,21 @@ def _tested(
     )  # fmt: skip
 
 
-def _set_aside(
-    table: Table, told: NDArray[np.bool_], share: float, by: str | None, seed: int
-) -> tuple[NDArray[np.bool_], int]:
-    """Which records are for testing, and how many groups they make; one of each kind at least.
+def _groups(table: Table, by: str | None) -> NDArray[np.int64]:
+    """The group of each record; every one without a value in `by` is a group of its own."""
+    if by is None:
+        return np.arange(table.rows)
+    column = table.columns[by]
+    codes = column.codes.astype(np.int64)
+    own = len(column.values) + np.arange(table.rows)
+    return np.where(codes == (-1 if column.missing is None else column.missing), own, codes)
 
-    Every record without a value in `by` is a group of its own.
-    """
-    rows = np.flatnonzero(told)
-    group = rows
-    if by is not None:
-        column = table.columns[by]
-        missing = column.missing
-        codes = column.codes.astype(np.int64)
-        own = len(column.values) + np.arange(table.rows)
-        group = np.where(codes == (-1 if missing is None else missing), own, codes)[rows]
-    kinds = np.unique(group)
+
+def _set_aside(
+    group: NDArray[np.int64], told: NDArray[np.bool_], share: float, by: str | None, seed: int
+) -> tuple[NDArray[np.bool_], int]:
+    """Which records are for testing, and how many groups they make; one of each kind at least."""
+    kinds = np.unique(group[told])
     if len(kinds) < 2:
         raise InputError(
             "there are fewer than two groups of records with a class, and none can be set aside",
@@ -213,9 +316,19 @@ def _set_aside(
         )  # fmt: skip
     count = min(max(math.floor(share * len(kinds) + 0.5), 1), len(kinds) - 1)
     chosen = random.Random(seed).sample(kinds.tolist(), count)
-    aside = np.zeros(table.rows, dtype=bool)
-    aside[rows[np.isin(group, np.array(chosen, np.int64))]] = True
-    return aside, count
+    return told & np.isin(group, np.array(chosen, np.int64)), count
+
+
+def _effective(
+    group: NDArray[np.int64], told: NDArray[np.bool_], found: ClassifiedRecords, weight: str
+) -> float:
+    """How many groups of equal weight weigh as these do: (Σ w)² / Σ w², as Kish counts samples."""
+    weights: Counter[int] = Counter()
+    for at, rows, has_class in zip(group.tolist(), found.rows, told.tolist(), strict=True):
+        if has_class and rows:
+            weights[at] += rows if weight == "row" else 1
+    squares = sum(w * w for w in weights.values())
+    return sum(weights.values()) ** 2 / squares if squares else 0.0
 
 
 def _alone(

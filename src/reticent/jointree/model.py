@@ -23,6 +23,7 @@ from reticent.trees.tree import Feature, Split, TreeNode
 
 Count = int | Fraction | float
 MODEL = "model.json"
+_INDENTED = 40  # levels; a line for each of thousands would be a square of blanks
 _EXACT = 2**53  # readers of JSON may round larger integers
 _TESTS = ("at_most", "is", "by")
 _NUMBERS = ("int64", "big integers", "float64")
@@ -46,11 +47,18 @@ class Question:
     def words(self) -> Iterator[str]:
         """What is true in each branch."""
         name = f"{self.table}.{self.column}"
+        yield from (f"{name} {self.branch_words(i)}" for i in range(self.branches))
+
+    def branch_words(self, branch: int) -> str:
+        """What is true in a branch, of the column.
+
+        >>> Question("T", "Age", "at_most", (41,), 0).branch_words(1)
+        '> 41'
+        """
         if self.test == "by":
-            yield from (f"{name} = {value}" for value in self.values)
-        else:
-            signs = ("≤", ">") if self.test == "at_most" else ("=", "≠")
-            yield from (f"{name} {sign} {self.values[0]}" for sign in signs)
+            return f"= {self.values[branch]}"
+        signs = ("≤", ">") if self.test == "at_most" else ("=", "≠")
+        return f"{signs[branch]} {self.values[0]}"
 
 
 @dataclass(eq=False, slots=True)
@@ -103,19 +111,24 @@ class JoinTree:
         return found
 
     def text(self) -> str:
-        """The tree as indented lines: a leaf says its class, its rows and how many it errs on."""
+        """The tree as indented lines: a leaf says its class, its rows and how many it errs on.
+
+        Lines are indented up to 40 levels; further down they begin with their level.
+        """
         if self.root.asks is None:
-            return self._leaf(self.root)
+            return self.leaf_words(self.root)
         lines = []
         waiting = [*reversed(self._lines(self.root, 0))]
         while waiting:
             depth, question, node = waiting.pop()
-            says = "" if node.branches else f": {self._leaf(node)}"
-            lines.append("|  " * depth + question + says)
+            says = "" if node.branches else f": {self.leaf_words(node)}"
+            far = f"[{depth}] " if depth > _INDENTED else ""
+            lines.append("|  " * min(depth, _INDENTED) + far + question + says)
             waiting += reversed(self._lines(node, depth + 1))
         return "\n".join(lines)
 
-    def _leaf(self, node: JoinNode) -> str:
+    def leaf_words(self, node: JoinNode) -> str:
+        """The class of a leaf, its rows and how many it errs on."""
         every, right = sum(node.counts), max(node.counts)
         wrong = f"/{said(every - right)}" if every != right else ""
         return f"{self.classes[node.winner]} ({said(every)}{wrong})"
@@ -124,11 +137,15 @@ class JoinTree:
         questions = node.asks.words() if node.asks else ()
         return [(depth, q, branch) for q, branch in zip(questions, node.branches, strict=True)]
 
-    def json(self) -> str:
-        """The text of model.json: a line for every node, however deep it stands."""
-        head = {"class": self.target, "classes": self.classes, "weight": self.weight}
+    def json(self, also: Mapping[str, Any] | None = None) -> str:
+        """The text of model.json: a line for every node, however deep it stands.
+
+        `also`: more to say before the tree.
+        """
+        head: dict[str, Any] = {"class": self.target, "classes": self.classes}
         seen = {table: dict(columns) for table, columns in self.seen.items()}
-        pieces = [_plain(head | {"numbers": self.numbers, "seen": seen})[:-1], ', "tree": ']
+        head |= {"weight": self.weight, "numbers": self.numbers, "seen": seen, **(also or {})}
+        pieces = [_plain(head)[:-1], ', "tree": ']
         waiting: list[JoinNode | str] = [self.root]
         while waiting:
             node = waiting.pop()
@@ -230,8 +247,10 @@ def _written(count: Count) -> int | float | str:
 
 
 def write_model(tree: JoinTree, folder: str | Path) -> None:
-    """Put a model into its folder."""
-    (Path(folder) / MODEL).write_text(tree.json(), encoding="utf-8")
+    """Put a model into its folder, for its owner's eyes alone: it shows values and counts."""
+    path = Path(folder) / MODEL
+    path.touch(mode=0o600)
+    path.write_text(tree.json(), encoding="utf-8")
 
 
 def read_model(place: str | Path) -> JoinTree:

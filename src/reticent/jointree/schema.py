@@ -17,7 +17,6 @@ from reticent.trees.learner import TreeOptions
 
 _FIT = BeforeValidator(lambda given: [given] if isinstance(given, str) else given)
 Places = Annotated[tuple[Named, ...], _FIT, Field(min_length=1)]
-MODEL_FILES = ("model.json",)
 
 
 class TableEntry(BaseModel):
@@ -152,6 +151,7 @@ class JoinSchema(WrittenFile):
         whole = [(number, pair) for number, pair in pairs if pair]
         yield from _no_tree(names, whole, where, sure=len(whole) == len(pairs))
         yield from _sites(tables, where)
+        yield from _idle_tables(tables, where)
         grow = data.get("grow")
         sites = [t for t in tables.values() if isinstance(t, Mapping) and t.get("site")]
         if isinstance(grow, Mapping) and grow.get("min_count") is not None and not sites:
@@ -361,6 +361,16 @@ def _no_tree(
             f'the joins are disconnected: nothing connects "{names[0]}" with {quoted(loose)}',
             where=where, do="add  [[joins]], or leave these tables out.",
         )  # fmt: skip
+
+
+def _idle_tables(tables: Mapping[str, Any], where: str) -> Iterator[Problem]:
+    for name, entry in tables.items():
+        if isinstance(entry, Mapping) and entry.get("table") and isinstance(entry.get("path"), str):
+            if not is_url(entry["path"]):
+                yield Problem(
+                    "only databases have tables", where=f"{where}, [tables.{name}], table",
+                    do='leave it out, or give a database as  path = "sqlite:///shop.db".',
+                )  # fmt: skip
 
 
 def _sites(tables: Mapping[str, Any], where: str) -> Iterator[Problem]:

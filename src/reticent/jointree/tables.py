@@ -110,8 +110,9 @@ def load(
             return None if strangers else [column for column in every if column in wanted]
 
         table = read_columns(
-            schema, number, data, choose, reading, in_order=in_order, engine=engine, watch=watch
-        )
+            schema, number, data, choose, reading, in_order=in_order, engine=engine, watch=watch,
+            is_given=name in given,
+        )  # fmt: skip
         if table is not None:
             found.append(table)
     refuse(problems)
@@ -139,16 +140,19 @@ def read_columns(
     in_order: bool = False,
     engine: Mapping[str, Any] | None = None,
     watch: Watch | None = None,
+    is_given: bool = False,
 ) -> Table | None:
     """Some columns of a table, its records in order, or counted where they do not fit in memory.
 
     `choose` hears which columns there are and says which are wanted; or None: then nothing is read.
+    Which table of a database it is the schema says, of one that somebody gave instead `engine`.
     """
     from reticent.sources.means import elsewhere
     from reticent.sources.opening import opened
 
     name = schema.names[number]
-    means = means_of(**{**(engine or {}), "table": schema.tables[name].table})
+    told = {} if is_given else {"table": schema.tables[name].table}
+    means = means_of(**{**(engine or {}), **told})
     if not elsewhere(data, means) or (in_order and not _counts_itself(data)):
         parsed, _ = parse(data, reading)
         every = parsed.arrow.column_names

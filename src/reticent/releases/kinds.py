@@ -75,9 +75,8 @@ JOINT = ReleaseKind(
     told_alone="owners",
 )
 KINDS = (TABLES, BASKETS, ENTRIES, JOINT)
-TO_COME = {  # keys that alone tell what has no room yet
-    "joins": "trees over tables that join",
-}
+SCHEMA_KEYS = ("joins", "tables")  # of a file about tables that join: it promises nothing
+SCHEMA_COMMAND = "reticent tree train"
 
 
 def kind_of(

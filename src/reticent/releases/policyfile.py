@@ -25,7 +25,7 @@ from pydantic import (
 from reticent.errors import InputError, Problem, did_you_mean, listed, quoted, refuse
 from reticent.files.delimited import unfit
 from reticent.files.tabular import Reading
-from reticent.releases.kinds import TO_COME, ReleaseKind, kind_of
+from reticent.releases.kinds import SCHEMA_COMMAND, SCHEMA_KEYS, ReleaseKind, kind_of
 
 may_be_one = BeforeValidator(lambda given: (given,) if isinstance(given, str) else given)
 Names = Annotated[tuple[str, ...], may_be_one]
@@ -123,6 +123,18 @@ class WrittenFile(BaseModel):
     def refuse_others(cls, data: Mapping[str, Any], where: str) -> None:
         """Refuse a file about something else: it looks as if all of its keys were wrong."""
 
+    @classmethod
+    def json_schema(cls) -> dict[str, Any]:
+        """The JSON schema of such a file, for editors; examples in docstrings are for Python."""
+        found = cls.model_json_schema(by_alias=True)
+        for part in (found, *found.get("$defs", {}).values()):
+            part["description"] = part["description"].partition("\n\n")[0]
+        return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}
+
+    def files(self) -> list[Path]:
+        """The file itself, and those that it names."""
+        return [self._source] if self._source else []
+
     @property
     def name(self) -> str:
         """How messages call it."""
@@ -157,25 +169,13 @@ class PolicyFile(WrittenFile):
     @classmethod
     def refuse_others(cls, data: Mapping[str, Any], where: str) -> None:
         """Refuse a policy about something else: it looks as if all of its keys were wrong."""
-        _refuse_unborn(data, where)
+        _refuse_schema(data, where)
         meant = kind_of(data, cls.kind)
         if meant is not cls.kind:
             raise InputError(
                 f"this is a policy for {meant.name}", where=where,
                 do=f"use it with  {meant.command}.",
             )  # fmt: skip
-
-    @classmethod
-    def json_schema(cls) -> dict[str, Any]:
-        """The JSON schema of such a file, for editors; examples in docstrings are for Python."""
-        found = cls.model_json_schema(by_alias=True)
-        for part in (found, *found.get("$defs", {}).values()):
-            part["description"] = part["description"].partition("\n\n")[0]
-        return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}
-
-    def files(self) -> list[Path]:
-        """The policy file, and those that it names."""
-        return [self._source] if self._source else []
 
     @property
     def text(self) -> str:
@@ -205,16 +205,17 @@ class PolicyFile(WrittenFile):
 def kind_in(path: Path) -> ReleaseKind:
     """What a policy file is about."""
     data = parsed(read(path), str(path))
-    _refuse_unborn(data, str(path))
+    _refuse_schema(data, str(path))
     return kind_of(data)
 
 
-def _refuse_unborn(data: Mapping[str, Any], where: str) -> None:
-    for key, about in TO_COME.items():
+def _refuse_schema(data: Mapping[str, Any], where: str) -> None:
+    """Refuse a file about tables that join: it is no policy, and nothing of it is released."""
+    for key in SCHEMA_KEYS:
         if key in data:
             raise InputError(
-                f"this is about {about}, which this version does not make", where=where,
-                why=f'the key "{key}" says so.',
+                "this is a schema of tables that join, and no policy", where=where,
+                why=f'the key "{key}" says so.', do=f"use it with  {SCHEMA_COMMAND}.",
             )  # fmt: skip
 
 
