@@ -23,7 +23,7 @@ from reticent.data.columns import Table, encode
 from reticent.errors import InputError
 from reticent.files.output import check_free, refuse_inputs, whole_file, whole_folder
 from reticent.files.sheets import sheet, write, write_table
-from reticent.files.tabular import SUFFIXES, Reading
+from reticent.files.tabular import ARROW, SUFFIXES, Reading
 from reticent.jointree.classification import (
     ClassifiedRecords,
     classify_tables,
@@ -40,7 +40,8 @@ from reticent.progress import Clock, Watch
 from reticent.releases.places import format_asked
 from reticent.sources.arrival import inputs
 
-_TYPED = (".parquet", ".arrow", ".feather")
+_TYPED = (".parquet", *ARROW)
+_ONE_PLACE = "min_count is kept between private sites; here all tables stand in one place."
 _OWN = ("class", "share", "rows")  # columns of classes.csv besides the ids
 
 
@@ -65,7 +66,6 @@ def train(
     """
     schema = JoinSchema.of(schema)
     share = _share(test, test_by)
-    refuse_sites(schema)
     clock = Clock(watch or Watch())
     if output is not None:
         _check_model(output, schema, tables or {}, force=force)
@@ -89,26 +89,16 @@ def train(
     if output is not None:
         with clock.stage("write"):
             save(tree, output, force=force)
+    notes = [] if schema.grow.min_count is None else [_ONE_PLACE]
     at = coded.root
     every = sum(map(int, coded.tables[at].counts))
     inside = joined.coded.tables[at].counts[joined.rows[at]]
     return TrainedTree(
         schema, tree, every, int(inside.sum()), joined.joined,
         {name: table.records for name, table in zip(schema.names, loaded, strict=True)},
-        tuple(dict.fromkeys(note for table in loaded for note in table.notes)),
+        tuple(dict.fromkeys([*notes, *(note for table in loaded for note in table.notes)])),
         dict(clock.seconds), tested, None if output is None else str(output),
     )  # fmt: skip
-
-
-def refuse_sites(schema: JoinSchema) -> None:
-    """Refuse a schema of several private sites: one process would see what they keep apart."""
-    sites = {entry.site for entry in schema.tables.values()}
-    if len(sites) > 1:
-        raise InputError(
-            f"the tables belong to {len(sites - {None})} sites, which keep them private",
-            where=schema.name, why="trained here, all of them would stand in one place.",
-            do="take  site  off every table, if all of them may.",
-        )  # fmt: skip
 
 
 def save(tree: JoinTree, output: str | Path, *, force: bool = False) -> None:
@@ -159,7 +149,6 @@ def classify(
     instead, if there are at most a million. `output`: a file for them.
     """
     schema = JoinSchema.of(schema)
-    refuse_sites(schema)
     given = dict(tables or {})
     if rows is not None:
         given[schema.names[schema.root]] = rows

@@ -190,7 +190,7 @@ def first_splits(tree: JoinTree, most: int = _FIRST) -> list[dict[str, Any]]:
     while level and len(found) < most:
         for node in level:
             if node.asks is not None:
-                asks = node.asks
+                asks, every = node.asks, sum(node.counts)
                 found.append(
                     {
                         "depth": depth,
@@ -198,7 +198,7 @@ def first_splits(tree: JoinTree, most: int = _FIRST) -> list[dict[str, Any]]:
                         "column": asks.column,
                         "test": asks.test,
                         "words": next(asks.words()),
-                        "count": said(sum(node.counts)),
+                        "count": every if isinstance(every, int) else said(every),
                     }
                 )
         level = [branch for node in level for branch in node.branches]

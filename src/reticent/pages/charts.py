@@ -64,6 +64,17 @@ class Bar:
     matters: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Knot:
+    """A box of a branching drawing; those nearer to the first stand before those further away."""
+
+    way: str  # what leads here; nothing for the first
+    label: str
+    note: str
+    parent: int = -1  # its place among them
+    ends: bool = False  # whether nothing branches off
+
+
 def printable(text: str) -> str:
     """A text without what no page can hold: control signs and halves of characters.
 
@@ -418,6 +429,41 @@ def _legend(series: Sequence[Series], y: float) -> tuple[list[Markup], float]:
         parts.append(_text(x + 28, y, one.name, room, cls="quiet"))
         x += 28 + room + 18
     return parts, y + 10
+
+
+def branching(title: str, desc: str, knots: Sequence[Knot]) -> Markup:
+    """Boxes that branch from left to right, each below the words that lead to it."""
+    below: list[list[int]] = [[] for _ in knots]
+    level = [0] * len(knots)
+    for i, knot in enumerate(knots[1:], 1):
+        below[knot.parent].append(i)
+        level[i] = level[knot.parent] + 1
+    step, high, top = 62.0, 36.0, 20.0
+    ys = [0.0] * len(knots)
+    order, waiting = [], [0]
+    while waiting:
+        order.append(waiting.pop())
+        waiting += reversed(below[order[-1]])
+    ends = [i for i in order if not below[i]]
+    for row, i in enumerate(ends):
+        ys[i] = top + row * step
+    for i in reversed(range(len(knots))):
+        if below[i]:
+            ys[i] = (ys[below[i][0]] + ys[below[i][-1]]) / 2
+    across = WIDTH / (max(level, default=0) + 1)
+    wide = across - 22
+    parts: list[Markup] = []
+    for i, knot in enumerate(knots):
+        x, y = level[i] * across + 2, ys[i]
+        if i:
+            start, middle = x - 22 - (across - 22 - wide), ys[knot.parent] + high / 2
+            parts.append(_path("rule", f"M{_n(start)} {_n(middle)}h9V{_n(y + high / 2)}H{_n(x)}"))
+            parts.append(_text(x + 2, y - 5, knot.way, wide, cls="quiet"))
+        kind = "end" if knot.ends else "fork"
+        parts.append(_box(x, y, wide, high, cls=f"box {kind}", rx=10 if knot.ends else 2))
+        parts.append(_text(x + 7, y + 15, knot.label, (wide - 12) / _BOLD, cls="strong"))
+        parts.append(_text(x + 7, y + 30, knot.note, wide - 12, cls="quiet"))
+    return _image(title, desc, top + len(ends) * step - step + high + 4, parts)
 
 
 # --- the pieces ----------------------------------------------------------------------------------

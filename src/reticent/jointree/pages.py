@@ -1,0 +1,190 @@
+"""The page of a tree: its first questions drawn, and all of it to open node by node.
+
+A tree may have thousands of nodes; a page that draws all of them hangs, or is read by nobody. So
+it holds those nearest to the root, and says how many lie below.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from markupsafe import Markup, escape
+
+from reticent.files.output import refuse_inputs, whole_file, write_text
+from reticent.jointree import report
+from reticent.jointree.model import JoinNode, JoinTree, said
+from reticent.pages import charts
+from reticent.pages.page import MOST, page
+
+MOST_NODES = 1000  # on a page
+_DEEPEST = 30  # levels that are listed inside each other
+_OPEN = 2  # levels that are open from the start
+_DRAWN = 3  # levels of the drawing below the root
+_BOXES = 40
+_WAYS = 8  # branches of a node that are drawn
+_WAYS_LISTED = 100  # and listed
+_CLASSES = 5  # whose counts stand beside a node
+_BARS = 20
+
+
+def tree_page(tree: JoinTree) -> str:
+    """All of a page: for whoever may see the tables."""
+    size = report.shape(tree)
+    listed, on_page = _listed(tree)
+    asked = report.asked_columns(tree)
+    counts = [*zip(tree.classes, tree.root.counts, strict=True)]
+    counts.sort(key=lambda one: -one[1])
+    bars = [charts.Bar(name, float(count), matters=i == 0) for i, (name, count) in
+            enumerate(counts[:_BARS])]  # fmt: skip
+    return page(
+        "jointree/templates/tree.html",
+        size
+        | {
+            "class": tree.target,
+            "classes": len(tree.classes),
+            "total": _number(sum(tree.root.counts)),
+            "tables": len({table for table, *_ in asked}),
+            "drawing": _drawing(tree) if tree.root.asks else None,
+            "drawn_levels": min(_DRAWN, size["depth"]),
+            "listed": listed,
+            "on_page": on_page,
+            "asked": asked[:MOST],
+            "more_asked": max(len(asked) - MOST, 0),
+            "by_class": charts.bars("Classes", _counted(tree), bars),
+            "counts": [(name, _number(count)) for name, count in counts[:MOST]],
+            "more_counts": max(len(counts) - MOST, 0),
+            "more_bars": max(len(counts) - _BARS, 0),
+            "counted": _counted(tree),
+        },
+    )
+
+
+def write_page(tree: JoinTree, place: Path, model: Path, *, force: bool = False) -> None:
+    """Write it, for its owner's eyes alone."""
+    files = [model / "model.json"] if model.is_dir() else [model]
+    refuse_inputs([place], files)
+    with whole_file(place, force=force, private=True) as path:
+        write_text(path, tree_page(tree))
+
+
+def _counted(tree: JoinTree) -> str:
+    return "weights of records" if tree.weight == "record" else "joined rows"
+
+
+def _number(count: Any) -> str:
+    return f"{count:,}" if isinstance(count, int) else said(count)
+
+
+# --- the drawing ---------------------------------------------------------------------------------
+
+
+def _drawing(tree: JoinTree) -> Markup:
+    """The questions nearest to the root."""
+    knots = [_knot(tree, tree.root, "", -1)]
+    level = [(0, tree.root)]
+    for _ in range(_DRAWN):
+        below: list[tuple[int, JoinNode]] = []
+        for at, node in level:
+            if node.asks is None or len(knots) + min(len(node.branches), _WAYS) > _BOXES:
+                continue
+            for i, branch in enumerate(node.branches[:_WAYS]):
+                below.append((len(knots), branch))
+                knots.append(_knot(tree, branch, node.asks.branch_words(i), at))
+            if more := len(node.branches) - _WAYS:
+                if more > 0:
+                    knots.append(charts.Knot("other values", f"{more:,} more branches", "", at))
+        level = below
+    first = tree.root.asks
+    assert first is not None
+    desc = f"The first question is about {first.table}.{first.column}. The list below tells all."
+    return charts.branching(f"How {tree.target} is told", desc, knots)
+
+
+def _knot(tree: JoinTree, node: JoinNode, way: str, parent: int) -> charts.Knot:
+    every = _number(sum(node.counts))
+    if node.asks is None:
+        return charts.Knot(way, tree.classes[node.winner], every, parent, ends=True)
+    return charts.Knot(way, f"{node.asks.table}.{node.asks.column}?", every, parent)
+
+
+# --- the list ------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Shown:
+    """A node that is on the page, and those of its branches that are."""
+
+    node: JoinNode
+    words: str
+    depth: int
+    below: list[_Shown] = field(default_factory=list)
+
+
+def _chosen(tree: JoinTree) -> tuple[_Shown, int]:
+    """The nodes nearest to the root, and how many they are."""
+    root = _Shown(tree.root, "", 0)
+    every = [root]
+    for one in every:  # grows while it is read
+        asks = one.node.asks
+        if asks is None or one.depth >= _DEEPEST:
+            continue
+        room = min(MOST_NODES - len(every), _WAYS_LISTED)
+        name = f"{asks.table}.{asks.column}"
+        one.below = [
+            _Shown(branch, f"{name} {asks.branch_words(i)}", one.depth + 1)
+            for i, branch in enumerate(one.node.branches[: max(room, 0)])
+        ]
+        every += one.below
+    return root, len(every)
+
+
+def _listed(tree: JoinTree) -> tuple[Markup, int]:
+    """Lists inside lists that open node by node; nothing recurses, so depth is no limit."""
+    root, count = _chosen(tree)
+    sizes = _sizes(tree)
+    pieces: list[str] = ['<ul class="tree">']
+    waiting: list[_Shown | str] = [root]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            pieces.append(one)
+            continue
+        words = escape(charts.printable(one.words or "all"))
+        head = f'<span class="value">{words}</span>'
+        counts = f'<span class="quiet">{_counts(tree, one.node)}</span>'
+        if one.node.asks is None:
+            label = escape(charts.printable(tree.classes[one.node.winner]))
+            pieces.append(f'<li>{head}: <strong class="value">{label}</strong> {counts}</li>\n')
+            continue
+        missing = sum(sizes[id(b)] for b in one.node.branches[len(one.below) :])
+        more = f'<li class="quiet">{missing:,} more {"node" if missing == 1 else "nodes"} below'
+        end = f"{more}, not on this page</li>\n" if missing else ""
+        opened = " open" if one.depth < _OPEN else ""
+        pieces.append(f"<li><details{opened}><summary>{head} {counts}</summary>\n<ul>")
+        waiting += reversed([*one.below, f"{end}</ul></details></li>\n"])
+    pieces.append("</ul>")
+    return Markup("".join(pieces)), count
+
+
+def _sizes(tree: JoinTree) -> dict[int, int]:
+    """Of every node, how many stand in and below it."""
+    nodes = tree.root.walk()
+    found: dict[int, int] = {}
+    for node in reversed(nodes):
+        found[id(node)] = 1 + sum(found[id(branch)] for branch in node.branches)
+    return found
+
+
+def _counts(tree: JoinTree, node: JoinNode) -> Markup:
+    """How many of each class meet here, the largest first."""
+    order = sorted(range(len(node.counts)), key=lambda c: -node.counts[c])
+    some = [c for c in order if node.counts[c]]
+    told = [
+        Markup("{} {}").format(charts.printable(tree.classes[c]), _number(node.counts[c]))
+        for c in some[:_CLASSES]
+    ]
+    if len(some) > _CLASSES:
+        told.append(Markup("and {} more classes").format(f"{len(some) - _CLASSES:,}"))
+    return Markup("{}: {}").format(_number(sum(node.counts)), Markup(", ").join(told))
