@@ -46,7 +46,17 @@ MAY_IMPORT: dict[str, set[str]] = {
     "sample": {"errors", "data", "files", "releases"},
     "sklearn": {"errors", "data", "files", "jointree", "tables", "trees"},
     "joint": GROUND | DATA | SHARED | ENGINES | {"parties", "tables"},  # a table of several owners
-    "front": {"errors", "joint", "jointree", "parties", "releases", "sample", "sources", "tables", "terminal"},
+    "front": {
+        "errors",
+        "joint",
+        "jointree",
+        "parties",
+        "releases",
+        "sample",
+        "sources",
+        "tables",
+        "terminal",
+    },
 }
 
 

@@ -48,4 +48,14 @@ _CALLED = {
     "Trained": "TrainedTree", "Tree": "JoinTree",
 }  # fmt: skip
 __getattr__, __dir__ = opened_on_use(__name__, _HOMES, _CALLED)
-__all__ = ["Classes", "Schema", "Test", "Trained", "Tree", "classify", "read_model", "save", "train"]
+__all__ = [
+    "Classes",
+    "Schema",
+    "Test",
+    "Trained",
+    "Tree",
+    "classify",
+    "read_model",
+    "save",
+    "train",
+]

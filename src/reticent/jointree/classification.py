@@ -26,7 +26,7 @@ from reticent.data.scales import points_of
 from reticent.errors import InputError, Problem, did_you_mean, many, quoted, refuse
 from reticent.files.tabular import Reading
 from reticent.jointree import kernels
-from reticent.jointree.learning import ROUNDED_BELOW, Held, Way, carry_exactly
+from reticent.jointree.learning import ROUNDED_BELOW, Held, JoinWay, carry_exactly
 from reticent.jointree.model import JoinNode, JoinTree, Question
 from reticent.jointree.propagation import Reduced, reduce, upwards
 from reticent.jointree.schema import JoinSchema
@@ -350,8 +350,10 @@ class _Descent:
         self.arrived = arrived
         self.coded = reduced.coded
         self.names = [table.name for table in reduced.coded.tables]
-        above = {j.table: Way(j.table, j.parent, j.of_table, j.of_parent) for j in self.coded.joins}
-        self.ways: list[list[Way]] = []  # from each table up to that of the class
+        above = {
+            j.table: JoinWay(j.table, j.parent, j.of_table, j.of_parent) for j in self.coded.joins
+        }
+        self.ways: list[list[JoinWay]] = []  # from each table up to that of the class
         for t in range(len(self.names)):
             way, at = [], t
             while at in above:
@@ -392,7 +394,7 @@ class _Descent:
                     break
             yield part if all(len(rows) for rows, _ in part) else []
 
-    def _carry(self, way: Way, whole: Held, end: Held, part: Held) -> Held:
+    def _carry(self, way: JoinWay, whole: Held, end: Held, part: Held) -> Held:
         if end[1].dtype == object:
             return carry_exactly(way, whole, end, part)
         kernels.add_up(way.of_start, *whole, self.whole)

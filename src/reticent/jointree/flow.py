@@ -11,7 +11,6 @@ import math
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -117,7 +116,9 @@ def _check_model(
 
 def _inputs(schema: JoinSchema, tables: Mapping[str, Any]) -> list[Path]:
     """The files that a run reads; what is not there will be told when it is read."""
-    places = [standing(schema, name, tables) for name in schema.names if _stands(schema, name, tables)]
+    places = [
+        standing(schema, name, tables) for name in schema.names if _stands(schema, name, tables)
+    ]
     return [*schema.files(), *(path for place in places for path in inputs(place))]
 
 
@@ -217,9 +218,7 @@ def _check_classes(
     return suffix
 
 
-def _write(
-    found: ClassifiedRecords | pa.Table, path: Path, suffix: str, *, force: bool
-) -> None:
+def _write(found: ClassifiedRecords | pa.Table, path: Path, suffix: str, *, force: bool) -> None:
     """Write classes, for their owner's eyes alone; as numbers where a format has such."""
     typed = suffix in _TYPED
     table = found if isinstance(found, pa.Table) else found.table(typed=typed)

@@ -60,7 +60,7 @@ def source_of(joined: Propagated, rules: TreeOptions) -> RecordSource:
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class JoinWay:
     """From one table to the next, by join values."""
 
     start: int
@@ -123,14 +123,14 @@ class _Joins:
         return few or sum(map(bool, counts)) < 2 or depth == self.rules.max_depth
 
 
-def ways_from(start: int, joins: Sequence[CodedJoin]) -> list[Way]:
+def ways_from(start: int, joins: Sequence[CodedJoin]) -> list[JoinWay]:
     """All ways that lead on from one table, nearer ones first."""
-    found: list[Way] = []
+    found: list[JoinWay] = []
     reached = [start]
     for at in reached:  # grows while it is read
         for join in joins:
-            both = Way(join.parent, join.table, join.of_parent, join.of_table)
-            back = Way(join.table, join.parent, join.of_table, join.of_parent)
+            both = JoinWay(join.parent, join.table, join.of_parent, join.of_table)
+            back = JoinWay(join.table, join.parent, join.of_table, join.of_parent)
             for way in (both, back):
                 if way.start == at and way.end not in reached:
                     found.append(way)
@@ -247,7 +247,7 @@ def _short(vectors: Vectors) -> Vectors:
     return vectors
 
 
-def carry_exactly(way: Way, whole: Held, end: Held, part: Held) -> Held:
+def carry_exactly(way: JoinWay, whole: Held, end: Held, part: Held) -> Held:
     """`kernels.carry`, with the sums that it needs, by numbers of any length."""
     (rows, vectors), classes = end, end[1].shape[1]
     values, at = np.unique(way.of_start[whole[0]], return_inverse=True)

@@ -110,6 +110,10 @@ class JoinTree:
             waiting += [(branch, depth + 1) for branch in node.branches]
         return found
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Copies and pickles go node by node into each other, and end at a thousand levels.
+        return _unpickled, (self.json(),)
+
     def text(self) -> str:
         """The tree as indented lines: a leaf says its class, its rows and how many it errs on.
 
@@ -270,6 +274,10 @@ def read_model(place: str | Path) -> JoinTree:
             "this is no model of a tree over tables, or it is damaged", where=str(path),
             do="train it again.",
         ) from None  # fmt: skip
+
+
+def _unpickled(text: str) -> JoinTree:
+    return _model(_parsed(text))
 
 
 def _model(data: Any) -> JoinTree:

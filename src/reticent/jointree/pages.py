@@ -92,9 +92,9 @@ def _drawing(tree: JoinTree) -> Markup:
             for i, branch in enumerate(node.branches[:_WAYS]):
                 below.append((len(knots), branch))
                 knots.append(_knot(tree, branch, node.asks.branch_words(i), at))
-            if more := len(node.branches) - _WAYS:
-                if more > 0:
-                    knots.append(charts.Knot("other values", f"{more:,} more branches", "", at))
+            if (more := len(node.branches) - _WAYS) > 0:
+                words = f"{more:,} more {'branch' if more == 1 else 'branches'}"
+                knots.append(charts.Knot("other values", words, "", at))
         level = below
     first = tree.root.asks
     assert first is not None

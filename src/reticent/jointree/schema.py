@@ -365,12 +365,13 @@ def _no_tree(
 
 def _idle_tables(tables: Mapping[str, Any], where: str) -> Iterator[Problem]:
     for name, entry in tables.items():
-        if isinstance(entry, Mapping) and entry.get("table") and isinstance(entry.get("path"), str):
-            if not is_url(entry["path"]):
-                yield Problem(
-                    "only databases have tables", where=f"{where}, [tables.{name}], table",
-                    do='leave it out, or give a database as  path = "sqlite:///shop.db".',
-                )  # fmt: skip
+        if not isinstance(entry, Mapping) or not isinstance(path := entry.get("path"), str):
+            continue
+        if entry.get("table") and not is_url(path):
+            yield Problem(
+                "only databases have tables", where=f"{where}, [tables.{name}], table",
+                do='leave it out, or give a database as  path = "sqlite:///shop.db".',
+            )  # fmt: skip
 
 
 def _sites(tables: Mapping[str, Any], where: str) -> Iterator[Problem]:

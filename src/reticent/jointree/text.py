@@ -50,7 +50,9 @@ def trained(found: report.TrainedTree, *, show_values: bool = False) -> str:
 def _size(size: dict[str, Any]) -> str:
     if size["leaves"] == 1:
         return "a single leaf; no question tells more than the largest class"
-    return f"{many(size['leaves'], 'leaf', 'leaves')}, at most {many(size['depth'], 'question')} deep"
+    return (
+        f"{many(size['leaves'], 'leaf', 'leaves')}, at most {many(size['depth'], 'question')} deep"
+    )
 
 
 def _tested(test: report.JoinTest) -> Iterator[str]:
@@ -110,8 +112,9 @@ def shown(tree: JoinTree) -> str:
     """The tree as indented lines, below what it is."""
     counted = "weights of records" if tree.weight == "record" else "joined rows"
     rounded = ", rounded" if tree.numbers == "float64" else ""
-    head = f"{tree.target}: {_size(report.shape(tree))}. In brackets: {counted}{rounded}, and those of other classes."
-    return f"{head}\n\n{tree.text()}"
+    size = _size(report.shape(tree))
+    brackets = f"In brackets: {counted}{rounded}, and how many are of other classes."
+    return f"{tree.target}: {size}. {brackets}\n\n{tree.text()}"
 
 
 def dot(tree: JoinTree) -> str:

@@ -1,4 +1,4 @@
-"""For scikit-learn users: a transformer that masks, and a tree that is grown from counts."""
+"""For scikit-learn users: a transformer that masks, and trees that are grown from counts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ except ImportError as error:
         'pip install "reticent[sklearn]"  installs it.'
     ) from error
 
+from reticent.sklearn.jointree import JoinTreeClassifier
 from reticent.sklearn.masker import Masker
 from reticent.sklearn.tree import TreeClassifier
 
-__all__ = ["Masker", "TreeClassifier"]
+__all__ = ["JoinTreeClassifier", "Masker", "TreeClassifier"]
