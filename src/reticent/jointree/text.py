@@ -49,7 +49,7 @@ def trained(found: report.TrainedTree, *, show_values: bool = False) -> str:
 
 def _size(size: dict[str, Any]) -> str:
     if size["leaves"] == 1:
-        return "a single leaf; no question tells more than the largest class"
+        return "a single leaf, of the largest class"
     return (
         f"{many(size['leaves'], 'leaf', 'leaves')}, at most {many(size['depth'], 'question')} deep"
     )
