@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from reticent.errors import InputError
 from reticent.jointree import kernels
-from reticent.jointree.tables import CodedJoin, CodedTables
+from reticent.jointree.tables import CodedJoin, CodedTable, CodedTables
 
 Numbers = Literal["int64", "big integers", "float64"]
 Vectors = NDArray[Any]  # vectors[i, c]: whole numbers of 64 bits or any length, or floats
@@ -79,6 +79,18 @@ def reduce(coded: CodedTables) -> Reduced:
     return Reduced(coded, tuple(np.flatnonzero(some).astype(np.int32) for some in alive), most)
 
 
+def _emptied(tables: Sequence[CodedTable], joins: Sequence[CodedJoin]) -> str:
+    """Which joins have no value in common, if that is why nothing joins."""
+    pairs = [
+        f'"{tables[join.parent].name}" and "{tables[join.table].name}"'
+        for join in joins
+        if not join.values
+    ]
+    if not pairs:
+        return "each join has common values, but no record has partners by all of them."
+    return f"{' nor '.join(pairs)} have no join value in common."
+
+
 def propagate(coded: CodedTables, weight: Literal["row", "record"] = "row") -> Propagated:
     """Give every row of every table its vector of joined rows by class."""
     reduced = reduce(coded)
@@ -86,7 +98,8 @@ def propagate(coded: CodedTables, weight: Literal["row", "record"] = "row") -> P
     if not len(rows[root]):
         raise InputError(
             "the join is empty: no record that has a class joins with the other tables",
-            where="the joins", do="look whether join columns of both sides hold the same values.",
+            where="the joins", why=_emptied(coded.tables, coded.joins),
+            do="look whether join columns of both sides hold the same values.",
         )  # fmt: skip
     numbers: Numbers = "int64" if reduced.most < WORD else "big integers"
     records = coded.tables[root].counts[rows[root]]

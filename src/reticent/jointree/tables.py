@@ -104,7 +104,7 @@ def load(
         def choose(every: Sequence[str], number: int = number) -> Sequence[str] | None:
             strangers = [*schema.strangers(number, every)]
             more = also if number == schema.root else ()
-            strangers += [unknown_column(c, schema.name, every) for c in more if c not in every]
+            strangers += [unknown_column(c, "--test-by", every) for c in more if c not in every]
             problems.extend(strangers)
             wanted = {*schema.needed(number, every), *more}
             return None if strangers else [column for column in every if column in wanted]
