@@ -140,9 +140,7 @@ def test_progress_tells_stages_to_programs(joined: Path) -> None:
 
 
 @pytest.mark.parametrize("point", ["grown", "model_of", "save"])
-def test_ctrl_c_leaves_nothing(
-    point: str, joined: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ctrl_c_leaves_nothing(point: str, joined: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*given: object, **how: object) -> None:
         signal.raise_signal(signal.SIGINT)
 

@@ -56,7 +56,9 @@ def read(root: JoinNode, classes: tuple[str, ...] = CLASSES, **more: Any) -> Pag
 
 
 def test_every_node_and_its_counts_are_there() -> None:
-    root = fork(age(8), leaf(2, 0), fork(Question("visit", "drug", "is", ("x",), 1), leaf(1, 7), leaf(4, 1)))
+    root = fork(
+        age(8), leaf(2, 0), fork(Question("visit", "drug", "is", ("x",), 1), leaf(1, 7), leaf(4, 1))
+    )
     page = read(root)
     for words in (
         "all 15: yes 8, no 7", "ward.beds ≤ 8 : no 2: no 2", "ward.beds > 8 13: yes 8, no 5",
@@ -65,7 +67,9 @@ def test_every_node_and_its_counts_are_there() -> None:
         assert words in page.text
     assert "on this page" not in page.text.partition("The tree")[2].partition("What is asked")[0]
     assert "3 leaves, at most 2 questions deep, over columns of 2 tables" in page.text
-    [svg] = [given for tag, given in page.tags if tag == "svg" and "560" in (given["width"] or "")][:1]
+    [svg] = [given for tag, given in page.tags if tag == "svg" and "560" in (given["width"] or "")][
+        :1
+    ]
     assert svg["role"] == "img"
 
 
