@@ -11,7 +11,8 @@ join are given to it; dates are told as years with a fraction.
 
 Both tools aggregate: each record gets sums, means, extremes and counts of the rows that it joins
 with, and never is a row repeated. Their options are their defaults, but for three steps of
-featuretools (a continent's area is that far from a religion) and 500 trees.
+featuretools (a continent's area is that far from a religion) and 500 trees. getML's is the
+community edition, which has no mapping of categories to what their classes were.
 """
 
 from __future__ import annotations
@@ -180,7 +181,7 @@ def by_getml(place: Path) -> list[Any]:
             container.add(**frames)
             pipeline = getml.Pipeline(
                 data_model=model,
-                preprocessors=[getml.preprocessors.Mapping()],
+                preprocessors=[getml.preprocessors.Imputation(add_dummies=True)],
                 feature_learners=[getml.feature_learning.FastProp(
                     loss_function=getml.feature_learning.loss_functions.CrossEntropyLoss,
                     num_threads=1)],
