@@ -286,6 +286,7 @@ def line(case: str, what: str, ours: Took | None, theirs: Took | None, bar: str 
             "join + tree, s": round(theirs.seconds, 2),
             "of which join": round(theirs.stages["join"], 2) if theirs.stages else "",
             "join + tree, MB": theirs.megabytes,
+            "its leaves": theirs.leaves or "",
             "ratio": round(theirs.seconds / ours.seconds, 1),
             "estimated": "yes" if theirs.estimated else "",
         }
@@ -354,7 +355,7 @@ def deep(runs: int) -> Iterator[Line]:
 
 CASES = {"mondial": mondial, "chain": chain, "linear": linear, "deep": deep}
 HEADS = ("case", "what", "joined rows", "seconds", "MB", "leaves", "join + tree, s",
-         "of which join", "join + tree, MB", "ratio", "estimated", "bar")  # fmt: skip
+         "of which join", "join + tree, MB", "its leaves", "ratio", "estimated", "bar")  # fmt: skip
 
 
 def main() -> None:
