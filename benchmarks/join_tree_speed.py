@@ -203,7 +203,8 @@ def join_and_learn(database: Any, task: Chain | Path, tree: Any) -> Took:
         stage("generate")
         said = json.loads(task.with_name("task.json").read_text(encoding="utf-8"))
         candidates, label, depth = said["candidates"], said["class"], None
-        joins = [tuple(tuple(end.split(".")) for end in pair) for pair in said["joins"]]
+        joins = [((near, left), (far, right)) for (near, left), (far, right) in
+                 ([end.split(".") for end in pair] for pair in said["joins"])]  # fmt: skip
         tables = {name: database.read_csv(str(task.with_name(f"{name}.csv"))).to_arrow_table()
                   for name in candidates}  # fmt: skip
     stage("read")

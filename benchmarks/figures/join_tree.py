@@ -39,7 +39,9 @@ from datasets import HERE, NoData
 from experiment import RESULTS
 from join_tasks import Task, baseball_tasks, flight_tasks, mondial_tasks
 from reticent.jointree.classification import classify_tables
-from reticent.jointree.flow import grown, model_of, propagate
+from reticent.jointree.learning import grown
+from reticent.jointree.model import model_of
+from reticent.jointree.propagation import propagate
 from reticent.jointree.schema import JoinSchema
 from reticent.jointree.tables import class_codes, code, load
 
