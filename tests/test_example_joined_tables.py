@@ -47,6 +47,13 @@ def test_the_example_shows_real_output() -> None:
     assert (told["train"], told["show"], told["classify"]) == (1, 1, 1)
 
 
+def test_the_readme_of_all_shows_real_output() -> None:
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    section = page.partition("\n## Tables that join\n")[2].partition("\n## ")[0]
+    told = replay(shown(section))
+    assert (told["train"], told["show"]) == (1, 1)
+
+
 # --- the tutorial --------------------------------------------------------------------------------
 
 
