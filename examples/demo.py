@@ -1,8 +1,9 @@
-"""What `make demo` shows: from a risky table to a verified release, alone and together."""
+"""What `make demo` shows: from a risky table to a verified release; two owners; a tree."""
 
 from __future__ import annotations
 
 import csv
+import os
 import random
 import shutil
 import subprocess
@@ -14,6 +15,7 @@ from pyarrow.csv import read_csv
 from reticent.joint import integrate
 
 HERE = Path("demo")
+JOINED = os.path.relpath(Path(__file__).with_name("joined_tables"))
 RETICENT = Path(sys.executable).with_name("reticent")
 OWNERS = {"census": ["Age", "Marital"], "taxes": ["Hours", "Income"]}
 
@@ -85,11 +87,18 @@ def main() -> None:
     print("\nBut what if incomes lie with the tax office, and neither may see the other's rows?")
     print("Both can still make one table of people whom they have in common, under encryption:")
     together(people / "census.csv")
+    print("\nAnd if data lie in many tables? Who falls ill in an invented city is told by what was")
+    print("measured in its air and its water. A tree over tables that join needs no joined table:")
+    run("tree", "train", f"{JOINED}/everybody.toml", "-o", str(HERE / "tree"))
+    run("tree", "show", str(HERE / "tree"))
+    run("tree", "show", str(HERE / "tree"), "--html", str(HERE / "tree.html"), "--quiet")
     print(f"\nEverything is in {HERE}/: publish {out}/public, keep {out}/private to yourself.")
     print(f"Look at {out}/public/report.html, and at {out}/private/report.html for the reasons.")
+    print(f"The tree is drawn in {HERE}/tree.html, for those who may see its tables.")
     print("Baskets, as of shoppers, are released in another way: see examples/baskets.")
     print("Two owners as two processes, who keep what they made: see examples/two_owners.")
     print("To hide single entries that people asked to hide: see examples/hide_entries.")
+    print("What joins do to trees, and what to do about it: see examples/joined_tables.")
 
 
 if __name__ == "__main__":

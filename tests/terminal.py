@@ -23,7 +23,7 @@ from reticent.front.cli import app
 from reticent.suppress.sets import Halt
 
 ROOT = Path(__file__).parent.parent
-SHELL = ("cut", "grep", "head", "ls", "printf", "sort", "tail", "uniq")
+SHELL = ("cat", "cut", "grep", "head", "ls", "printf", "sort", "tail", "uniq")
 
 
 def run(*given: object, code: int | None = 0) -> Result:
@@ -60,7 +60,7 @@ def replay(commands: Iterable[tuple[str, str]]) -> Counter[str]:
             code = result.exit_code
             # Warnings come first on a terminal.
             assert lines(result.stderr + result.stdout) == lines(expected), command
-            told[words[2] if words[1] in ("transactions", "entries") else words[1]] += 1
+            told[words[2] if words[1] in ("transactions", "entries", "tree") else words[1]] += 1
         elif command == "echo $?":
             assert expected == str(code)
         elif words[0] == "rm":

@@ -17,6 +17,8 @@ import reticent.parties
 from parties_net_at_hand import free_ports
 from reticent import Policy, __version__, entries, release, transactions
 from reticent.joint.policy import JointPolicy
+from reticent.jointree.model import read_model
+from reticent.jointree.schema import GrowEntry, JoinEntry, JoinSchema, TableEntry
 from reticent.parties.settings import PartySettings, PeerSettings
 from reticent.sample import make_sample
 from terminal import replay, run, shown
@@ -73,6 +75,8 @@ def test_toml_blocks_are_policies(page: Path) -> None:
             JointPolicy.parse(block)
         elif "peers" in told:
             PartySettings.parse(block)
+        elif "tables" in told:
+            JoinSchema.parse(block)
         else:
             (transactions.Policy if "private" in told else Policy).parse(block)
 
@@ -172,6 +176,31 @@ def test_every_key_of_a_party_file_is_in_the_reference() -> None:
     fields = {**PartySettings.model_fields, **PeerSettings.model_fields}
     for key in (field.alias or name for name, field in fields.items()):
         assert f"`{key}`" in page or f"[{key}" in page, key
+
+
+def test_every_key_of_a_join_schema_is_in_the_reference() -> None:
+    page = (ROOT / "docs/reference/join-schema.md").read_text(encoding="utf-8")
+    for model in (JoinSchema, TableEntry, JoinEntry, GrowEntry):
+        for name, field in model.model_fields.items():
+            [line] = re.findall(
+                rf"^\| `{field.alias or name}` \| .*$", page.split("## Commands")[0], re.M
+            )
+            # What is said to be a default is one.
+            told = re.findall(r"`[^`]*`|\d+", line.split(" | ")[2])
+            if model is GrowEntry and told:
+                assert tomllib.loads(f"x = {told[0].strip('`')}")["x"] == field.default, name
+            if model is GrowEntry and not told:
+                assert field.default is None, name
+
+
+def test_the_model_in_the_reference_is_one(tmp_path: Path) -> None:
+    page = (ROOT / "docs/reference/join-schema.md").read_text(encoding="utf-8")
+    [block] = blocks(page, "json")
+    (tmp_path / "model.json").write_text(block, encoding="utf-8")
+    tree = read_model(tmp_path)
+    assert [
+        sum(counts) for counts in zip(*(b.counts for b in tree.root.branches), strict=True)
+    ] == [*tree.root.counts]
 
 
 def test_every_command_is_in_the_reference() -> None:
