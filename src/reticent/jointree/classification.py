@@ -241,8 +241,7 @@ def _arrive(
     for t, table in enumerate(tables):
         name = schema.names[t]
         own = [column for column in table.columns if (name, column) in asked]
-        mine = [(e, s) for e, edge in enumerate(edges)
-                for s, end in enumerate((edge.parent, edge.table)) if end == t]  # fmt: skip
+        mine = [(e, edge.ends.index(t)) for e, edge in enumerate(edges) if t in edge.ends]
         columns = [asked[name, c].codes(table.columns[c], form) + 1 for c in own]
         columns += [sides[e][0][s].astype(np.int64) + 1 for e, s in mine]
         counts = table.counts
@@ -328,7 +327,7 @@ def _counted(tree: JoinTree, arrived: _Arrived) -> NDArray[Any]:
     found = np.zeros((coded.tables[coded.root].rows, len(tree.classes)), weights[0].dtype)
     if not len(reduced.rows[coded.root]):
         return found
-    descent = _Descent(arrived, reduced)
+    descent = _Descent(arrived, reduced, int(weights[coded.root].sum()))
     waiting: list[tuple[JoinNode, list[Held]]] = [
         (tree.root, [*zip(reduced.rows, weights, strict=True)])
     ]
@@ -346,7 +345,7 @@ def _counted(tree: JoinTree, arrived: _Arrived) -> NDArray[Any]:
 class _Descent:
     """What all nodes share on the way down: the tables, the ways up, and scratch."""
 
-    def __init__(self, arrived: _Arrived, reduced: Reduced) -> None:
+    def __init__(self, arrived: _Arrived, reduced: Reduced, joined: int) -> None:
         self.arrived = arrived
         self.coded = reduced.coded
         self.names = [table.name for table in reduced.coded.tables]
@@ -363,7 +362,7 @@ class _Descent:
         size = max([1, *(join.values for join in self.coded.joins)])
         self.whole = np.zeros((size, 1), np.int64)
         self.part = np.zeros((size, 1), np.int64)
-        self.how = kernels.ROUNDED if reduced.most < ROUNDED_BELOW else kernels.MENDED
+        self.how = kernels.ROUNDED if joined < ROUNDED_BELOW else kernels.MENDED
 
     def branches(self, asks: Question, rows: NDArray[np.int32]) -> NDArray[np.int64]:
         """The branch that each of some rows takes of the table that is asked."""
@@ -448,7 +447,7 @@ def list_joined(
             where="--joined", do="leave it out: records are classified without building the join.",
         )  # fmt: skip
     at = _expanded(reduced)
-    winners = _listed(tree, _Descent(arrived, reduced), at)
+    winners = _listed(tree, _Descent(arrived, reduced, every), at)
     columns: dict[str, pa.Array] = {}
     root = schema.names[coded.root]
     if not arrived.ids[coded.root]:

@@ -9,7 +9,12 @@ and class, each row behind gets its weight's share, sum // message · weight; th
 Afterwards the vectors of every table add up to the same.
 
 Where we differ from the paper: two sweeps instead of three, and no rescaling; rows without a
-partner are found first, by sweeps in floats that also bound all numbers to come.
+partner are found first, by sweeps of yes and no. Of what is left no number is larger than the join,
+so that one that leaves 64 bits says that the join does.
+
+What one side of a join has added up gets to the other by a `JoinRelay`. Where all tables stand at
+one site that is no way at all; between sites it is a message, and each site runs these loops over
+its own tables, those of others having no rows.
 
 Two options: under weight = "record" each record of the class's table weighs 1, in parts of the
 least common multiple of their joined rows, or in floats where that leaves 64 bits. A join that
@@ -20,9 +25,10 @@ misses everything: it stands in every table of the subtree and joins along it al
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from functools import partial
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +40,7 @@ from reticent.jointree.tables import CodedJoin, CodedTable, CodedTables
 Numbers = Literal["int64", "big integers", "float64"]
 Vectors = NDArray[Any]  # vectors[i, c]: whole numbers of 64 bits or any length, or floats
 WORD = 2**62  # below it all sums and products of a sweep fit into 64 bits
-_HIGHEST = 1e300  # floats end soon after
+_HIGHEST = 10**299  # floats end soon after
 _KINDS = {"int64": np.int64, "big integers": object, "float64": np.float64}
 
 
@@ -48,11 +54,7 @@ class Propagated:
     numbers: Numbers
     unit: int  # so many parts make one joined row, or one record
     joined: int  # rows of the join, whatever they weigh
-
-    @property
-    def counts(self) -> NDArray[Any]:
-        """All joined rows by class."""
-        return total(self.vectors[self.coded.root])
+    counts: NDArray[Any]  # all joined rows by class
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,22 +63,58 @@ class Reduced:
 
     coded: CodedTables  # with the rows that miss everything, where joins keep their left side
     rows: tuple[NDArray[np.int32], ...]  # of each table those that stand in the join
-    most: float  # about how many joined rows there are; no number of a sweep is larger
 
     def keys(self, join: CodedJoin) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """The join values of these rows, on both sides."""
         return join.of_parent[self.rows[join.parent]], join.of_table[self.rows[join.table]]
 
 
-def reduce(coded: CodedTables) -> Reduced:
-    """Find the rows that stand in the join, and bound all numbers to come."""
-    coded = with_missing_rows(coded)
-    coded, alive, most = _swept(coded)
-    if most >= _HIGHEST:
-        raise InputError(
-            "the join has more than 10^299 rows", where="the joins", do="join fewer tables."
-        )
-    return Reduced(coded, tuple(np.flatnonzero(some).astype(np.int32) for some in alive), most)
+@dataclass(frozen=True, slots=True)
+class RootCounts:
+    """What the table of the class alone can tell."""
+
+    numbers: Numbers
+    unit: int  # so many parts make one joined row, or one record
+    joined: int  # rows of the join
+    counts: tuple[Any, ...]  # by class: of joined rows, or of weights
+
+
+class JoinRelay(Protocol):
+    """How what one side of a join has added up gets to the other."""
+
+    def standing(self, join: int, up: bool, some: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Which join values have rows that stand, as the side knows that has them."""
+
+    def sums(self, join: int, up: bool, sums: Vectors, behind: Behind) -> Vectors:
+        """The sums of each join value; `behind` counts the records of the table they come from."""
+
+    def root(self, told: Callable[[], RootCounts]) -> RootCounts:
+        """What the table of the class tells."""
+
+
+Behind = Callable[[], NDArray[np.int64]]  # behind()[v, c]: of join value v and class c, if any
+
+
+class _AtHome:
+    """All tables stand at one site."""
+
+    def standing(self, join: int, up: bool, some: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        return some
+
+    def sums(self, join: int, up: bool, sums: Vectors, behind: Behind) -> Vectors:
+        return sums
+
+    def root(self, told: Callable[[], RootCounts]) -> RootCounts:
+        return told()
+
+
+AT_HOME: JoinRelay = _AtHome()
+
+
+def reduce(coded: CodedTables, relay: JoinRelay = AT_HOME) -> Reduced:
+    """Find the rows that stand in the join."""
+    coded, alive = _swept(with_missing_rows(coded), relay)
+    return Reduced(coded, tuple(np.flatnonzero(some).astype(np.int32) for some in alive))
 
 
 def _emptied(tables: Sequence[CodedTable], joins: Sequence[CodedJoin]) -> str:
@@ -91,33 +129,47 @@ def _emptied(tables: Sequence[CodedTable], joins: Sequence[CodedJoin]) -> str:
     return f"{' nor '.join(pairs)} have no join value in common."
 
 
-def propagate(coded: CodedTables, weight: Literal["row", "record"] = "row") -> Propagated:
+def propagate(
+    coded: CodedTables, weight: Literal["row", "record"] = "row", relay: JoinRelay = AT_HOME
+) -> Propagated:
     """Give every row of every table its vector of joined rows by class."""
-    reduced = reduce(coded)
+    reduced = reduce(coded, relay)
     coded, rows, root = reduced.coded, reduced.rows, coded.root
-    if not len(rows[root]):
+    weights, messages = upwards(reduced, relay)
+    told = relay.root(lambda: _at_root(reduced, weights[root], weight))
+    if not told.joined:
         raise InputError(
             "the join is empty: no record that has a class joins with the other tables",
             where="the joins", why=_emptied(coded.tables, coded.joins),
             do="look whether join columns of both sides hold the same values.",
         )  # fmt: skip
-    numbers: Numbers = "int64" if reduced.most < WORD else "big integers"
-    records = coded.tables[root].counts[rows[root]]
-    unit = 1
-    weights, messages = upwards(reduced)
-    base: Vectors = weights[root]
-    joined = int(base.sum())
+    kind = _KINDS[told.numbers]
+    weights, messages = ([some.astype(kind) for some in every] for every in (weights, messages))
+    base = weights[root]
     if weight == "record":
-        each = np.unique(weights[root][:, 0] // records)
-        unit = _common(each, int(records.sum()))
-        numbers, unit = ("int64", unit) if unit else ("float64", 1)
-        weights, messages = ([some.astype(_KINDS[numbers]) for some in every]
-                             for every in (weights, messages))  # fmt: skip
-        base = records[:, None].astype(_KINDS[numbers]) * unit
-    first = np.zeros((len(rows[root]), len(coded.labels)), _KINDS[numbers])
+        base = coded.tables[root].counts[rows[root]][:, None].astype(kind) * told.unit
+    first = np.zeros((len(rows[root]), len(coded.labels)), kind)
     first[np.arange(len(first)), coded.classes[rows[root]]] = base[:, 0]
-    vectors = _downwards(reduced, first, weights, messages)
-    return Propagated(coded, rows, vectors, numbers, unit, joined)
+    vectors = _downwards(reduced, first, weights, messages, relay)
+    return Propagated(
+        coded, rows, vectors, told.numbers, told.unit, told.joined, np.array(told.counts, kind)
+    )
+
+
+def _at_root(reduced: Reduced, weights: Vectors, weight: str) -> RootCounts:
+    """What all joined rows weigh by class, and in which numbers that is counted."""
+    coded, rows = reduced.coded, reduced.rows[reduced.coded.root]
+    records = coded.tables[coded.root].counts[rows]
+    joined = int(weights.sum())
+    numbers: Numbers = "int64" if joined < WORD else "big integers"
+    base, unit = weights[:, 0], 1
+    if weight == "record":
+        unit = _common(np.unique(base // records), int(records.sum()))
+        numbers, unit = ("int64", unit) if unit else ("float64", 1)
+        base = records * unit
+    counts = np.zeros(len(coded.labels), _KINDS[numbers])
+    np.add.at(counts, coded.classes[rows], base.astype(counts.dtype))
+    return RootCounts(numbers, unit, joined, tuple(counts.tolist()))
 
 
 def _common(each: NDArray[Any], records: int) -> int:
@@ -133,12 +185,18 @@ def _common(each: NDArray[Any], records: int) -> int:
 # --- joins that keep their left side -------------------------------------------------------------
 
 
-def with_missing_rows(coded: CodedTables) -> CodedTables:
-    """Add the rows that miss everything, and number ⊥ of each join behind its join values."""
+def missing_rows(joins: Sequence[CodedJoin]) -> set[int]:
+    """The tables with a row that misses everything: the last, and behind it stands no record."""
     more: set[int] = set()
-    for join in coded.joins:  # each table after the one that it lies behind
+    for join in joins:  # each table after the one that it lies behind
         if join.keeps or join.parent in more:
             more.add(join.table)
+    return more
+
+
+def with_missing_rows(coded: CodedTables) -> CodedTables:
+    """Add the rows that miss everything, and number ⊥ of each join behind its join values."""
+    more = missing_rows(coded.joins)
     joins = []
     for join in coded.joins:
         near, far, values = join.of_parent, join.of_table, join.values
@@ -160,65 +218,122 @@ def with_missing_rows(coded: CodedTables) -> CodedTables:
     return replace(coded, tables=tables, joins=tuple(joins))
 
 
-def send_to_missing(join: CodedJoin, message: NDArray[Any]) -> NDArray[np.int32]:
+def send_to_missing(join: CodedJoin, standing: NDArray[np.bool_]) -> NDArray[np.int32]:
     """Join values of the parent's rows; those without a partner get ⊥, if the join keeps them."""
     if not join.keeps:
         return join.of_parent
-    alone = join.of_parent < 0
-    alone[~alone] = message[join.of_parent[~alone]] == 0
-    return np.where(alone, np.int32(join.values - 1), join.of_parent)
+    return np.where(standing[join.of_parent], join.of_parent, np.int32(join.values - 1))
 
 
 # --- sweeps --------------------------------------------------------------------------------------
 
 
-def _swept(coded: CodedTables) -> tuple[CodedTables, list[NDArray[np.bool_]], float]:
-    """Which rows stand in the join, and about how many joined rows there are."""
-    weights = [table.counts.astype(np.float64) for table in coded.tables]
+def _swept(coded: CodedTables, relay: JoinRelay) -> tuple[CodedTables, list[NDArray[np.bool_]]]:
+    """Which rows stand in the join."""
+    alive = [np.ones(table.rows, dtype=bool) for table in coded.tables]
     joins = list(coded.joins)
     for e in reversed(range(len(joins))):
         join = joins[e]
-        some = join.of_table >= 0
-        message = np.bincount(
-            join.of_table[some], weights[join.table][some], minlength=join.values
-        )  # fmt: skip
-        message = np.append(np.minimum(message, _HIGHEST), 0.0)  # the last is where -1 looks
-        joins[e] = join = replace(join, of_parent=send_to_missing(join, message))
-        weights[join.parent] *= message[join.of_parent]
-        np.minimum(weights[join.parent], _HIGHEST, out=weights[join.parent])
-    alive = [weight > 0 for weight in weights]
-    for join in joins:
-        reached = np.zeros(join.values + 1, dtype=bool)
-        reached[join.of_parent[alive[join.parent]]] = True
-        reached[-1] = False
-        alive[join.table] &= reached[join.of_table]
-    return replace(coded, joins=tuple(joins)), alive, float(weights[coded.root].sum())
+        standing = _reached(join.of_table, alive[join.table], join.values)
+        standing = np.append(relay.standing(e, True, standing), False)  # the last is where -1 looks
+        joins[e] = join = replace(join, of_parent=send_to_missing(join, standing))
+        alive[join.parent] &= standing[join.of_parent]
+    for e, join in enumerate(joins):
+        standing = _reached(join.of_parent, alive[join.parent], join.values)
+        standing = np.append(relay.standing(e, False, standing), False)
+        alive[join.table] &= standing[join.of_table]
+    return replace(coded, joins=tuple(joins)), alive
 
 
-def upwards(reduced: Reduced) -> tuple[list[Vectors], list[Vectors]]:
+def _reached(
+    keys: NDArray[np.int32], alive: NDArray[np.bool_], values: int
+) -> NDArray[np.bool_]:  # fmt: skip
+    """Which join values some row has that stands."""
+    found = np.zeros(values + 1, dtype=bool)
+    found[keys[alive]] = True
+    return found[:-1]
+
+
+def upwards(reduced: Reduced, relay: JoinRelay = AT_HOME) -> tuple[list[Vectors], list[Vectors]]:
     """The weight of each row, and the message of each join value by join; both with one class."""
     coded = reduced.coded
-    kind = np.int64 if reduced.most < WORD else object
     own = [table.counts[rows] for table, rows in zip(coded.tables, reduced.rows, strict=True)]
-    weights: list[Vectors] = [counts.astype(kind).reshape(-1, 1) for counts in own]
+    weights: list[Vectors] = [counts.reshape(-1, 1) for counts in own]
     messages: list[Vectors] = [np.empty(0)] * len(coded.joins)
     for e in reversed(range(len(coded.joins))):
         join = coded.joins[e]
         near, far = reduced.keys(join)
-        messages[e] = summed(far, weights[join.table], join.values)
-        weights[join.parent] = weights[join.parent] * messages[e][near]
+        sums = summed(far, _wide(weights[join.table]), join.values)
+        messages[e] = relay.sums(e, True, sums, partial(_behind, reduced, e))
+        weights[join.parent] = _times(weights[join.parent], messages[e][near])
+    if int(_wide(weights[coded.root]).sum()) >= _HIGHEST:
+        raise InputError(
+            "the join has more than 10^299 rows", where="the joins", do="join fewer tables."
+        )
     return weights, messages
 
 
+def _wide(vectors: Vectors, most: float | None = None) -> Vectors:
+    """The same, as numbers of any length where their sum, or `most`, leaves 64 bits."""
+    if vectors.dtype == object:
+        return vectors
+    bound = float(vectors.sum(dtype=np.float64)) if most is None else most
+    return vectors if bound < WORD else vectors.astype(object)
+
+
+def _times(weights: Vectors, messages: Vectors) -> Vectors:
+    """Products, as numbers of any length where 64 bits do not hold their sum."""
+    if weights.dtype == object or messages.dtype == object:
+        return weights.astype(object) * messages
+    most = float((weights.astype(np.float64) * messages).sum())
+    return _wide(weights, most) * _wide(messages, most)
+
+
+def _behind(reduced: Reduced, e: int) -> NDArray[np.int64]:
+    """How many records of the table behind a join have each join value."""
+    join = reduced.coded.joins[e]
+    rows = reduced.rows[join.table]
+    vectors = np.ones((len(rows), 1), np.int64)
+    return records_behind(reduced.coded, join.table, join.of_table, rows, vectors, join.values)
+
+
+def records_behind(
+    coded: CodedTables,
+    table: int,
+    keys: NDArray[np.int32],
+    rows: NDArray[np.int32],
+    vectors: Vectors,
+    values: int,
+) -> NDArray[np.int64]:
+    """How many records of a table's file lie behind each join value and class; ⊥ is no record."""
+    counts = coded.tables[table].counts.copy()
+    if table in missing_rows(coded.joins):
+        counts[-1:] = 0
+    found = np.zeros((values, vectors.shape[1]), np.int64)
+    np.add.at(found, keys[rows], (vectors > 0) * counts[rows][:, None])
+    return found
+
+
 def _downwards(
-    reduced: Reduced, first: Vectors, weights: Sequence[Vectors], messages: Sequence[Vectors]
+    reduced: Reduced,
+    first: Vectors,
+    weights: Sequence[Vectors],
+    messages: Sequence[Vectors],
+    relay: JoinRelay,
 ) -> tuple[Vectors, ...]:
     """The vector of each row, from those of the class's table."""
-    vectors = list(weights)
-    vectors[reduced.coded.root] = first
-    for join, message in zip(reduced.coded.joins, messages, strict=True):
+    coded, vectors = reduced.coded, list(weights)
+    vectors[coded.root] = first
+    for e, (join, message) in enumerate(zip(coded.joins, messages, strict=True)):
         near, far = reduced.keys(join)
-        sums = summed(near, vectors[join.parent], join.values)
+        rows, known = reduced.rows[join.parent], vectors[join.parent]
+
+        def behind(join: CodedJoin = join, rows: Any = rows, known: Any = known) -> Any:
+            return records_behind(coded, join.parent, join.of_parent, rows, known, join.values)
+
+        # A table of another site has no rows, and nobody has told it the classes of any.
+        known = known if len(rows) else np.zeros((0, first.shape[1]), first.dtype)
+        sums = relay.sums(e, False, summed(near, known, join.values), behind)
         message = np.where(message == 0, 1, message)
         each = sums / message if sums.dtype == np.float64 else sums // message
         vectors[join.table] = weights[join.table] * each[far]

@@ -79,6 +79,15 @@ class JoinEdge:
     keeps: bool  # whether rows of the parent stay without a partner
     place: str  # in the schema file
 
+    @property
+    def ends(self) -> tuple[int, int]:
+        """Both tables, the one nearer to the class first."""
+        return self.parent, self.table
+
+    def columns_of(self, table: int) -> tuple[str, ...]:
+        """The columns by which one of the two joins."""
+        return self.of_parent if table == self.parent else self.columns
+
 
 class JoinSchema(WrittenFile):
     """Tables that join, the class, and how one tree over all of them is grown.

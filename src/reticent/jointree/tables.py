@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from reticent.sources.arrival import means_of, parse
 from reticent.trees.tree import Feature
 
 JoinValues = NDArray[np.int32]  # by number; -1 where a row has no partner by this join
+JoinText = tuple[str, ...]  # a join value as texts, one for each column
 _EVERY = 1 << 40  # rows: more than any database hands over
 
 
@@ -67,6 +68,13 @@ class CodedTables:
     root: int  # the table of the class
     labels: tuple[str, ...]  # every class that stands in its column, by code point
     classes: NDArray[np.int64]  # of each row of the root, as an index into `labels`
+
+
+class JoinKind(NamedTuple):
+    """What a join column holds."""
+
+    holds: str | None  # number, time or text; None for nothing
+    typed: bool  # whether its file says so, and not only its cells
 
 
 # --- reading -------------------------------------------------------------------------------------
@@ -191,37 +199,48 @@ def _counts_itself(data: Any) -> bool:
 
 def code(
     schema: JoinSchema,
-    tables: Sequence[Table],
+    tables: Sequence[Table | None],
     *,
     among: NDArray[np.bool_] | None = None,
     reading: Reading | None = None,
+    labels: Sequence[str] | None = None,
+    common: Mapping[int, Sequence[JoinText]] | None = None,
 ) -> CodedTables:
     """The tables as numbers, equal rows counted once; rows without a class are left out.
 
-    `among`: the rows of the class's table that the tree may see.
+    `among`: the rows of the class's table that the tree may see. Tables of other sites are None
+    and have no rows here: then `labels` tells the classes, if theirs is such a table, and `common`
+    the values that a join has in common with one of them, in order, by number of the join.
     """
     root, target = schema.target
-    kept = [np.ones(table.rows, dtype=bool) for table in tables]
-    labels, classes = class_codes(tables[root].columns[target])
-    if not labels:
-        raise InputError(
-            "no record has a class", where=f'{tables[root].name}, column "{target}"',
-            do="name another column as  class.",
-        )  # fmt: skip
+    kept = [np.ones(0 if table is None else table.rows, dtype=bool) for table in tables]
+    labels, classes = tuple(labels or ()), np.empty(0, np.int64)
+    if (held := tables[root]) is not None:
+        labels, classes = class_codes(held.columns[target])
+        if not labels:
+            raise InputError(
+                "no record has a class", where=f'{held.name}, column "{target}"',
+                do="name another column as  class.",
+            )  # fmt: skip
     kept[root] &= classes >= 0
     if among is not None:
         kept[root] &= among
     edges = schema.edges
     refuse(problem for edge in edges for problem in mismatches(schema, edge, tables))
-    sides = [side_codes(edge, tables) for edge in edges]
+    sides = [side_codes(edge, tables, (common or {}).get(e)) for e, edge in enumerate(edges)]
     form = form_of(reading)
     coded: list[CodedTable] = []
     joined: dict[tuple[int, int], JoinValues] = {}  # by number of the join and of the table
+    classes_of = classes
     for t, table in enumerate(tables):
+        if table is None:
+            nothing = np.empty(0, np.int32)
+            coded.append(CodedTable(schema.names[t], (), nothing.reshape(0, 0), np.empty(0, int)))
+            joined |= {(e, t): nothing for e, edge in enumerate(edges) if t in edge.ends}
+            continue
         own = schema.candidates(t, table.known)
         features = [Feature.of(table.columns[name], **form) for name in own]
-        mine = [(e, s) for e, edge in enumerate(edges) for s, end in
-                enumerate((edge.parent, edge.table)) if end == t]  # fmt: skip
+        mine = [(e, edge.ends.index(t)) for e, edge in enumerate(edges) if t in edge.ends]
         columns = [feature.codes[kept[t]] + 1 for feature in features]
         columns += [sides[e][0][s][kept[t]] + 1 for e, s in mine]
         sizes = [len(feature.values) + 1 for feature in features]
@@ -235,11 +254,13 @@ def code(
         codes = np.array(whole[: len(features)], np.int32).reshape(len(features), len(rows.counts))
         known = tuple(replace(feature, codes=feature.codes[:0]) for feature in features)
         coded.append(CodedTable(schema.names[t], known, codes, rows.counts))
-        joined |= {pair: whole[len(features) + i] for i, pair in enumerate(mine)}
+        joined |= {(e, t): whole[len(features) + i] for i, (e, _) in enumerate(mine)}
         if t == root:
             classes_of = rows.columns[-1].astype(np.int64)
     joins = tuple(
-        CodedJoin(edge.parent, edge.table, edge.keeps, sides[e][1], joined[e, 0], joined[e, 1])
+        CodedJoin(
+            edge.parent, edge.table, edge.keeps, sides[e][1], *(joined[e, t] for t in edge.ends)
+        )
         for e, edge in enumerate(edges)
     )
     return CodedTables(tuple(coded), joins, root, labels, classes_of)
@@ -261,61 +282,95 @@ def class_codes(column: Column) -> tuple[tuple[str, ...], NDArray[np.int64]]:
     return tuple(labels), to[column.codes]
 
 
-def side_codes(edge: JoinEdge, tables: Sequence[Table]) -> tuple[list[JoinValues], int]:
-    """Numbers of the join values that both sides have: of the parent's rows, and the table's."""
-    sides = [
-        [tables[edge.parent].columns[name] for name in edge.of_parent],
-        [tables[edge.table].columns[name] for name in edge.columns],
-    ]
-    near, far = join_codes(sides[0], sides[1])
-    common = np.intersect1d(near[near >= 0], far[far >= 0])
-    to = np.full(max(near.max(initial=-1), far.max(initial=-1)) + 2, -1, np.int32)
-    to[common] = np.arange(len(common), dtype=np.int32)  # the last entry is where -1 looks
-    return [to[near], to[far]], len(common)
+def side_codes(
+    edge: JoinEdge, tables: Sequence[Table | None], common: Sequence[JoinText] | None = None
+) -> tuple[list[JoinValues], int]:
+    """Numbers of the join values that both sides have: of the parent's rows, and the table's.
 
-
-def join_codes(
-    near: Sequence[Column], far: Sequence[Column]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Join values of both sides as common numbers, compared by shortest text; -1 is missing.
-
-    >>> from reticent.data.columns import encode
-    >>> import pyarrow as pa
-    >>> a, b = encode("a", pa.array(["39.0", None, "x"])), encode("b", pa.array([39.0, 7.0]))
-    >>> [side.tolist() for side in join_codes([a], [b])]
-    [[0, -1, 1], [0, 2]]
+    They are numbered in their order as texts, whoever counts them. `common` tells them, where one
+    side stands at another site.
     """
-    whole: NDArray[np.int64] | None = None
-    for one, other in zip(near, far, strict=True):
-        at: dict[str, int] = {}
-        parts = [_numbered(column, at) for column in (one, other)]
-        both = np.concatenate(parts)
-        if whole is None:
-            whole = both
-            continue
-        missing = (whole < 0) | (both < 0)
-        whole = np.unique(whole * (len(at) + 1) + both, return_inverse=True)[1].astype(np.int64)
-        whole[missing] = -1
-    assert whole is not None
-    rows = len(near[0].codes)
-    return whole[:rows], whole[rows:]
+    sides = [join_values(edge, t, tables[t]) for t in edge.ends]
+    if common is None:
+        common = sorted({*sides[0][1]} & {*sides[1][1]})
+    at = {value: number for number, value in enumerate(common)}
+    found = []
+    for codes, values in sides:
+        to = np.array([*(at.get(value, -1) for value in values), -1], np.int32)
+        found.append(to[codes])  # the last is where -1 looks
+    return found, len(common)
 
 
-def _numbered(column: Column, at: dict[str, int]) -> NDArray[np.int64]:
-    texts = [text if text is None else shortest(text) for text in column.texts()]
-    to = [-1 if text is None else at.setdefault(text, len(at)) for text in texts]
-    return np.array(to, np.int64)[column.codes]
+def join_values(
+    edge: JoinEdge, table: int, held: Table | None
+) -> tuple[NDArray[np.int64], list[JoinText]]:
+    """The join values of one side as shortest texts, and for each row which it has; -1 is missing.
+
+    >>> from reticent.files.tabular import from_arrow
+    >>> import pyarrow as pa
+    >>> rows = from_arrow(pa.table({"day": ["39.0", None, "x"], "hour": [1.0, 2.0, 1.0]}))
+    >>> edge = JoinEdge(1, 0, ("day", "hour"), ("d", "h"), False, "")
+    >>> codes, values = join_values(edge, 1, rows)
+    >>> codes.tolist(), values
+    ([0, -1, 1], [('39', '1'), ('x', '1')])
+    """
+    if held is None:
+        return np.empty(0, np.int64), []
+    place = np.zeros(held.rows, np.int64)
+    missing = np.zeros(held.rows, dtype=bool)
+    parts: list[tuple[NDArray[np.int64], list[str]]] = []  # of each column, codes and their texts
+    for name in edge.columns_of(table):
+        column, at = held.columns[name], dict[str, int]()
+        told = [None if text is None else shortest(text) for text in column.texts()]
+        to = [-1 if text is None else at.setdefault(text, len(at)) for text in told]
+        codes = np.array(to, np.int64)[column.codes]
+        missing |= codes < 0
+        place = place * (len(at) + 1) + codes + 1
+        if parts:  # several columns leave 64 bits soon
+            place = np.unique(place, return_inverse=True)[1].astype(np.int64)
+        parts.append((codes, [*at]))
+    place[missing] = -1
+    row_of = np.full(int(place.max(initial=-1)) + 2, -1, np.int64)  # by value some row that has it
+    row_of[place] = np.arange(held.rows)
+    row_of[-1] = -1
+    used = np.flatnonzero(row_of >= 0)
+    to_used = np.full(len(row_of), -1, np.int64)
+    to_used[used] = np.arange(len(used))
+    rows = row_of[used]
+    texts = [[known[code] for code in codes[rows].tolist()] for codes, known in parts]
+    return to_used[place], [*zip(*texts, strict=True)]
 
 
-def mismatches(schema: JoinSchema, edge: JoinEdge, tables: Sequence[Table]) -> Iterator[Problem]:
+def mismatches(
+    schema: JoinSchema, edge: JoinEdge, tables: Sequence[Table | None]
+) -> Iterator[Problem]:
     """Columns that can never be equal: a number or a time in a typed file, and something else."""
-    for near, far in zip(edge.of_parent, edge.columns, strict=True):
-        ends = [(edge.parent, near), (edge.table, far)]
-        columns = [tables[t].columns[name] for t, name in ends]
-        kinds = [_join_kind(column) for column in columns]
-        typed = [kind != "text" and not is_text(c.values.type)
-                 for kind, c in zip(kinds, columns, strict=True)]  # fmt: skip
-        if any(typed) and None not in kinds and kinds[0] != kinds[1]:
+    near, far = (tables[t] for t in edge.ends)
+    if near is not None and far is not None:
+        sides = [
+            join_kinds(edge, t, table) for t, table in zip(edge.ends, (near, far), strict=True)
+        ]
+        yield from unlike_sides(schema, edge, *sides)
+
+
+def join_kinds(edge: JoinEdge, table: int, held: Table) -> list[JoinKind]:
+    """What the columns of one side of a join hold, as far as joins care."""
+    columns = [held.columns[name] for name in edge.columns_of(table)]
+    kinds = [_join_kind(column) for column in columns]
+    return [
+        JoinKind(kind, kind != "text" and not is_text(column.values.type))
+        for kind, column in zip(kinds, columns, strict=True)
+    ]
+
+
+def unlike_sides(
+    schema: JoinSchema, edge: JoinEdge, near: Sequence[JoinKind], far: Sequence[JoinKind]
+) -> Iterator[Problem]:
+    """Columns of two sides that can never be equal."""
+    for i, (one, other) in enumerate(zip(near, far, strict=True)):
+        kinds = (one.holds, other.holds)
+        ends = [(t, edge.columns_of(t)[i]) for t in edge.ends]
+        if (one.typed or other.typed) and None not in kinds and kinds[0] != kinds[1]:
             said = [f'"{schema.names[t]}.{name}" holds {kind}s'
                     for (t, name), kind in zip(ends, kinds, strict=True)]  # fmt: skip
             yield Problem(
