@@ -20,7 +20,7 @@ Where we differ from the paper:
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -55,8 +55,8 @@ def grown(joined: Propagated, rules: TreeOptions) -> TreeNode:
 
 def source_of(joined: Propagated, rules: TreeOptions) -> RecordSource:
     """All joined rows as a source; `rules` count in parts of a row, where `joined` does."""
-    held = tuple(zip(joined.rows, map(_short, joined.vectors), strict=True))
-    return _JoinedRows(_Joins(joined, rules), held, joined.counts, 0)
+    held = tuple(map(short, zip(joined.rows, joined.vectors, strict=True)))
+    return _JoinedRows(JoinLoops(joined, rules), held, joined.counts, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class JoinWay:
     of_end: NDArray[np.int32]
 
 
-class _Joins:
+class JoinLoops:
     """What all nodes share: the tables, the ways between them, and scratch."""
 
     def __init__(self, joined: Propagated, rules: TreeOptions) -> None:
@@ -117,6 +117,69 @@ class _Joins:
     def _clean(self, lines: int) -> Vectors:
         return np.zeros((lines, self.classes), np.float64 if self.floats else np.int64)
 
+    def best(
+        self, held: Sequence[Held], without: Collection[tuple[int, int]] = ()
+    ) -> tuple[int, Split | None]:
+        """The key of the best split of all tables, and the split; none has a key of 0.
+
+        Splits `without` are passed over, each named by its column and its first code.
+        """
+        top, chosen = 0, None
+        for t, table in enumerate(self.tables):
+            if not table.features:
+                continue
+            codes = table.codes
+            if skipped := [(c, code) for c, code in without if self.owner(c) == t]:
+                found = self._best_without(t, held[t], skipped)
+            elif held[t][1].dtype == object:
+                found = _best_exactly(codes, self.kinds[t], *held[t], self.criterion)
+            else:
+                found = kernels.best(
+                    codes, self.kinds[t], self.sizes[t], *held[t], self.criterion,
+                    self.sums, self.seen, self.found, self.ns,
+                )  # fmt: skip
+            if found[0] > top:
+                top, chosen = found[0], (t, *found[1:])
+        return (0, None) if chosen is None else (top, self._split(held, *chosen))
+
+    def _best_without(
+        self, table: int, held: Held, without: Sequence[tuple[int, int]]
+    ) -> tuple[int, int, int, int]:
+        """The best split of a table that is none of these; slowly, as it is asked for seldom."""
+        rows, vectors = held
+        exact = vectors if self.floats else vectors.astype(object)
+        skipped = {(column - self.first[table], code) for column, code in without}
+        return _best_exactly(
+            self.tables[table].codes, self.kinds[table], rows, exact, self.criterion, skipped
+        )  # fmt: skip
+
+    def _split(
+        self, held: Sequence[Held], table: int, column: int, code: int, default: int
+    ) -> Split:  # fmt: skip
+        number = self.first[table] + column
+        if self.kinds[table][column] != splitting.EACH:
+            return Split(number, (code,), default)
+        present = np.unique(self.tables[table].codes[column, held[table][0]])
+        return Split(number, tuple(present[present >= 0].tolist()), default)
+
+    def take(self, held: Sequence[Held], split: Split) -> tuple[NDArray[np.int64], Vectors]:
+        """The branch that each row takes of the table that splits; joined rows by branch."""
+        t = self.owner(split.column)
+        column = split.column - self.first[t]
+        kind = int(self.kinds[t][column])
+        rows, vectors = held[t]
+        taken = kernels.branches(
+            self.tables[t].codes[column], rows, kind, np.array(split.codes, np.int32),
+            split.default,
+        )  # fmt: skip
+        return taken, _totals(taken, vectors, len(split.codes) if kind == splitting.EACH else 2)
+
+    def how(self, counts: Sequence[Any]) -> int:
+        """How parts of a node's counts are taken: see `kernels.carry`."""
+        if self.floats:
+            return kernels.SHARED
+        return kernels.ROUNDED if sum(counts) < ROUNDED_BELOW else kernels.MENDED
+
     def closed(self, counts: Sequence[Any], depth: int) -> bool:
         """Whether a node with these counts is a leaf, whatever its tables hold."""
         few = sum(counts) < self.rules.min_rows
@@ -142,7 +205,7 @@ def ways_from(start: int, joins: Sequence[CodedJoin]) -> list[JoinWay]:
 class _JoinedRows:
     """The joined rows of one node, as the tables hold them."""
 
-    joins: _Joins
+    joins: JoinLoops
     held: Sequence[Held]  # by table; nothing if the node is a leaf for sure
     counts: NDArray[Any]
     depth: int
@@ -151,67 +214,30 @@ class _JoinedRows:
         return self.counts
 
     def best(self, rules: TreeOptions) -> Split | None:
-        joins = self.joins
-        top, chosen = 0, None
-        for t, table in enumerate(joins.tables):
-            rows, vectors = self.held[t]
-            if not table.features:
-                continue
-            if vectors.dtype == object:
-                found = _best_exactly(table.codes, joins.kinds[t], rows, vectors, joins.criterion)
-            else:
-                found = kernels.best(
-                    table.codes, joins.kinds[t], joins.sizes[t], rows, vectors, joins.criterion,
-                    joins.sums, joins.seen, joins.found, joins.ns,
-                )  # fmt: skip
-            if found[0] > top:
-                top, chosen = found[0], (t, *found[1:])
-        return None if chosen is None else self._split(*chosen)
-
-    def _split(self, table: int, column: int, code: int, default: int) -> Split:
-        joins = self.joins
-        number = joins.first[table] + column
-        if joins.kinds[table][column] != splitting.EACH:
-            return Split(number, (code,), default)
-        present = np.unique(joins.tables[table].codes[column, self.held[table][0]])
-        return Split(number, tuple(present[present >= 0].tolist()), default)
+        return self.joins.best(self.held)[1]
 
     def divide(self, split: Split) -> Sequence[_JoinedRows]:
         joins, held = self.joins, self.held
         self.held = ()
-        t = joins.owner(split.column)
-        column = split.column - joins.first[t]
-        kind = int(joins.kinds[t][column])
-        rows, vectors = held[t]
-        taken = kernels.branches(
-            joins.tables[t].codes[column], rows, kind, np.array(split.codes, np.int32),
-            split.default,
-        )  # fmt: skip
-        count = len(split.codes) if kind == splitting.EACH else 2
-        counts = _totals(taken, vectors, count)
-        depth = self.depth + 1
+        t, depth = joins.owner(split.column), self.depth + 1
+        taken, counts = joins.take(held, split)
         closed = [joins.closed(line, depth) for line in counts.tolist()]
-        parts: list[list[Held]] = [[] if shut else [(rows, vectors)] * len(held) for shut in closed]
+        parts: list[list[Held]] = [[] if shut else [*held] for shut in closed]
         for b, part in enumerate(parts):
             if part:
-                here = taken == b
-                part[t] = (rows[here], vectors[here])
+                part[t] = part_of(held[t], taken == b)
         opened = [part for part in parts if part]
         if opened:
             self._along(held, t, opened)
         for part in opened:
-            if vectors.dtype == object:
-                part[:] = [(some, _short(vector)) for some, vector in part]
+            part[:] = map(short, part)
         return [
             _JoinedRows(joins, part, line, depth) for part, line in zip(parts, counts, strict=True)
         ]
 
     def _along(self, held: Sequence[Held], start: int, parts: Sequence[list[Held]]) -> None:
         """Divide all other tables as the first one was, from neighbour to neighbour."""
-        joins = self.joins
-        how = kernels.SHARED if joins.floats else kernels.ROUNDED
-        if not joins.floats and sum(self.counts.tolist()) >= ROUNDED_BELOW:
-            how = kernels.MENDED
+        joins, how = self.joins, self.joins.how(self.counts.tolist())
         for way in joins.ways[start]:
             if held[way.start][1].dtype == object:
                 for part in parts:
@@ -229,6 +255,12 @@ class _JoinedRows:
             kernels.clear(way.of_start, held[way.start][0], joins.whole)
 
 
+def part_of(held: Held, here: NDArray[np.bool_]) -> Held:
+    """Some rows of a table, with their vectors."""
+    rows, vectors = held
+    return rows[here], vectors[here]
+
+
 def _totals(taken: NDArray[np.int64], vectors: Vectors, count: int) -> Vectors:
     """The sum of the vectors of each branch."""
     if vectors.dtype != object:
@@ -240,27 +272,38 @@ def _totals(taken: NDArray[np.int64], vectors: Vectors, count: int) -> Vectors:
 # --- numbers of any length -----------------------------------------------------------------------
 
 
-def _short(vectors: Vectors) -> Vectors:
-    """The same vectors in 64 bits, as soon as they fit."""
+def short(held: Held) -> Held:
+    """The same rows with their vectors in 64 bits, as soon as they fit."""
+    rows, vectors = held
     if vectors.dtype == object and sum(total(vectors).tolist()) < WORD:
-        return vectors.astype(np.int64)
-    return vectors
+        return rows, vectors.astype(np.int64)
+    return held
 
 
 def carry_exactly(way: JoinWay, whole: Held, end: Held, part: Held) -> Held:
     """`kernels.carry`, with the sums that it needs, by numbers of any length."""
-    (rows, vectors), classes = end, end[1].shape[1]
-    values, at = np.unique(way.of_start[whole[0]], return_inverse=True)
-    size = len(values)
-    sums = np.zeros((size, classes), object)
-    np.add.at(sums, at, whole[1])
-    parts = np.zeros((size, classes), object)
-    np.add.at(parts, np.searchsorted(values, way.of_start[part[0]]), part[1])
+    values = np.unique(way.of_start[whole[0]])
+    sums, parts = (add_exactly(way.of_start, held, values) for held in (whole, part))
+    return shared_exactly(way.of_end, end, values, sums, parts)
+
+
+def add_exactly(keys: NDArray[np.int32], held: Held, values: NDArray[np.int32]) -> Vectors:
+    """`kernels.add_up` for these join values alone."""
+    sums = np.zeros((len(values), held[1].shape[1]), object)
+    np.add.at(sums, np.searchsorted(values, keys[held[0]]), held[1])
+    return sums
+
+
+def shared_exactly(
+    keys: NDArray[np.int32], end: Held, values: NDArray[np.int32], sums: Vectors, parts: Vectors
+) -> Held:
+    """What a branch leaves of a table, from its parts of the sums of these join values."""
+    rows, vectors = end
     divisor = np.gcd(parts, sums)
     divisor[divisor == 0] = 1
     p, q = parts // divisor, sums // divisor
     q[q == 0] = 1
-    place = np.searchsorted(values, way.of_end[rows])
+    place = np.searchsorted(values, keys[rows])
     shares = vectors // q[place] * p[place]
     stays = (shares != 0).any(axis=1)
     return rows[stays], shares[stays]
@@ -268,9 +311,9 @@ def carry_exactly(way: JoinWay, whole: Held, end: Held, part: Held) -> Held:
 
 def _best_exactly(
     codes: NDArray[np.int32], kinds: NDArray[np.int64], rows: NDArray[np.int32], vectors: Vectors,
-    criterion: int,
+    criterion: int, without: Collection[tuple[int, int]] = (),
 ) -> tuple[int, int, int, int]:  # fmt: skip
-    """`kernels.best` by numbers of any length."""
+    """`kernels.best` by numbers of any length, without some splits by column and first code."""
     top, best = 0, (0, -1, 0, 0)
     for j, kind in enumerate(kinds.tolist()):
         cells = codes[j, rows]
@@ -282,6 +325,8 @@ def _best_exactly(
         np.add.at(counts, at, vectors[known])
         missing = total(vectors[~known])
         for position, default, parts in _partitions(counts, missing, kind):
+            if (j, int(values[position])) in without:
+                continue
             score = _score(parts, criterion)
             if score and (found := int(key(score))) > top:
                 top, best = found, (found, j, int(values[position]), default)
