@@ -6,24 +6,21 @@ made into bytes, numbered, written into a transcript and acknowledged, as betwee
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from reticent.errors import InputError, PartyError
+from reticent.errors import InputError
 from reticent.files.tabular import Reading, frame_kind, to_frame
 from reticent.joint.flow import JointTable, Wishes, joint_table
 from reticent.joint.owner import own_records
 from reticent.joint.policy import JointPolicy
 from reticent.joint.publishing import recounted
 from reticent.joint.report import JointRelease
-from reticent.parties.channel import MemoryHub
-from reticent.parties.session import Deadlines, Session
-from reticent.parties.state import State
+from reticent.parties.experiment import play_together
+from reticent.parties.session import Deadlines
 from reticent.progress import Clock, Watch
 
 
@@ -67,31 +64,11 @@ def together(
         owner: own_records(data[owner], policy, owner, (readings or {}).get(owner))
         for owner in policy.owners
     }
-    hub = MemoryHub(tuple(policy.owners))
-    with tempfile.TemporaryDirectory(prefix="reticent-") as folder:
-
-        def play(owner: str) -> JointTable:
-            state = State.begin(
-                Path(folder) / f"{owner}.run", run_name="experiment", me=owner,
-                owners=tuple(policy.owners), policy=policy.digest,
-            )  # fmt: skip
-            reading = (readings or {}).get(owner)
-            session = Session(
-                hub.channel(owner), state, deadlines=deadlines or Deadlines(),
-                offers=policy.handed_over(owner),
-            )  # fmt: skip
-            with session:
-                flow = partial(
-                    joint_table, policy=policy, own=own[owner], reading=reading,
-                    clock=Clock(Watch()), wishes=(wishes or {}).get(owner, Wishes()),
-                )  # fmt: skip
-                return session.run(flow)
-
-        with ThreadPoolExecutor(len(data)) as pool:
-            running = {owner: pool.submit(play, owner) for owner in policy.owners}
-            failures = [f.exception() for f in running.values()]
-    # Whoever failed first told the others, who say so: the cause is worth more.
-    told = [error for error in failures if error is not None]
-    if told:
-        raise next((e for e in told if not isinstance(e, PartyError)), told[0])
-    return {owner: future.result() for owner, future in running.items()}
+    flows = {
+        owner: partial(
+            joint_table, policy=policy, own=own[owner], reading=(readings or {}).get(owner),
+            clock=Clock(Watch()), wishes=(wishes or {}).get(owner, Wishes()),
+        )
+        for owner in policy.owners
+    }  # fmt: skip
+    return play_together(policy.agreement, flows, deadlines=deadlines)

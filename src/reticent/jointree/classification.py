@@ -214,6 +214,11 @@ def read_asked(
 def _refuse_others(
     tree: JoinTree, schema: JoinSchema, asked: Mapping[tuple[str, str], _Asked]
 ) -> None:
+    if tree.sites:
+        raise InputError(
+            "sites keep what this tree asks to themselves", where=schema.name,
+            do="classify at all of them, with  reticent tree classify --party party.toml.",
+        )  # fmt: skip
     strange = sorted({table for table, _ in asked if table not in schema.tables})
     if strange or tree.target != schema.class_:
         what = f'the model asks table "{strange[0]}"' if strange else f"it tells {tree.target}"
@@ -337,6 +342,7 @@ def _counted(tree: JoinTree, arrived: _Arrived) -> NDArray[Any]:
             rows, vectors = held[coded.root]
             found[rows, node.winner] += vectors[:, 0]
             continue
+        assert isinstance(node.asks, Question)  # `read_asked` refuses a tree with hidden ones
         parts = descent.divide(node.asks, held)
         waiting += [(b, part) for b, part in zip(node.branches, parts, strict=True) if part]
     return found
@@ -495,6 +501,7 @@ def _listed(
         if node.asks is None:
             found[here] = node.winner
             continue
+        assert isinstance(node.asks, Question)
         own = at[descent.names.index(node.asks.table)][here].astype(np.int32)
         taken = descent.branches(node.asks, own)
         waiting += [

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -45,7 +45,7 @@ Held = tuple[NDArray[np.int32], Vectors]  # the rows of a table in a node, and t
 
 def grown(joined: Propagated, rules: TreeOptions) -> TreeNode:
     """The tree over the join, pruned if the rules say so; splits name columns of all tables."""
-    rules = replace(rules, min_rows=rules.min_rows * joined.unit)
+    rules = rules.of_unit(joined.unit)
     with np.errstate(over="ignore"):
         root = grow(source_of(joined, rules), rules)
     if rules.confidence is not None:

@@ -6,23 +6,26 @@ of JSON give up after one. So it is written and read with nodes waiting on a lis
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from reticent.errors import InputError
 from reticent.jointree.learning import features_of
 from reticent.jointree.propagation import Numbers, Propagated
+from reticent.jointree.schema import GrowEntry
 from reticent.trees.tree import Feature, Split, TreeNode
 
 Count = int | Fraction | float
 MODEL = "model.json"
+SPLITS = "splits.json"  # what a site asks of its own tables; it stays there
 _INDENTED = 40  # levels; a line for each of thousands would be a square of blanks
 _EXACT = 2**53  # readers of JSON may round larger integers
 _TESTS = ("at_most", "is", "by")
@@ -38,6 +41,13 @@ class Question:
     test: Literal["at_most", "is", "by"]
     values: tuple[Any, ...]  # a number or ISO time; one text; or a text for each branch
     missing: int  # the branch of missing and unseen values
+    site: str = ""  # whose question it is, and which of all, where tables stay at their sites
+    split: int = 0
+
+    @property
+    def name(self) -> str:
+        """What is asked about."""
+        return f"{self.table}.{self.column}"
 
     @property
     def branches(self) -> int:
@@ -46,8 +56,7 @@ class Question:
 
     def words(self) -> Iterator[str]:
         """What is true in each branch."""
-        name = f"{self.table}.{self.column}"
-        yield from (f"{name} {self.branch_words(i)}" for i in range(self.branches))
+        yield from (f"{self.name} {self.branch_words(i)}" for i in range(self.branches))
 
     def branch_words(self, branch: int) -> str:
         """What is true in a branch, of the column.
@@ -61,12 +70,39 @@ class Question:
         return f"{signs[branch]} {self.values[0]}"
 
 
+@dataclass(frozen=True, slots=True)
+class HiddenQuestion:
+    """What another site asks of its own tables, and tells nobody."""
+
+    site: str
+    split: int
+    branches: int
+    table: ClassVar[str] = ""
+    column: ClassVar[str] = ""
+    test: ClassVar[Literal["hidden"]] = "hidden"
+    values: ClassVar[tuple[Any, ...]] = ()
+    missing: ClassVar[int] = -1
+
+    @property
+    def name(self) -> str:
+        """What is asked about, as far as one knows here."""
+        return f"split {self.split} of {self.site}"
+
+    def words(self) -> Iterator[str]:
+        """Which branch it is."""
+        yield from (f"{self.name}, {self.branch_words(i)}" for i in range(self.branches))
+
+    def branch_words(self, branch: int) -> str:
+        """Which branch it is."""
+        return f"branch {branch + 1}"
+
+
 @dataclass(eq=False, slots=True)
 class JoinNode:
     """Joined rows that met, and how they part again; a leaf if they do not."""
 
     counts: tuple[Count, ...]  # by class: joined rows, or weights of records
-    asks: Question | None = None
+    asks: Question | HiddenQuestion | None = None
     branches: list[JoinNode] = field(default_factory=list)
 
     @property
@@ -94,6 +130,8 @@ class JoinTree:
     # By table and column that some node asks for one text: all that there were in training. Others
     # are unseen, and follow the branch of missing ones.
     seen: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
+    sites: tuple[str, ...] = ()  # where tables stay at their sites; then those keep what they ask
+    min_count: int | None = None  # sites told nothing of fewer records, so that others may split
 
     @property
     def leaves(self) -> int:
@@ -112,7 +150,7 @@ class JoinTree:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Copies and pickles go node by node into each other, and end at a thousand levels.
-        return _unpickled, (self.json(),)
+        return _unpickled, (self.json(), self.own_splits() if self.sites else "{}")
 
     def text(self) -> str:
         """The tree as indented lines: a leaf says its class, its rows and how many it errs on.
@@ -147,8 +185,10 @@ class JoinTree:
         `also`: more to say before the tree.
         """
         head: dict[str, Any] = {"class": self.target, "classes": self.classes}
-        seen = {table: dict(columns) for table, columns in self.seen.items()}
-        head |= {"weight": self.weight, "numbers": self.numbers, "seen": seen, **(also or {})}
+        head |= {"weight": self.weight, "numbers": self.numbers}
+        head |= {"sites": self.sites} if self.sites else {"seen": _plain_seen(self.seen)}
+        head |= {} if self.min_count is None else {"min_count": self.min_count}
+        head |= also or {}
         pieces = [_plain(head)[:-1], ', "tree": ']
         waiting: list[JoinNode | str] = [self.root]
         while waiting:
@@ -167,24 +207,71 @@ class JoinTree:
         counts = [_written(count) for count in node.counts]
         if node.asks is None:
             return {"class": self.classes[node.winner], "counts": counts}
-        asks = node.asks
-        told = list(asks.values) if asks.test == "by" else asks.values[0]
-        return {
-            "table": asks.table, "column": asks.column, "test": {asks.test: told},
-            "missing": asks.missing, "counts": counts,
-        }  # fmt: skip
+        if isinstance(node.asks, HiddenQuestion) or node.asks.site:
+            return {"site": node.asks.site, "split": node.asks.split, "counts": counts}
+        return {**_told(node.asks), "counts": counts}
+
+    def own_splits(self) -> str:
+        """The text of splits.json: what this site asks, by number, and what it has seen."""
+        asked = [node.asks for node in self.root.walk() if isinstance(node.asks, Question)]
+        splits = {str(asks.split): _told(asks) for asks in asked}
+        digest = hashlib.sha256(self.json().encode("utf-8", "surrogatepass")).hexdigest()
+        told = {"model": digest, "splits": splits, "seen": _plain_seen(self.seen)}
+        return json.dumps(told, ensure_ascii=False, indent=1) + "\n"
+
+
+def _told(asks: Question) -> dict[str, Any]:
+    told = list(asks.values) if asks.test == "by" else asks.values[0]
+    return {
+        "table": asks.table, "column": asks.column, "test": {asks.test: told},
+        "missing": asks.missing,
+    }  # fmt: skip
+
+
+def _plain_seen(seen: Mapping[str, Mapping[str, tuple[str, ...]]]) -> dict[str, dict[str, Any]]:
+    return {table: dict(columns) for table, columns in seen.items()}
 
 
 def model_of(joined: Propagated, root: TreeNode, target: str, weight: Any = "row") -> JoinTree:
     """The tree that was grown, in the words of its tables."""
+    made = _nodes(joined, root, lambda split: _question(split, features_of(joined)))
+    return JoinTree(
+        target, joined.coded.labels, made[0], weight, joined.numbers, _seen(made, joined)
+    )
+
+
+def site_model_of(
+    joined: Propagated, root: TreeNode, target: str, grow: GrowEntry, site: str,
+    sites: Sequence[str],
+) -> JoinTree:  # fmt: skip
+    """The same as one of several sites has it: with its own questions, and whose the others are."""
     features = features_of(joined)
+
+    def asked(split: Any) -> Question | HiddenQuestion:
+        if split.site != site:
+            return HiddenQuestion(split.site, split.number, split.ways)
+        own = _question(split, features)
+        return replace(own, site=site, split=split.number)
+
+    made = _nodes(joined, root, asked)
+    return JoinTree(
+        target, joined.coded.labels, made[0], grow.weight, joined.numbers, _seen(made, joined),
+        tuple(sites), grow.min_count,
+    )  # fmt: skip
+
+
+def _nodes(
+    joined: Propagated, root: TreeNode, asked: Callable[[Split], Question | HiddenQuestion]
+) -> list[JoinNode]:
     nodes = root.walk()
-    made = [JoinNode(_counts(node, joined), _question(node.split, features)) for node in nodes]
+    made = [
+        JoinNode(_counts(node, joined), None if node.split is None else asked(node.split))
+        for node in nodes
+    ]
     place = {id(node): new for node, new in zip(nodes, made, strict=True)}
     for node, new in zip(nodes, made, strict=True):
         new.branches = [place[id(branch)] for branch in node.branches]
-    seen = _seen(made, joined)
-    return JoinTree(target, joined.coded.labels, made[0], weight, joined.numbers, seen)
+    return made
 
 
 def _seen(nodes: Sequence[JoinNode], joined: Propagated) -> dict[str, dict[str, tuple[str, ...]]]:
@@ -208,9 +295,7 @@ def _whole(count: Fraction) -> int | Fraction:
     return count.numerator if count.denominator == 1 else count
 
 
-def _question(split: Split | None, features: Sequence[tuple[str, Feature]]) -> Question | None:
-    if split is None:
-        return None
+def _question(split: Split, features: Sequence[tuple[str, Feature]]) -> Question:
     table, feature = features[split.column]
     values = tuple(_shortest(feature.label(code)) for code in split.codes)
     test: Any = "at_most" if feature.number else "is" if len(values) == 1 else "by"
@@ -252,9 +337,11 @@ def _written(count: Count) -> int | float | str:
 
 def write_model(tree: JoinTree, folder: str | Path) -> None:
     """Put a model into its folder, for its owner's eyes alone: it shows values and counts."""
-    path = Path(folder) / MODEL
-    path.touch(mode=0o600)
-    path.write_text(tree.json(), encoding="utf-8")
+    texts = {MODEL: tree.json()} | ({SPLITS: tree.own_splits()} if tree.sites else {})
+    for name, text in texts.items():
+        path = Path(folder) / name
+        path.touch(mode=0o600)
+        path.write_text(text, encoding="utf-8")
 
 
 def read_model(place: str | Path) -> JoinTree:
@@ -268,16 +355,29 @@ def read_model(place: str | Path) -> JoinTree:
             do="give the folder that  reticent tree train  wrote.",
         ) from None  # fmt: skip
     try:
-        return _model(_parsed(text))
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError):
+        data = _parsed(text)
+        splits = path.with_name(SPLITS)
+        own = _own_splits(splits, text) if data.get("sites") and splits.exists() else {}
+        return _model(data | own)
+    except (OSError, ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError):
         raise InputError(
             "this is no model of a tree over tables, or it is damaged", where=str(path),
             do="train it again.",
         ) from None  # fmt: skip
 
 
-def _unpickled(text: str) -> JoinTree:
-    return _model(_parsed(text))
+def _own_splits(path: Path, model: str) -> dict[str, Any]:
+    """What stands in splits.json, if it belongs to the model."""
+    told = json.loads(path.read_text(encoding="utf-8"))
+    if told["model"] != hashlib.sha256(model.encode("utf-8", "surrogatepass")).hexdigest():
+        raise InputError(
+            "it belongs to another model.json", where=str(path), do="keep the two together."
+        )
+    return {"splits": told["splits"], "seen": told["seen"]}
+
+
+def _unpickled(text: str, splits: str) -> JoinTree:
+    return _model(_parsed(text) | json.loads(splits))
 
 
 def _model(data: Any) -> JoinTree:
@@ -286,32 +386,53 @@ def _model(data: Any) -> JoinTree:
     _check(list(classes) == sorted(set(classes)))
     _check(isinstance(data["class"], str) and data["weight"] in ("row", "record"))
     _check(data["numbers"] in _NUMBERS)
+    sites = tuple(data.get("sites", ()))
+    _check(all(isinstance(site, str) for site in sites))
+    own = data.get("splits") if sites else None
+    min_count = data.get("min_count")
+    _check(min_count is None or type(min_count) is int)
     root = JoinNode(())
     waiting = [(root, data["tree"])]
     while waiting:
         node, told = waiting.pop()
         node.counts = tuple(map(_read_count, told["counts"]))
         _check(len(node.counts) == len(classes))
-        if "test" not in told:
+        if "class" in told:
             _check(told["class"] == classes[node.winner])
             continue
-        node.asks = _read_question(told)
         below = told["branches"]
-        _check(isinstance(below, list) and len(below) == node.asks.branches)
+        _check(isinstance(below, list))
+        node.asks = _read_question(told, own, len(below))
+        _check(len(below) == node.asks.branches)
         node.branches = [JoinNode(()) for _ in below]
         waiting += zip(node.branches, below, strict=True)
     seen = {
         table: {column: tuple(texts) for column, texts in columns.items()}
-        for table, columns in data["seen"].items()
+        for table, columns in data.get("seen", {}).items()
     }
     asked = [node.asks for node in root.walk() if node.asks and node.asks.test == "is"]
     known = {(t, c): {*texts} for t, columns in seen.items() for c, texts in columns.items()}
     _check(all(isinstance(text, str) for texts in known.values() for text in texts))
     _check(all(asks.values[0] in known[asks.table, asks.column] for asks in asked))
-    return JoinTree(data["class"], classes, root, data["weight"], data["numbers"], seen)
+    return JoinTree(
+        data["class"], classes, root, data["weight"], data["numbers"], seen, sites, min_count
+    )
 
 
-def _read_question(told: Mapping[str, Any]) -> Question:
+def _read_question(
+    told: Mapping[str, Any], own: Mapping[str, Any] | None, branches: int
+) -> Question | HiddenQuestion:
+    """A question; with sites, what `own` says of those that are asked here."""
+    if "site" not in told:
+        return _read_test(told)
+    site, number = told["site"], told["split"]
+    _check(isinstance(site, str) and type(number) is int)
+    if not own or str(number) not in own:
+        return HiddenQuestion(site, number, branches)
+    return replace(_read_test(own[str(number)]), site=site, split=number)
+
+
+def _read_test(told: Mapping[str, Any]) -> Question:
     [(test, value)] = told["test"].items()
     values = tuple(value) if test == "by" else (value,)
     number = test == "at_most" and not isinstance(values[0], str)

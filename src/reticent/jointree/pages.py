@@ -106,7 +106,7 @@ def _knot(tree: JoinTree, node: JoinNode, way: str, parent: int) -> charts.Knot:
     every = _number(sum(node.counts))
     if node.asks is None:
         return charts.Knot(way, tree.classes[node.winner], every, parent, ends=True)
-    return charts.Knot(way, f"{node.asks.table}.{node.asks.column}?", every, parent)
+    return charts.Knot(way, f"{node.asks.name}?", every, parent)
 
 
 # --- the list ------------------------------------------------------------------------------------
@@ -131,7 +131,7 @@ def _chosen(tree: JoinTree) -> tuple[_Shown, int]:
         if asks is None or one.depth >= _DEEPEST:
             continue
         room = min(MOST_NODES - len(every), _WAYS_LISTED)
-        name = f"{asks.table}.{asks.column}"
+        name = asks.name
         one.below = [
             _Shown(branch, f"{name} {asks.branch_words(i)}", one.depth + 1)
             for i, branch in enumerate(one.node.branches[: max(room, 0)])

@@ -127,7 +127,7 @@ def dot(tree: JoinTree) -> str:
         if node.asks is None:
             lines.append(f"  n{number} [label={_label(tree.leaf_words(node))}, style=rounded];")
             continue
-        name = f"{node.asks.table}.{node.asks.column}"
+        name = node.asks.name
         lines.append(f"  n{number} [label={_label(name, f'({counts})')}];")
         for i, branch in enumerate(node.branches):
             words = node.asks.branch_words(i) + (" or missing" if i == node.asks.missing else "")

@@ -74,6 +74,10 @@ class TreeOptions:
         if self.confidence is not None and not 0 < self.confidence <= 1:
             raise InputError("confidence must be above 0 and at most 1", where="tree")
 
+    def of_unit(self, unit: int) -> TreeOptions:
+        """The same rules for counts in parts, so many to a record."""
+        return replace(self, min_rows=self.min_rows * unit)
+
 
 class RecordSource(Protocol):
     """Records that a tree is grown from, wherever they are."""

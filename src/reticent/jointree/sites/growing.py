@@ -1,0 +1,435 @@
+"""Splits between sites: who has the best of a node, and which part of the others' rows it takes.
+
+Source: Xu 2008, chapter 3: secure decision trees, and split propagation.
+
+At a node each site finds the best split of its own tables. Whose key is the highest comes out under
+encryption (`reticent.parties.comparison`); the winner tells the joined rows by branch and class,
+which all nodes of a tree show, and keeps the question to itself. Then sums go over the joins from
+its block to all others: for each common join value that stands in the node, and for each branch
+that is not a leaf already, how many joined rows of each class. What they are parts of, the other
+side knows from its own rows: the sums over a join are the same on both sides.
+
+Where we differ from the paper: gains are compared and not sent to a coordinator; of the branches of
+a node one is not told, being what is left; branches that are leaves are counted and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.jointree import kernels
+from reticent.jointree.learning import (
+    Held,
+    JoinLoops,
+    add_exactly,
+    part_of,
+    shared_exactly,
+    short,
+    ways_from,
+)
+from reticent.jointree.propagation import Propagated, Vectors, records_behind
+from reticent.jointree.sites.layout import Crossing, SiteLayout
+from reticent.jointree.sites.relay import too_few
+from reticent.jointree.sites.words import (
+    NodeSplit,
+    PartSums,
+    SplitFits,
+    Sums,
+    Unfit,
+    packed,
+    unpacked,
+)
+from reticent.parties.comparison import ComparisonKey, highest
+from reticent.parties.wire import Conversation, others
+from reticent.progress import Watch
+from reticent.trees.learner import TreeOptions
+from reticent.trees.tree import Split
+
+Record = tuple[list[str], int, int, bytes, list[tuple[int, int, bytes]]]
+NO_BLOCK = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SiteSplit(Split):
+    """A question of some site; of other sites' questions nothing but this is known here."""
+
+    site: str = ""
+    number: int = 0  # of all splits of the tree, from 1 on
+    ways: int = 0  # how many branches it has
+
+
+@dataclass(slots=True)
+class _Division:
+    """How a node parts: joined rows by branch, and this site's rows of the branches that go on."""
+
+    block: int
+    counts: Vectors
+    opened: list[int]  # the branches that are no leaves for sure
+    parts: list[list[Held]]  # of these, by table
+    heard: list[tuple[int, int, bytes]] = field(default_factory=list)  # by join, as it was told
+    fits: bool = True  # whether this site could tell all that was to be told
+
+
+class SiteNodes:
+    """What all nodes share at one site: its tables, whom it talks to, how many splits there are."""
+
+    def __init__(
+        self,
+        talk: Conversation,
+        layout: SiteLayout,
+        joined: Propagated,
+        rules: TreeOptions,
+        watch: Watch,
+    ) -> None:
+        self.talk, self.layout, self.watch = talk, layout, watch
+        self.coded = joined.coded
+        self.loops = JoinLoops(joined, rules)
+        self.least = layout.schema.grow.min_count
+        self.secret = ComparisonKey.fresh()
+        self.nodes = self.splits = self.compared = 0
+        mine = {table for table, site in enumerate(layout.site_of) if site == talk.me}
+        own = [join for join in joined.coded.joins if join.parent in mine and join.table in mine]
+        self.ways = {table: ways_from(table, own) for table in mine}
+
+    def keys(self, way: Crossing, table: int) -> NDArray[np.int32]:
+        """The join values of a table's rows, by a join that leads to another site."""
+        join = self.coded.joins[way.join]
+        return join.of_parent if table == join.parent else join.of_table
+
+    def is_mine(self, table: int) -> bool:
+        """Whether a table stands here."""
+        return self.layout.site_of[table] == self.talk.me
+
+    # Sums by join value, without touching more of the scratch than a node holds.
+
+    def sums(self, keys: NDArray[np.int32], held: Held, values: NDArray[np.int32]) -> Vectors:
+        """The sums of some rows, for these join values, which are all that they have."""
+        if held[1].dtype == object:
+            return add_exactly(keys, held, values)
+        kernels.add_up(keys, *held, self.loops.whole)
+        found: Vectors = self.loops.whole[values]
+        self.loops.whole[values] = 0
+        return found
+
+    def carried(
+        self, keys: NDArray[np.int32], end: Held, values: NDArray[np.int32], whole: Vectors,
+        part: Vectors, how: int,
+    ) -> Held:  # fmt: skip
+        """What a branch leaves of a table, from its parts of the sums over a join."""
+        if end[1].dtype == object:
+            return shared_exactly(keys, end, values, whole.astype(object), part.astype(object))
+        loops = self.loops
+        loops.whole[values], loops.part[values] = whole, part
+        found: Held = kernels.carry(keys, *end, loops.whole, loops.part, how)
+        loops.whole[values] = loops.part[values] = 0
+        return found
+
+    def spread(
+        self, start: int, held: Sequence[Held], parts: Sequence[list[Held]], how: int
+    ) -> None:
+        """Divide the other tables of a block as its first one was."""
+        for way in self.ways[start]:
+            values = np.unique(way.of_start[held[way.start][0]])
+            whole = self.sums(way.of_start, held[way.start], values)
+            for part in parts:
+                some = self.sums(way.of_start, part[way.start], values)
+                part[way.end] = self.carried(way.of_end, held[way.end], values, whole, some, how)
+
+
+@dataclass(slots=True)
+class SiteRows:
+    """The joined rows of one node, as far as the tables of this site hold them."""
+
+    nodes: SiteNodes
+    held: Sequence[Held]  # by table; others' have no rows
+    counts: NDArray[Any]
+    depth: int
+    division: _Division | None = None
+
+    def classes(self) -> NDArray[Any]:
+        """See `RecordSource`."""
+        return self.counts
+
+    def divide(self, split: Split) -> Sequence[SiteRows]:
+        """See `RecordSource`; who divides how has come out with who had the best split."""
+        division = self.division
+        assert division is not None
+        self.held, self.division = (), None
+        parts: list[list[Held]] = [[] for _ in division.counts]
+        for branch, part in zip(division.opened, division.parts, strict=True):
+            parts[branch] = [*map(short, part)]
+        return [
+            SiteRows(self.nodes, part, line, self.depth + 1)
+            for part, line in zip(parts, division.counts, strict=True)
+        ]
+
+    def best(self, rules: TreeOptions) -> SiteSplit | None:
+        """The best split of all sites, in one step of the conversation."""
+        nodes = self.nodes
+        nodes.nodes += 1
+        done: list[tuple[_Division | None, Split | None]] = []
+
+        def work() -> Record:
+            winners, division, split = self._converse(f"node {nodes.nodes}")
+            done.append((division, split))
+            if division is None:
+                return winners, NO_BLOCK, 1, b"", []
+            told = packed(division.counts)
+            return winners, division.block, told.width, told.numbers, division.heard
+
+        nodes.watch.tell(f"node {nodes.nodes}, {nodes.splits} splits so far")
+        record = nodes.talk.step(f"node {nodes.nodes}", work)
+        self.division, split = done[0] if done else self._repeated(record)
+        if self.division is None:
+            return None
+        nodes.splits += 1
+        winner = record[0][-1]
+        own = split or Split(-1, (), 0)
+        return SiteSplit(
+            own.column, own.codes, own.default, winner, nodes.splits, len(self.division.counts)
+        )  # fmt: skip
+
+    # The conversation about a node.
+
+    def _converse(self, name: str) -> tuple[list[str], _Division | None, Split | None]:
+        """Who wins, how the node parts, and by which split if it is ours."""
+        nodes, talk = self.nodes, self.nodes.talk
+        # Begun again, a comparison is another sight of the same keys.
+        talk.attempt(name)
+        refused: list[tuple[int, int]] = []
+        winners: list[str] = []
+        while True:
+            key, split = self._best_that_fits(refused)
+            winners.append(highest(talk, key, nodes.secret))
+            nodes.compared += len(talk.owners) - 1
+            mine = winners[-1] == talk.me
+            division = self._divided(winners[-1], split if mine else None, self._hear, self._tell)
+            if division is None or nodes.least is None or self._all_fit(division):
+                return winners, division, split if mine else None
+            if mine:
+                assert split is not None
+                refused.append((split.column, split.codes[0]))
+
+    def _repeated(self, record: Record) -> tuple[_Division | None, Split | None]:
+        """The same as it was written down, with nobody being asked again."""
+        winners, block, width, content, heard = record
+        refused: list[tuple[int, int]] = []
+        split = None
+        for winner in winners:
+            split = None
+            if winner == self.nodes.talk.me:
+                _, split = self._best_that_fits(refused)
+                if split is not None:
+                    refused.append((split.column, split.codes[0]))
+        if not content:
+            return None, None
+        at = {join: PartSums(Sums(w, told)) for join, w, told in heard}
+        known = NodeSplit(block, Sums(width, content))
+        return self._divided(
+            winners[-1], split, lambda way: at[way.join], lambda way, said: None, known
+        ), split
+
+    def _best_that_fits(
+        self, refused: list[tuple[int, int]]
+    ) -> tuple[int, Split | None]:  # fmt: skip
+        """The best split of this site of which it may tell what must be told."""
+        nodes = self.nodes
+        while True:
+            key, split = nodes.loops.best(self.held, refused)
+            if split is None or nodes.least is None:
+                return key, split
+            division = self._own(split)
+            block = division.block
+            leaving = [w for w in nodes.layout.ways_from(block) if self._in_block(w.start, block)]
+            if all(self._may_tell(way, division) for way in leaving):
+                return key, split
+            refused.append((split.column, split.codes[0]))
+
+    def _in_block(self, table: int, block: int) -> bool:
+        return self.nodes.layout.blocks[table] == block
+
+    def _all_fit(self, division: _Division) -> bool:
+        """Whether every site could tell what was to be told; else the split is no candidate."""
+        talk = self.nodes.talk
+        for other in others(talk):
+            talk.send(other, SplitFits(division.fits))
+        heard = [talk.receive(other, SplitFits).fits for other in others(talk)]
+        return division.fits and all(heard)
+
+    def _hear(self, way: Crossing) -> PartSums:
+        return self.nodes.talk.receive(self.nodes.layout.site_of[way.start], PartSums)
+
+    def _tell(self, way: Crossing, said: PartSums) -> None:
+        self.nodes.talk.send(self.nodes.layout.site_of[way.end], said)
+
+    # How the node parts.
+
+    def _divided(
+        self,
+        winner: str,
+        split: Split | None,
+        hear: Callable[[Crossing], PartSums],
+        tell: Callable[[Crossing, PartSums], None],
+        known: NodeSplit | None = None,
+    ) -> _Division | None:
+        """Divide this site's rows as the winner says, and pass on what others need for theirs."""
+        nodes, talk = self.nodes, self.nodes.talk
+        if winner == talk.me:
+            division = None if split is None else self._own(split)
+            if known is None:
+                said = NodeSplit()
+                if division is not None:
+                    said = NodeSplit(division.block, packed(division.counts))
+                for other in others(talk):
+                    talk.send(other, said)
+        else:
+            division = self._others(winner, known or talk.receive(winner, NodeSplit))
+        if division is None or not division.opened:
+            return division
+        for way in nodes.layout.ways_from(division.block):
+            if nodes.is_mine(way.start):
+                tell(way, self._said(way, division))
+            elif nodes.is_mine(way.end):
+                self._take(way, division, hear(way))
+        return division
+
+    def _own(self, split: Split) -> _Division:
+        """A division by a split of ours, as far as the block goes in which it begins."""
+        nodes = self.nodes
+        t = nodes.loops.owner(split.column)
+        taken, counts = nodes.loops.take(self.held, split)
+        division = self._begun(nodes.layout.blocks[t], counts)
+        for branch, part in zip(division.opened, division.parts, strict=True):
+            part[t] = part_of(self.held[t], taken == branch)
+        if division.opened:
+            nodes.spread(t, self.held, division.parts, nodes.loops.how(self.counts.tolist()))
+        return division
+
+    def _others(self, winner: str, told: NodeSplit) -> _Division | None:
+        """A division by a split of another site, before anything is known of our rows."""
+        nodes = self.nodes
+        if not told.counts.numbers:
+            return None
+        classes = len(self.counts)
+        lines = len(told.counts.numbers) // ((told.counts.width or 8) * classes)
+        try:
+            counts = unpacked(told.counts, lines, classes)
+            blocks = {nodes.layout.blocks[t] for t in nodes.layout.tables_of(winner)}
+            whole = self.counts.tolist()
+            if lines < 2 or told.block not in blocks or not _add_up(counts, whole):
+                raise Unfit
+        except Unfit:
+            raise nodes.talk.refuse(winner, "its split does not divide the node") from None
+        return self._begun(told.block, counts.astype(self.counts.dtype))
+
+    def _begun(self, block: int, counts: Vectors) -> _Division:
+        lines = [*enumerate(counts.tolist())]
+        opened = [b for b, line in lines if not self.nodes.loops.closed(line, self.depth + 1)]
+        return _Division(block, counts, opened, [[*self.held] for _ in opened])
+
+    def _told_branches(self, division: _Division) -> list[int]:
+        """Which of the open branches are told: one is what is left, where all are open."""
+        every = len(division.opened) == len(division.counts) and not self.nodes.loops.floats
+        return [*range(len(division.opened) - every)]
+
+    def _values(self, way: Crossing, table: int) -> NDArray[np.int32]:
+        """The common values that stand in the node, by a join: the same on both sides."""
+        found: NDArray[np.int32] = np.unique(self.nodes.keys(way, table)[self.held[table][0]])
+        return found
+
+    def _said(self, way: Crossing, division: _Division) -> PartSums:
+        """What the other side of a join must know; nothing, where that would be too much."""
+        if not division.fits or not self._may_tell(way, division):
+            division.fits = False
+            return PartSums(Sums(1, b""), withheld=True)
+        nodes, t = self.nodes, way.start
+        keys, values = nodes.keys(way, t), self._values(way, t)
+        told = [division.parts[i][t] for i in self._told_branches(division)]
+        # Sums of floats depend on their order: the other side takes ours for the whole, too.
+        told = [self.held[t], *told] if nodes.loops.floats else told
+        return PartSums(packed(np.concatenate([nodes.sums(keys, held, values) for held in told])))
+
+    def _may_tell(self, way: Crossing, division: _Division) -> bool:
+        """Whether enough records of ours stand behind each sum that the other side would know."""
+        nodes, t = self.nodes, way.start
+        if nodes.least is None or not division.opened:
+            return True
+        join, keys = nodes.coded.joins[way.join], nodes.keys(way, t)
+        known = [part[t] for part in division.parts]
+        return not any(
+            too_few(records_behind(nodes.coded, t, keys, *held, join.values), nodes.least)
+            for held in known
+        )
+
+    def _take(self, way: Crossing, division: _Division, said: PartSums) -> None:
+        """Divide a table of ours by what was told over a join, then the rest of its block."""
+        nodes, t = self.nodes, way.end
+        division.heard.append((way.join, said.parts.width, said.parts.numbers))
+        if said.withheld and nodes.least is not None:
+            division.fits = False
+        if not division.fits:
+            return
+        keys, values = nodes.keys(way, t), self._values(way, t)
+        try:
+            whole, parts = self._parts(division, said, nodes.sums(keys, self.held[t], values))
+        except Unfit:
+            site = nodes.layout.site_of[way.start]
+            what = f"its parts of join {way.join + 1} are not those of the node"
+            raise nodes.talk.refuse(site, what) from None
+        how = nodes.loops.how(self.counts.tolist())
+        for part, some in zip(division.parts, parts, strict=True):
+            part[t] = nodes.carried(keys, self.held[t], values, whole, some, how)
+        nodes.spread(t, self.held, division.parts, how)
+
+    def _parts(
+        self, division: _Division, said: PartSums, whole: Vectors
+    ) -> tuple[Vectors, list[Vectors]]:
+        """The sums of a node over a join, and of each open branch its part of them."""
+        floats, lines = self.nodes.loops.floats, len(whole)
+        branches = self._told_branches(division)
+        told = unpacked(said.parts, (len(branches) + floats) * lines, whole.shape[1])
+        if (not said.parts.width) != floats:
+            raise Unfit
+        each = [told[at : at + lines] for at in range(0, len(told), lines)]
+        if floats:
+            if not np.allclose(each[0], whole, rtol=1e-6):
+                raise Unfit
+            whole, *each = each
+        elif whole.dtype != object and told.dtype == object:
+            raise Unfit
+        if len(each) < len(division.opened):
+            each.append(whole - sum(each))
+        rest = whole - sum(each)
+        slack = 1e-6 * whole if floats else np.zeros_like(whole)
+        if (np.array(each) < 0).any() or (rest < -slack).any():
+            raise Unfit
+        for branch, part in zip(division.opened, each, strict=True):
+            if not _is_close(part.sum(axis=0).tolist(), division.counts[branch].tolist(), floats):
+                raise Unfit
+        return whole, [part.astype(whole.dtype) for part in each]
+
+
+def _add_up(counts: Vectors, whole: Sequence[Any]) -> bool:
+    """Whether branches hold something each, and together what the node holds."""
+    floats = counts.dtype == np.float64
+    lines = counts.tolist()
+    sums = [sum(column) for column in zip(*lines, strict=True)]
+    return all(map(any, lines)) and _is_close(sums, whole, floats)
+
+
+def _is_close(one: Sequence[Any], other: Sequence[Any], floats: bool) -> bool:
+    """Whether counts are the same; up to rounding, where they are floats."""
+    if not floats:
+        return list(one) == list(other)
+    return bool(np.allclose(one, other, rtol=1e-6))
+
+
+def site_rows(nodes: SiteNodes, joined: Propagated) -> SiteRows:
+    """All joined rows, as far as the tables of this site hold them."""
+    held = tuple(map(short, zip(joined.rows, joined.vectors, strict=True)))
+    return SiteRows(nodes, held, joined.counts, 0)

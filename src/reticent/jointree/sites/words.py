@@ -1,0 +1,145 @@
+"""What sites tell each other besides blinded join values and comparisons, and how it is written.
+
+Sums travel as whole numbers of as few bytes as the largest of them needs, or as floats of eight
+where records weigh what has no common measure. There is one way only to write some sums: whatever
+can be written in several ways could carry what nobody may know.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.jointree.propagation import WORD, Vectors
+from reticent.parties.wire import Message
+
+Width = Annotated[int, msgspec.Meta(ge=0, le=4096)]  # bytes of a number; 0 is a float
+Label = Annotated[str, msgspec.Meta(max_length=1_000_000)]
+_LONG = 8
+
+
+class Unfit(ValueError):
+    """These bytes are no such sums; it does not tell them."""
+
+
+class ClassLabels(Message, frozen=True):
+    """The site of the class to all: every label that stands in its column, in order."""
+
+    labels: list[Label]
+
+
+class JoinColumns(Message, frozen=True):
+    """To the other side of a join: what its columns hold, and whether the file says so."""
+
+    holds: list[tuple[Annotated[str, msgspec.Meta(max_length=10)] | None, bool]]
+
+
+class Standing(Message, frozen=True):
+    """To the other side of a join: a bit for each common value, whether rows stand behind it."""
+
+    bits: bytes
+
+
+class Sums(Message, frozen=True):
+    """To the other side of a join: sums by common value that stands, and by class."""
+
+    width: Width
+    numbers: bytes
+
+
+class TotalCounts(Message, frozen=True):
+    """The site of the class to all: all joined rows by class, in parts of one."""
+
+    numbers: str
+    unit: Annotated[int, msgspec.Meta(ge=1)]
+    counts: Sums
+
+
+class NodeSplit(Message, frozen=True):
+    """The winner to all: joined rows by branch and class, and the block where the split begins.
+
+    No counts say that no site has a split that gains anything.
+    """
+
+    block: Annotated[int, msgspec.Meta(ge=0, lt=2**20)] = 0
+    counts: Sums = Sums(1, b"")
+
+
+class PartSums(Message, frozen=True):
+    """To the other side of a join: of the sums of a node, the parts of its branches."""
+
+    parts: Sums
+    withheld: bool = False  # as too few records stand behind some; then there are none
+
+
+class SplitFits(Message, frozen=True):
+    """To all: whether enough records stand behind everything that this site would have told."""
+
+    fits: bool
+
+
+def packed(numbers: Vectors) -> Sums:
+    r"""Sums as they travel, line by line.
+
+    >>> packed(np.array([[1, 300]]))
+    Sums(width=2, numbers=b'\x01\x00,\x01')
+    """
+    if numbers.dtype == np.float64:
+        return Sums(0, numbers.astype("<f8").tobytes())
+    width = width_of(int(numbers.max(initial=0)))
+    if width <= _LONG:
+        whole = np.ascontiguousarray(numbers.astype("<u8")).view(np.uint8)
+        return Sums(width, whole.reshape(-1, _LONG)[:, :width].tobytes())
+    return Sums(width, b"".join(int(n).to_bytes(width, "little") for n in numbers.ravel()))
+
+
+def width_of(most: int) -> int:
+    """In how many bytes a number stands."""
+    return max(1, (most.bit_length() + 7) // 8)
+
+
+def unpacked(told: Sums, lines: int, classes: int) -> Vectors:
+    """Sums that were told, if they are so many and written as they must be."""
+    size = lines * classes
+    if len(told.numbers) != size * (told.width or _LONG):
+        raise Unfit
+    if not told.width:
+        floats = np.frombuffer(told.numbers, "<f8").astype(np.float64).reshape(lines, classes)
+        if not (np.isfinite(floats).all() and (floats >= 0).all() and not np.signbit(floats).any()):
+            raise Unfit
+        return floats
+    found = _whole(told, size).reshape(lines, classes)
+    if told.width != width_of(int(found.max(initial=0))):
+        raise Unfit
+    return found
+
+
+def _whole(told: Sums, size: int) -> NDArray[Any]:
+    width = told.width
+    if width < _LONG:
+        every = np.zeros((size, _LONG), np.uint8)
+        every[:, :width] = np.frombuffer(told.numbers, np.uint8).reshape(size, width)
+        return every.view("<u8").ravel().astype(np.int64)
+    ends = range(width, size * width + 1, width)
+    numbers = [int.from_bytes(told.numbers[end - width : end], "little") for end in ends]
+    found = np.zeros(size, object)
+    found[:] = numbers
+    return found.astype(np.int64) if max(numbers, default=0) < WORD else found
+
+
+def packed_bits(some: NDArray[np.bool_]) -> bytes:
+    """Yes and no, a bit each."""
+    return np.packbits(some).tobytes()
+
+
+def unpacked_bits(content: bytes, count: int) -> NDArray[np.bool_]:
+    """The same back again, if they are so many and nothing stands behind them."""
+    if len(content) != -(-count // 8):
+        raise Unfit
+    every = np.unpackbits(np.frombuffer(content, np.uint8))
+    if every[count:].any():
+        raise Unfit
+    return every[:count].astype(bool)

@@ -1,0 +1,110 @@
+"""Tables at several sites, all in this process, and what each of them has in the end."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from naive import join_tree as naive
+from parties.memory_wire import MemoryWire, Tamper, honest, together, wires
+from reticent.jointree.model import JoinTree, Question, site_model_of
+from reticent.jointree.schema import JoinSchema
+from reticent.jointree.sites.flow import SiteTree, site_tree
+from reticent.jointree.sites.layout import SiteLayout
+from reticent.parties.wire import Message, Wire
+from reticent.progress import Clock, Watch
+from twins.test_join_tree_twin import schema_of, tables_of
+
+R = TypeVar("R")
+
+
+@dataclass
+class PlainTalk(MemoryWire):
+    """A conversation that nothing interrupts."""
+
+    steps: list[str] = field(default_factory=list)
+
+    def step(self, name: str, work: Callable[[], R]) -> R:
+        self.steps.append(name)
+        return work()
+
+    def attempt(self, name: str, most: int = 3) -> None:
+        pass
+
+
+class PlainKey(Message, frozen=True):
+    key: int
+
+
+def highest_in_the_open(wire: Wire, key: int, own: Any = None, *, bits: int = 40) -> str:
+    """What comparisons under encryption come to, for cases that are many."""
+    for owner in wire.owners:
+        if owner != wire.me:
+            wire.send(owner, PlainKey(key))
+    keys = {owner: key if owner == wire.me else wire.receive(owner, PlainKey).key
+            for owner in wire.owners}  # fmt: skip
+    return max(wire.owners, key=lambda owner: keys[owner])
+
+
+def sited(schema: JoinSchema, seed: int) -> JoinSchema:
+    """The same schema, its tables dealt to two to five sites, or to as many as there are tables."""
+    rng = random.Random(seed)
+    names = schema.names
+    count = min(len(names), rng.choice([2, 2, 3, 4, 5]))
+    ends = sorted(rng.sample(range(1, len(names)), count - 1))
+    site_of = [f"s{sum(end <= t for end in ends)}" for t in range(len(names))]
+    tables = {
+        name: entry.model_copy(update={"site": site})
+        for (name, entry), site in zip(schema.tables.items(), site_of, strict=True)
+    }
+    return schema.model_copy(update={"tables": tables})
+
+
+def talks(layout: SiteLayout, tamper: Tamper = honest) -> dict[str, PlainTalk]:
+    at = wires(*layout.sites, tamper=tamper)
+    return {name: PlainTalk(wire.me, wire.owners, wire.queues, tamper) for name, wire in at.items()}
+
+
+def own_tables(layout: SiteLayout, site: str, tables: list[Any]) -> list[Any]:
+    return [table if layout.site_of[t] == site else None for t, table in enumerate(tables)]
+
+
+def grown_at_sites(
+    schema: JoinSchema, tables: list[Any], tamper: Tamper = honest
+) -> dict[str, SiteTree]:
+    layout = SiteLayout.of(schema)
+
+    def act(talk: Any) -> SiteTree:
+        return site_tree(talk, layout, own_tables(layout, talk.me, tables), Clock(Watch()))
+
+    return together(talks(layout, tamper), act)
+
+
+def model_at(tree: SiteTree) -> JoinTree:
+    schema = tree.layout.schema
+    return site_model_of(
+        tree.joined, tree.root, schema.class_, schema.grow, tree.site, tree.layout.sites
+    )
+
+
+def put_together(trees: dict[str, JoinTree]) -> Any:
+    """The tree that comes out when all sites lay their questions on the table."""
+    [first, *others] = trees.values()
+    assert all(other.json() == first.json() for other in others)
+    nodes = {site: tree.root.walk() for site, tree in trees.items()}
+    for number, node in enumerate(next(iter(nodes.values()))):
+        if node.asks is not None:
+            own = nodes[node.asks.site][number].asks
+            for site, every in nodes.items():
+                assert isinstance(every[number].asks, Question) == (site == node.asks.site)
+            node.asks = own
+    return first.root
+
+
+def random_sites(
+    seed: int, case: tuple[naive.Tables, dict[str, Any]]
+) -> tuple[JoinSchema, list[Any]]:
+    data, rules = case
+    return sited(schema_of(data, rules), seed), tables_of(data)
