@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
+
+import pyarrow as pa
 
 from naive import join_tree as naive
 from parties.memory_wire import MemoryWire, Tamper, honest, together, wires
+from reticent.data.columns import Table, without_missing
+from reticent.files.tabular import from_arrow
 from reticent.jointree.model import JoinTree, Question, site_model_of
 from reticent.jointree.schema import JoinSchema
+from reticent.jointree.sites.descending import MOST_RECORDS, descend, named_records
 from reticent.jointree.sites.flow import SiteTree, site_tree
 from reticent.jointree.sites.layout import SiteLayout
 from reticent.parties.wire import Message, Wire
@@ -101,6 +106,41 @@ def put_together(trees: dict[str, JoinTree]) -> Any:
                 assert isinstance(every[number].asks, Question) == (site == node.asks.site)
             node.asks = own
     return first.root
+
+
+def with_ids(
+    schema: JoinSchema, frames: dict[str, pa.Table]
+) -> tuple[JoinSchema, dict[str, pa.Table]]:
+    """The same with an id for every row of every table."""
+    named = {
+        name: frame.append_column("id", pa.array([f"{name}-{i}" for i in range(frame.num_rows)]))
+        for name, frame in frames.items()
+    }
+    tables = {
+        name: entry.model_copy(update={"ids": ("id",)}) for name, entry in schema.tables.items()
+    }
+    return schema.model_copy(update={"tables": tables}), named
+
+
+def classified_at_sites(
+    trees: dict[str, JoinTree], schema: JoinSchema, frames: dict[str, pa.Table], asked: pa.Table
+) -> dict[str, list[str]]:
+    layout = SiteLayout.of(schema)
+    tables = [cleared(frames[name], name) for name in schema.names]
+
+    def act(talk: Any) -> list[str]:
+        records = named_records(layout, asked, "ids.csv", MOST_RECORDS)
+        own = own_tables(layout, talk.me, tables)
+        tree = trees[talk.me]
+        found = descend(talk, layout, tree, records, own, "ids.csv", Watch())
+        return [tree.classes[winner] for winner in found.tolist()]
+
+    return together(talks(layout), act)
+
+
+def cleared(frame: pa.Table, name: str) -> Table:
+    table = from_arrow(frame, name)
+    return replace(table, columns={c: without_missing(v) for c, v in table.columns.items()})
 
 
 def random_sites(

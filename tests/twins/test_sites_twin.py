@@ -8,6 +8,7 @@ import pytest
 
 from naive import join_tree as naive
 from reticent.errors import InputError
+from reticent.jointree.classification import joined_rows
 from reticent.jointree.learning import grown
 from reticent.jointree.model import model_of
 from reticent.jointree.propagation import Propagated, propagate
@@ -15,13 +16,17 @@ from reticent.jointree.schema import JoinSchema
 from reticent.jointree.sites import growing
 from reticent.jointree.tables import code
 from sites_at_hand import (
+    classified_at_sites,
+    cleared,
     grown_at_sites,
     highest_in_the_open,
     model_at,
     put_together,
     random_sites,
+    sited,
+    with_ids,
 )
-from twins.test_join_tree_twin import plain, random_case, with_many_copies
+from twins.test_join_tree_twin import frames_of, plain, random_case, schema_of, with_many_copies
 
 
 @pytest.fixture
@@ -90,3 +95,28 @@ def test_floats_are_added_up_in_one_order() -> None:
 
 def test_keys_are_compared_under_encryption() -> None:
     assert {check(seed, random_case(seed)) for seed in range(6)} >= {"int64"}
+
+
+# Classification ----------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("in_the_open")
+def test_records_take_the_path_at_sites_that_their_joined_rows_take_at_one() -> None:
+    rows = 0
+    for seed in range(60):
+        data, rules = random_case(seed)
+        if len(data.names) < 2:
+            continue
+        schema, frames = with_ids(sited(schema_of(data, rules), seed), frames_of(data))
+        tables = [cleared(frames[name], name) for name in schema.names]
+        joined = at_one_site(schema, tables)
+        if isinstance(joined, InputError):
+            continue
+        alone = model_of(joined, grown(joined, schema.grow.options()), schema.class_)
+        asked = joined_rows(alone, schema, frames)
+        trees = {site: model_at(tree) for site, tree in grown_at_sites(schema, tables).items()}
+        ids = asked.drop_columns(["class"])
+        for told in classified_at_sites(trees, schema, frames, ids).values():
+            assert told == asked["class"].to_pylist(), seed
+        rows += asked.num_rows
+    assert rows > 1000

@@ -45,7 +45,7 @@ from reticent.trees import kernels as splitting
 
 MOST_JOINED = 10**6  # joined rows that are listed one by one
 ROW = "row"  # what a record without ids goes by: its place in the file, from 1
-_KINDS = {"at_most": splitting.AT_MOST, "is": splitting.EQUALS, "by": splitting.EACH}
+TEST_KINDS = {"at_most": splitting.AT_MOST, "is": splitting.EQUALS, "by": splitting.EACH}
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ def _first_largest(line: Sequence[Any]) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class AskedColumn:
     """A column that some node asks about, and the values that it asks for, in order."""
 
     number: bool
@@ -135,11 +135,12 @@ def _point(threshold: Any) -> Any:
     return found
 
 
-def _asked(tree: JoinTree) -> dict[tuple[str, str], _Asked]:
+def asked_columns(tree: JoinTree) -> dict[tuple[str, str], AskedColumn]:
+    """The columns that a tree asks about, as far as its questions are known here."""
     wanted: dict[tuple[str, str], set[Any]] = {}
     number: dict[tuple[str, str], bool] = {}
     for node in tree.root.walk():
-        if node.asks is not None:
+        if isinstance(node.asks, Question):
             place = (node.asks.table, node.asks.column)
             seen = tree.seen.get(place[0], {}).get(place[1], ()) if node.asks.test == "is" else ()
             if place not in wanted:
@@ -150,7 +151,7 @@ def _asked(tree: JoinTree) -> dict[tuple[str, str], _Asked]:
     for place, some in wanted.items():
         values = sorted(some, key=_point) if number[place] else sorted(some)
         points = tuple(map(_point, values)) if number[place] else ()
-        found[place] = _Asked(number[place], tuple(values), points)
+        found[place] = AskedColumn(number[place], tuple(values), points)
     return found
 
 
@@ -160,7 +161,7 @@ class _Arrived:
 
     coded: CodedTables
     columns: tuple[tuple[str, ...], ...]  # of each table, those that are asked about
-    asked: Mapping[tuple[str, str], _Asked]
+    asked: Mapping[tuple[str, str], AskedColumn]
     records: NDArray[np.int64]  # of each record of the class's table its row
     ids: tuple[Mapping[str, Column], ...]  # of each table that was read in order
 
@@ -176,7 +177,7 @@ def read_asked(
     watch: Watch | None = None,
 ) -> list[Table]:
     """The columns that the tree asks about; of all tables in order, if `every_row`."""
-    asked = _asked(tree)
+    asked = asked_columns(tree)
     _refuse_others(tree, schema, asked)
     tables = []
     problems: list[Problem] = []
@@ -212,7 +213,7 @@ def read_asked(
 
 
 def _refuse_others(
-    tree: JoinTree, schema: JoinSchema, asked: Mapping[tuple[str, str], _Asked]
+    tree: JoinTree, schema: JoinSchema, asked: Mapping[tuple[str, str], AskedColumn]
 ) -> None:
     if tree.sites:
         raise InputError(
@@ -236,7 +237,7 @@ def _arrive(
     every_row: bool,
 ) -> _Arrived:
     """The tables as the tree sees them, equal rows counted once unless `every_row`."""
-    asked, form = _asked(tree), form_of(reading)
+    asked, form = asked_columns(tree), form_of(reading)
     edges = schema.edges
     refuse(problem for edge in edges for problem in mismatches(schema, edge, tables))
     sides = [side_codes(edge, tables) for edge in edges]
@@ -377,7 +378,7 @@ class _Descent:
         values = self.arrived.asked[asks.table, asks.column].values
         codes = np.array([values.index(value) for value in asks.values], np.int32)
         taken: NDArray[np.int64] = kernels.branches(
-            self.coded.tables[t].codes[j], rows, _KINDS[asks.test], codes, asks.missing
+            self.coded.tables[t].codes[j], rows, TEST_KINDS[asks.test], codes, asks.missing
         )
         return taken
 

@@ -185,7 +185,23 @@ def _common(each: NDArray[Any], records: int) -> int:
 # --- joins that keep their left side -------------------------------------------------------------
 
 
-def missing_rows(joins: Sequence[CodedJoin]) -> set[int]:
+class _Edge(Protocol):
+    """A join, as far as it matters who may miss everything."""
+
+    @property
+    def parent(self) -> int:
+        """The table that is nearer to the class."""
+
+    @property
+    def table(self) -> int:
+        """The one behind it."""
+
+    @property
+    def keeps(self) -> bool:
+        """Whether rows of the parent stay without a partner."""
+
+
+def missing_tables(joins: Sequence[_Edge]) -> set[int]:
     """The tables with a row that misses everything: the last, and behind it stands no record."""
     more: set[int] = set()
     for join in joins:  # each table after the one that it lies behind
@@ -196,7 +212,7 @@ def missing_rows(joins: Sequence[CodedJoin]) -> set[int]:
 
 def with_missing_rows(coded: CodedTables) -> CodedTables:
     """Add the rows that miss everything, and number ⊥ of each join behind its join values."""
-    more = missing_rows(coded.joins)
+    more = missing_tables(coded.joins)
     joins = []
     for join in coded.joins:
         near, far, values = join.of_parent, join.of_table, join.values
@@ -307,7 +323,7 @@ def records_behind(
 ) -> NDArray[np.int64]:
     """How many records of a table's file lie behind each join value and class; ⊥ is no record."""
     counts = coded.tables[table].counts.copy()
-    if table in missing_rows(coded.joins):
+    if table in missing_tables(coded.joins):
         counts[-1:] = 0
     found = np.zeros((values, vectors.shape[1]), np.int64)
     np.add.at(found, keys[rows], (vectors > 0) * counts[rows][:, None])
