@@ -122,6 +122,11 @@ def with_ids(
     return schema.model_copy(update={"tables": tables}), named
 
 
+def with_min_count(schema: JoinSchema, least: int) -> JoinSchema:
+    grow = schema.grow.model_copy(update={"min_count": least})
+    return schema.model_copy(update={"grow": grow})
+
+
 def classified_at_sites(
     trees: dict[str, JoinTree], schema: JoinSchema, frames: dict[str, pa.Table], asked: pa.Table
 ) -> dict[str, list[str]]:
