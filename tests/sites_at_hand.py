@@ -13,7 +13,7 @@ from naive import join_tree as naive
 from parties.memory_wire import MemoryWire, Tamper, honest, together, wires
 from reticent.data.columns import Table, without_missing
 from reticent.files.tabular import from_arrow
-from reticent.jointree.model import JoinTree, Question, site_model_of
+from reticent.jointree.model import JoinTree, Question
 from reticent.jointree.schema import JoinSchema
 from reticent.jointree.sites.descending import MOST_RECORDS, descend, named_records
 from reticent.jointree.sites.flow import SiteTree, site_tree
@@ -85,13 +85,6 @@ def grown_at_sites(
         return site_tree(talk, layout, own_tables(layout, talk.me, tables), Clock(Watch()))
 
     return together(talks(layout, tamper), act)
-
-
-def model_at(tree: SiteTree) -> JoinTree:
-    schema = tree.layout.schema
-    return site_model_of(
-        tree.joined, tree.root, schema.class_, schema.grow, tree.site, tree.layout.sites
-    )
 
 
 def put_together(trees: dict[str, JoinTree]) -> Any:

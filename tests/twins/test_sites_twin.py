@@ -15,6 +15,7 @@ from reticent.jointree.model import model_of
 from reticent.jointree.propagation import Propagated, propagate
 from reticent.jointree.schema import JoinSchema
 from reticent.jointree.sites import growing
+from reticent.jointree.sites.experiment import model_at
 from reticent.jointree.sites.layout import Crossing, SiteLayout
 from reticent.jointree.tables import code
 from sites_at_hand import (
@@ -22,7 +23,6 @@ from sites_at_hand import (
     cleared,
     grown_at_sites,
     highest_in_the_open,
-    model_at,
     put_together,
     random_sites,
     sited,

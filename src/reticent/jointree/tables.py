@@ -7,7 +7,7 @@ where it stands, since the tree asks for nothing but counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -96,16 +96,39 @@ def load(
     table keeps its records in order if `whole`, with columns that are needed `also`; of others
     equal rows may come counted. `engine`: see `reticent.sources.arrival.means_of`.
     """
+    every = range(len(schema.names))
+    found = load_some(
+        schema, every, given, reading, whole=whole, also=also, engine=engine, watch=watch
+    )
+    return [table for table in found if table is not None]
+
+
+def load_some(
+    schema: JoinSchema,
+    mine: Collection[int],
+    given: Mapping[str, Any] | None = None,
+    reading: Reading | None = None,
+    *,
+    whole: bool = False,
+    also: Sequence[str] = (),
+    engine: Mapping[str, Any] | None = None,
+    watch: Watch | None = None,
+) -> list[Table | None]:
+    """The same of some tables; None in the place of each other one."""
     given = dict(given or {})
     refuse(
         Problem(f'there is no table "{name}" in the schema', where=schema.name)
         for name in given
         if name not in schema.tables
     )
-    schema.refuse_nowhere([*given])
-    found = []
+    others = [name for number, name in enumerate(schema.names) if number not in mine]
+    schema.refuse_nowhere([*given, *others])
+    found: list[Table | None] = []
     problems: list[Problem] = []
     for number, name in enumerate(schema.names):
+        if number not in mine:
+            found.append(None)
+            continue
         in_order = whole and number == schema.root
         data = standing(schema, name, given)
 

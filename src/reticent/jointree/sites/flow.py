@@ -14,7 +14,6 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from reticent.data.columns import Table
 from reticent.errors import InputError, PartyError, refuse
@@ -218,12 +217,3 @@ class _Pair:
 
     def refuse(self, of: str, what: str) -> PartyError:
         return self.talk.refuse(of, what)
-
-
-def told_tables(
-    layout: SiteLayout, site: str, tables: Sequence[Table | None]
-) -> list[Any]:  # fmt: skip
-    """The tables of a site, those of others left out."""
-    return [
-        table if layout.site_of[number] == site else None for number, table in enumerate(tables)
-    ]

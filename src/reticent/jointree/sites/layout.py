@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from reticent.errors import InputError, Problem, refuse
+from reticent.errors import Problem, refuse
 from reticent.jointree.schema import JoinEdge, JoinSchema
 from reticent.parties.settings import Agreement, unfit_name
 from reticent.releases.policyfile import toml_lines
@@ -142,13 +142,3 @@ def _problems(schema: JoinSchema) -> Iterator[Problem]:
             "one site alone has nobody to talk to", where=schema.name,
             do="name several sites, or train with  reticent tree train SCHEMA.toml.",
         )  # fmt: skip
-
-
-def site_of_party(layout: SiteLayout, name: str, where: str) -> str:
-    """The site of a party file, if the schema has it."""
-    if name not in layout.sites:
-        raise InputError(
-            f'the schema has no site "{name}"', where=where,
-            do=f"the sites are {', '.join(layout.sites)}.",
-        )  # fmt: skip
-    return name
