@@ -45,6 +45,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     **dict.fromkeys(sorted(SYSTEMS), GROUND | DATA | SHARED | ENGINES),  # and no other system
     "sample": {"errors", "data", "files", "releases"},
     "sklearn": {"errors", "data", "files", "jointree", "tables", "trees"},
+    "jointree": GROUND | DATA | SHARED | ENGINES | {"parties"},  # whose tables may stay at sites
     "joint": GROUND | DATA | SHARED | ENGINES | {"parties", "tables"},  # a table of several owners
     "front": {
         "errors",
