@@ -94,7 +94,7 @@ def told(schema: JoinSchema, repeated: Sequence[Folds]) -> list[float]:
             test = folds == fold
             joined = propagate(code(schema, tables, among=~test), schema.grow.weight)
             root_node = grown(joined, schema.grow.options())
-            tree = model_of(joined, root_node, schema.class_, schema.grow.weight)
+            tree = model_of(joined, root_node, schema)
             answers = classify_tables(tree, schema, tables, majority=True)
             winners = np.where(answers.winners < 0, tree.root.winner, answers.winners)
             right += int((winners[test] == classes[test]).sum())

@@ -161,7 +161,7 @@ def check(seed: int, data: naive.Tables, rules: dict[str, Any]) -> str:
     joined = propagate(code(schema, tables_of(data)), rules["weight"])
     sums = [total(vectors).tolist() for vectors in joined.vectors]
     assert all(line == sums[0] for line in sums), seed
-    model = model_of(joined, grown(joined, schema.grow.options()), schema.class_)
+    model = model_of(joined, grown(joined, schema.grow.options()), schema)
     assert plain(model.root, data, model.classes) == expected, seed
     return joined.numbers
 
@@ -214,7 +214,7 @@ def test_records_whose_parts_have_no_common_measure_weigh_floats() -> None:
             continue
         schema = schema_of(data, rules)
         joined = propagate(code(schema, tables_of(data)), "record")
-        model = model_of(joined, grown(joined, schema.grow.options()), schema.class_)
+        model = model_of(joined, grown(joined, schema.grow.options()), schema)
         floats += joined.numbers == "float64"
         others += not close(plain(model.root, data, model.classes), expected)
     assert floats > 30
@@ -262,7 +262,7 @@ def check_classes(seed: int) -> int:
         return 0
     schema = schema_of(data, rules)
     joined = propagate(code(schema, tables_of(data)), rules["weight"])
-    model = model_of(joined, grown(joined, schema.grow.options()), schema.class_)
+    model = model_of(joined, grown(joined, schema.grow.options()), schema)
     root = data.names[data.root]
     rows = 0
     for records in (data.rows[data.root], strangers(seed, data)):

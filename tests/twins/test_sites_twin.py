@@ -56,9 +56,7 @@ def check(seed: int, case: tuple[naive.Tables, dict[str, Any]]) -> str:
             grown_at_sites(schema, tables)
         assert refused.value.problems[0].what == joined.problems[0].what, seed
         return "empty"
-    alone = model_of(
-        joined, grown(joined, schema.grow.options()), schema.class_, schema.grow.weight
-    )
+    alone = model_of(joined, grown(joined, schema.grow.options()), schema)
     found = {site: model_at(tree) for site, tree in grown_at_sites(schema, tables).items()}
     root = put_together(found)
     first = next(iter(found.values()))
@@ -115,7 +113,7 @@ def test_records_take_the_path_at_sites_that_their_joined_rows_take_at_one() -> 
         joined = at_one_site(schema, tables)
         if isinstance(joined, InputError):
             continue
-        alone = model_of(joined, grown(joined, schema.grow.options()), schema.class_)
+        alone = model_of(joined, grown(joined, schema.grow.options()), schema)
         asked = joined_rows(alone, schema, frames)
         trees = {site: model_at(tree) for site, tree in grown_at_sites(schema, tables).items()}
         ids = asked.drop_columns(["class"])
@@ -245,7 +243,7 @@ def test_nobody_is_told_of_fewer_records_than_min_count(least: int) -> None:
             checked += 1
         alone = at_one_site(plain_schema, tables)
         assert not isinstance(alone, InputError)
-        free = model_of(alone, grown(alone, schema.grow.options()), schema.class_)
+        free = model_of(alone, grown(alone, schema.grow.options()), schema)
         others += plain(root, data, free.classes) != plain(free.root, data, free.classes)
     assert refused > 20
     assert checked > 20

@@ -30,6 +30,7 @@ from reticent.jointree.model import (
 from reticent.jointree.propagation import propagate
 from reticent.jointree.schema import JoinSchema
 from reticent.jointree.tables import code, load
+from reticent.jointree.text import trained
 from reticent.trees.tree import Split
 
 T1 = {"J1": list("abbb"), "J2": list("xxyy"), "Class": ["C1", "C2", "C1", "C2"]}
@@ -360,3 +361,47 @@ def test_numbers_beyond_64_bits_are_counted_to_the_last_digit() -> None:
     shared = train({**said, "grow": {"weight": "record"}}, tables).tree
     assert shared.numbers == "float64"
     assert shared.root.counts == (3.0, 1.0)
+
+
+def test_a_test_may_set_aside_all_that_joins(tmp_path: Path) -> None:
+    told = {
+        "class": "A.c",
+        "tables": {"A": {}, "B": {}},
+        "joins": [{"left": "A.j", "right": "B.j"}],
+    }
+    tables = {
+        "A": pa.table({"j": ["a", "x", "y", "z"], "c": ["n", "y", "n", "y"]}),
+        "B": pa.table({"j": ["a", "a"], "d": [1, 2]}),
+    }
+    ends = [train(told, tables, test=0.5, seed=seed) for seed in range(8)]
+    assert {one.test.grown for one in ends if one.test} == {True, False}
+    for found in ends:
+        assert found.test is not None
+        facts = found.test.facts()
+        if not found.test.grown:
+            assert (facts["joining"], facts["accuracy"], facts["majority"]) == (0, None, None)
+            assert "there was no tree to test" in trained(found)
+        assert found.rows == 2
+
+
+def test_other_joins_than_in_training_are_refused() -> None:
+    told = {
+        "class": "A.c",
+        "tables": {"A": {}, "B": {}},
+        "joins": [{"left": "A.j", "right": "B.j"}],
+    }
+    tables = {
+        "A": pa.table({"j": ["a", "b", "b"], "k": ["a", "a", "b"], "c": ["n", "y", "y"]}),
+        "B": pa.table({"j": ["a", "b"], "d": [1, 2]}),
+    }
+    model = train(told, tables).tree
+    for join in (
+        {"left": "A.j", "right": "B.j", "keep": "left"},
+        {"left": "A.k", "right": "B.j"},
+    ):
+        refusal(
+            partial(classify, model, JoinSchema.of({**told, "joins": [join]}), tables),
+            "other joins",
+        )
+    same = {"left": ["B.j"], "right": ["A.j"]}
+    classify(model, JoinSchema.of({**told, "joins": [same]}), tables)

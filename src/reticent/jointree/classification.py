@@ -3,8 +3,8 @@
 All joined rows of all records go down the tree together. A node holds of every table the rows that
 are still in it, with their weights: joined rows of what lies behind (`propagation`). A question
 divides the rows of its own table alone; then, join by join up to the table of the class, weights
-shrink to what is left behind them. In a leaf, the weight of a record is the number of its joined
-rows that end there; the class with most of them wins.
+shrink to what is left behind them, and elsewhere rows without a partner go. In a leaf, the weight
+of a record is the number of its joined rows that end there; the class with most of them wins.
 
 Where there are few enough joined rows they can be listed, one by one, with their classes.
 """
@@ -12,9 +12,10 @@ Where there are few enough joined rows they can be listed, one by one, with thei
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,14 @@ from reticent.data.scales import points_of
 from reticent.errors import InputError, Problem, did_you_mean, many, quoted, refuse
 from reticent.files.tabular import Reading
 from reticent.jointree import kernels
-from reticent.jointree.learning import ROUNDED_BELOW, Held, JoinWay, carry_exactly
+from reticent.jointree.learning import (
+    ROUNDED_BELOW,
+    Carrier,
+    Held,
+    branch_rows,
+    part_of,
+    ways_from,
+)
 from reticent.jointree.model import JoinNode, JoinTree, Question
 from reticent.jointree.propagation import Reduced, reduce, upwards
 from reticent.jointree.schema import JoinSchema
@@ -105,13 +113,21 @@ def _first_largest(line: Sequence[Any]) -> int:
 # --- reading -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AskedColumn:
     """A column that some node asks about, and the values that it asks for, in order."""
 
     number: bool
     values: tuple[Any, ...]  # rising: thresholds, or texts by code point
     points: tuple[Any, ...]  # thresholds that can be compared with cells
+
+    @cached_property
+    def _at(self) -> dict[Any, int]:
+        return {value: i for i, value in enumerate(self.values)}
+
+    def places(self, asks: Question) -> NDArray[np.int32]:
+        """Where the values of a question stand among all."""
+        return np.array([self._at[value] for value in asks.values], np.int32)
 
     def codes(self, column: Column, form: Mapping[str, Any]) -> NDArray[np.int64]:
         """The column by these values: the first that is not smaller, or the same; -1 for none."""
@@ -226,6 +242,12 @@ def _refuse_others(
         raise InputError(
             f"the model was not trained with this schema: {what}", where=schema.name,
             do="give the schema that it was trained with.",
+        )  # fmt: skip
+    if {*tree.joins} != {*schema.written_joins}:
+        raise InputError(
+            "the model was trained with other joins", where=schema.name,
+            why="records join other rows than those that the tree was grown from.",
+            do="give the schema that it was trained with, or train again.",
         )  # fmt: skip
 
 
@@ -356,59 +378,37 @@ class _Descent:
         self.arrived = arrived
         self.coded = reduced.coded
         self.names = [table.name for table in reduced.coded.tables]
-        above = {
-            j.table: JoinWay(j.table, j.parent, j.of_table, j.of_parent) for j in self.coded.joins
-        }
-        self.ways: list[list[JoinWay]] = []  # from each table up to that of the class
-        for t in range(len(self.names)):
-            way, at = [], t
-            while at in above:
-                way.append(above[at])
-                at = above[at].end
-            self.ways.append(way)
-        size = max([1, *(join.values for join in self.coded.joins)])
-        self.whole = np.zeros((size, 1), np.int64)
-        self.part = np.zeros((size, 1), np.int64)
+        self.ways = [ways_from(start, self.coded.joins) for start in range(len(self.names))]
+        self.above = {(join.table, join.parent) for join in self.coded.joins}
+        self.carrier = Carrier(max([1, *(join.values for join in self.coded.joins)]), 1)
         self.how = kernels.ROUNDED if joined < ROUNDED_BELOW else kernels.MENDED
 
     def branches(self, asks: Question, rows: NDArray[np.int32]) -> NDArray[np.int64]:
         """The branch that each of some rows takes of the table that is asked."""
         t = self.names.index(asks.table)
         j = self.arrived.columns[t].index(asks.column)
-        values = self.arrived.asked[asks.table, asks.column].values
-        codes = np.array([values.index(value) for value in asks.values], np.int32)
+        codes = self.arrived.asked[asks.table, asks.column].places(asks)
         taken: NDArray[np.int64] = kernels.branches(
             self.coded.tables[t].codes[j], rows, TEST_KINDS[asks.test], codes, asks.missing
         )
         return taken
 
-    def divide(self, asks: Question, held: list[Held]) -> Iterator[list[Held]]:
+    def divide(self, asks: Question, held: list[Held]) -> list[list[Held]]:
         """What each branch holds; nothing, if it holds no joined rows."""
         t = self.names.index(asks.table)
-        rows, weights = held[t]
-        taken = self.branches(asks, rows)
-        for b in range(asks.branches):
-            here = taken == b
-            if not here.any():
-                yield []
-                continue
-            part = list(held)
-            part[t] = (rows[here], weights[here])
-            for way in self.ways[t]:
-                part[way.end] = self._carry(way, held[way.start], held[way.end], part[way.start])
-                if not len(part[way.end][0]):
-                    break
-            yield part if all(len(rows) for rows, _ in part) else []
-
-    def _carry(self, way: JoinWay, whole: Held, end: Held, part: Held) -> Held:
-        if end[1].dtype == object:
-            return carry_exactly(way, whole, end, part)
-        kernels.add_up(way.of_start, *whole, self.whole)
-        kernels.add_up(way.of_start, *part, self.part)
-        found: Held = kernels.carry(way.of_end, *end, self.whole, self.part, self.how)
-        kernels.clear(way.of_start, part[0], self.part)
-        kernels.clear(way.of_start, whole[0], self.whole)
-        return found
+        here = branch_rows(self.branches(asks, held[t][0]), asks.branches)
+        parts = [[*held] if len(some) else [] for some in here]
+        for part, some in zip(parts, here, strict=True):
+            if part:
+                part[t] = part_of(held[t], some)
+        for way in self.ways[t]:
+            opened = [part for part in parts if part]
+            if (way.start, way.end) in self.above:
+                self.carrier.along(way, held, opened, self.how)
+            else:  # what lies behind weighs what it did, but is not asked in vain further down
+                self.carrier.keep_partners(way, held[way.end], opened)
+            parts = [part if part and len(part[way.end][0]) else [] for part in parts]
+        return parts
 
 
 # --- listing -------------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ from reticent.jointree.classification import (
 )
 from reticent.jointree.learning import grown
 from reticent.jointree.model import MODEL, JoinTree, model_of, read_model, write_model
-from reticent.jointree.propagation import propagate
+from reticent.jointree.propagation import EmptyJoin, propagate
 from reticent.jointree.report import JoinClasses, JoinTest, TrainedTree
 from reticent.jointree.schema import JoinSchema
 from reticent.jointree.tables import class_codes, code, load, standing
@@ -80,7 +80,7 @@ def train(
         joined = propagate(coded, schema.grow.weight)
     with clock.stage("grow"):
         root = grown(joined, rules)
-        tree = model_of(joined, root, schema.class_, schema.grow.weight)
+        tree = model_of(joined, root, schema)
     tested = None
     if share is not None:
         with clock.stage("test"):
@@ -259,24 +259,29 @@ def _tested(
     _, classes = class_codes(tables[root].columns[target])
     group = _groups(tables[root], by)
     aside, chosen = _set_aside(group, classes >= 0, share, by, seed)
-    coded = code(schema, tables, among=~aside, reading=reading)
-    joined = propagate(coded, schema.grow.weight)
-    rules = schema.grow.options()
-    tree = model_of(joined, grown(joined, rules), schema.class_, schema.grow.weight)
-    found = classify_tables(tree, schema, tables, reading)
     told = aside & (classes >= 0)
-    here = told & (found.winners >= 0)
+    coded = code(schema, tables, among=~aside, reading=reading)
+    of_groups = len(np.unique(group[classes >= 0]))
+    try:
+        joined = propagate(coded, schema.grow.weight)
+    except EmptyJoin:  # all that joins was set aside
+        return JoinTest.of_nothing(int(told.sum()), chosen, of_groups, by, seed)
+    rules = schema.grow.options()
+    tree = model_of(joined, grown(joined, rules), schema)
+    found = classify_tables(tree, schema, tables, reading)
+    rows, winners = found.rows, found.winners  # each is worked out for all records at once
+    here = told & (winners >= 0)
     right = found.counts[np.flatnonzero(here), classes[here]]
     alone = _alone(schema, tables, aside, reading)
     inside = joined.rows[root]
     trained = np.bincount(joined.coded.classes[inside], joined.coded.tables[root].counts[inside])
     return JoinTest(
         records=int(told.sum()), joining=int(here.sum()), groups=chosen,
-        of_groups=len(np.unique(group[classes >= 0])),
-        effective=_effective(group, classes >= 0, found, schema.grow.weight), by=by, seed=seed,
-        right=int((found.winners[here] == classes[here]).sum()),
+        of_groups=of_groups,
+        effective=_effective(group, classes >= 0, rows, schema.grow.weight), by=by, seed=seed,
+        right=int((winners[here] == classes[here]).sum()),
         right_rows=sum(map(int, right.tolist())),
-        rows=sum(found.rows[i] for i in np.flatnonzero(here).tolist()),
+        rows=sum(rows[i] for i in np.flatnonzero(here).tolist()),
         right_majority=int((classes[here] == np.argmax(trained)).sum()),
         right_alone=None if alone is None else int((alone.winners[here] == classes[here]).sum()),
     )  # fmt: skip
@@ -308,11 +313,11 @@ def _set_aside(
 
 
 def _effective(
-    group: NDArray[np.int64], told: NDArray[np.bool_], found: ClassifiedRecords, weight: str
+    group: NDArray[np.int64], told: NDArray[np.bool_], joined: Sequence[int], weight: str
 ) -> float:
     """How many groups of equal weight weigh as these do: (Σ w)² / Σ w², as Kish counts samples."""
     weights: Counter[int] = Counter()
-    for at, rows, has_class in zip(group.tolist(), found.rows, told.tolist(), strict=True):
+    for at, rows, has_class in zip(group.tolist(), joined, told.tolist(), strict=True):
         if has_class and rows:
             weights[at] += rows if weight == "row" else 1
     squares = sum(w * w for w in weights.values())
@@ -333,5 +338,5 @@ def _alone(
     single = JoinSchema.from_data({"class": schema.class_, "tables": {name: entry}, "grow": grow})
     coded = code(single, [tables[root]], among=~aside, reading=reading)
     joined = propagate(coded, single.grow.weight)
-    tree = model_of(joined, grown(joined, single.grow.options()), schema.class_)
+    tree = model_of(joined, grown(joined, single.grow.options()), single)
     return classify_tables(tree, single, [tables[root]], reading)

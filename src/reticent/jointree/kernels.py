@@ -155,6 +155,64 @@ def clear(keys, rows, sums):
 
 
 @compiled
+def index(keys, rows, first, last):
+    """The places of rows by rising join value, and from where to where those of each value are.
+
+    Between the places of a value they rise. Scratch: `last` is all 0; `first` may hold anything.
+    """
+    for i in range(len(rows)):
+        last[keys[rows[i]]] += 1
+    places = np.empty(len(rows), np.int64)
+    end = 0
+    for i in range(len(rows)):  # every value once: where its places begin
+        v = keys[rows[i]]
+        if last[v] > 0:
+            first[v] = end
+            end += last[v]
+            last[v] = -first[v] - 1
+    for i in range(len(rows)):
+        v = keys[rows[i]]
+        at = -last[v] - 1
+        places[at] = i
+        last[v] = -at - 2
+    for i in range(len(rows)):
+        v = keys[rows[i]]
+        if last[v] < 0:
+            last[v] = -last[v] - 1
+    return places
+
+
+@compiled
+def partners(keys, rows, first, last, places, seen):
+    """The rising places of all rows that have a join value of these ones. Scratch: `seen` all 0."""
+    size = 0
+    for i in range(len(rows)):
+        v = keys[rows[i]]
+        if not seen[v]:
+            seen[v] = 1
+            size += last[v] - first[v]
+    found = np.empty(size, np.int64)
+    at = 0
+    for i in range(len(rows)):
+        v = keys[rows[i]]
+        if seen[v]:
+            seen[v] = 0
+            for place in range(first[v], last[v]):
+                found[at] = places[place]
+                at += 1
+    found.sort()
+    return found
+
+
+@compiled
+def unindex(keys, rows, first, last):
+    """Clean the scratch of `index`."""
+    for i in range(len(rows)):
+        first[keys[rows[i]]] = 0
+        last[keys[rows[i]]] = 0
+
+
+@compiled
 def carry(keys, rows, vectors, whole, part, how):
     """What a branch leaves of a table, from the sums over a join: its rows and their vectors.
 

@@ -38,6 +38,7 @@ from reticent.trees.prune import prune
 from reticent.trees.tree import Feature, Split, TreeNode
 
 ROUNDED_BELOW = 2**50  # counts below it are divided by rounding
+_MANY = 3  # branches, from which on each looks for its partners by join value
 _REMEMBERED = 1 << 16  # x · log2 x is looked up below, computed above
 
 Held = tuple[NDArray[np.int32], Vectors]  # the rows of a table in a node, and their vectors
@@ -105,14 +106,9 @@ class JoinLoops:
         return self._clean(self.values)
 
     @cached_property
-    def whole(self) -> Vectors:
-        """Scratch of counts, by join value."""
-        return self._clean(self.join_values)
-
-    @cached_property
-    def part(self) -> Vectors:
-        """More of it."""
-        return self._clean(self.join_values)
+    def carrier(self) -> Carrier:
+        """What divides tables as their neighbours were."""
+        return Carrier(self.join_values, self.classes, floats=self.floats)
 
     def _clean(self, lines: int) -> Vectors:
         return np.zeros((lines, self.classes), np.float64 if self.floats else np.int64)
@@ -223,9 +219,9 @@ class _JoinedRows:
         taken, counts = joins.take(held, split)
         closed = [joins.closed(line, depth) for line in counts.tolist()]
         parts: list[list[Held]] = [[] if shut else [*held] for shut in closed]
-        for b, part in enumerate(parts):
+        for part, here in zip(parts, branch_rows(taken, len(parts)), strict=True):
             if part:
-                part[t] = part_of(held[t], taken == b)
+                part[t] = part_of(held[t], here)
         opened = [part for part in parts if part]
         if opened:
             self._along(held, t, opened)
@@ -237,25 +233,95 @@ class _JoinedRows:
 
     def _along(self, held: Sequence[Held], start: int, parts: Sequence[list[Held]]) -> None:
         """Divide all other tables as the first one was, from neighbour to neighbour."""
-        joins, how = self.joins, self.joins.how(self.counts.tolist())
-        for way in joins.ways[start]:
-            if held[way.start][1].dtype == object:
-                for part in parts:
-                    part[way.end] = carry_exactly(
-                        way, held[way.start], held[way.end], part[way.start]
-                    )
-                continue
-            kernels.add_up(way.of_start, *held[way.start], joins.whole)
+        how = self.joins.how(self.counts.tolist())
+        for way in self.joins.ways[start]:
+            self.joins.carrier.along(way, held, parts, how)
+
+
+class Carrier:
+    """Divides a table as its neighbour was, join by join, with scratch that all nodes share.
+
+    Two branches read all rows of the table. Of many, each reads those rows alone that have a join
+    value which it holds: a split by thousands of values costs what its branches hold together.
+    """
+
+    def __init__(self, values: int, classes: int, *, floats: bool = False) -> None:
+        kind = np.float64 if floats else np.int64
+        self.whole: Vectors = np.zeros((values, classes), kind)
+        self.part: Vectors = np.zeros((values, classes), kind)
+        self.values = values
+
+    @cached_property
+    def _index(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint8]]:
+        ends = np.zeros((2, self.values), np.int64)
+        return ends[0], ends[1], np.zeros(self.values, np.uint8)
+
+    def along(
+        self, way: JoinWay, held: Sequence[Held], parts: Sequence[list[Held]], how: int
+    ) -> None:  # fmt: skip
+        """Give every part its rows of the table at the end of a way; it has those at the start."""
+        exact = held[way.start][1].dtype == object or held[way.end][1].dtype == object
+        if not exact:
+            kernels.add_up(way.of_start, *held[way.start], self.whole)
+        if len(parts) < _MANY:
             for part in parts:
-                kernels.add_up(way.of_start, *part[way.start], joins.part)
-                part[way.end] = kernels.carry(
-                    way.of_end, *held[way.end], joins.whole, joins.part, how
+                part[way.end] = self._carried(
+                    way, held[way.start], held[way.end], part[way.start], how, exact
                 )
-                kernels.clear(way.of_start, part[way.start][0], joins.part)
-            kernels.clear(way.of_start, held[way.start][0], joins.whole)
+        else:
+            self._along_many(way, held, parts, how, exact)
+        if not exact:
+            kernels.clear(way.of_start, held[way.start][0], self.whole)
+
+    def _along_many(
+        self, way: JoinWay, held: Sequence[Held], parts: Sequence[list[Held]], how: int, exact: bool
+    ) -> None:
+        ends = [(way.of_end, held[way.end])]
+        if exact:  # whole numbers of any length are added up anew for each branch
+            ends.append((way.of_start, held[way.start]))
+        behind = [self._partners(way, keys, some, parts) for keys, some in ends]
+        starts = behind[1] if exact else [held[way.start]] * len(parts)
+        for part, whole, end in zip(parts, starts, behind[0], strict=True):
+            part[way.end] = self._carried(way, whole, end, part[way.start], how, exact)
+
+    def keep_partners(self, way: JoinWay, end: Held, parts: Sequence[list[Held]]) -> None:
+        """Leave every part those rows at the end of a way that some row at its start joins."""
+        found = self._partners(way, way.of_end, end, parts)
+        for part, some in zip(parts, found, strict=True):
+            part[way.end] = some
+
+    def _partners(
+        self, way: JoinWay, keys: NDArray[np.int32], held: Held, parts: Sequence[list[Held]]
+    ) -> list[Held]:
+        """Of some rows, for each part those with a join value that its rows have at the start."""
+        first, last, seen = self._index
+        places = kernels.index(keys, held[0], first, last)
+        found = [
+            part_of(held, kernels.partners(
+                way.of_start, part[way.start][0], first, last, places, seen))
+            for part in parts
+        ]  # fmt: skip
+        kernels.unindex(keys, held[0], first, last)
+        return found
+
+    def _carried(
+        self, way: JoinWay, whole: Held, end: Held, part: Held, how: int, exact: bool
+    ) -> Held:  # fmt: skip
+        if exact:
+            return carry_exactly(way, whole, end, part)
+        kernels.add_up(way.of_start, *part, self.part)
+        found: Held = kernels.carry(way.of_end, *end, self.whole, self.part, how)
+        kernels.clear(way.of_start, part[0], self.part)
+        return found
 
 
-def part_of(held: Held, here: NDArray[np.bool_]) -> Held:
+def branch_rows(taken: NDArray[np.int64], count: int) -> list[NDArray[np.int64]]:
+    """The places of the rows of each branch, rising."""
+    order = np.argsort(taken, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(taken, minlength=count))[:-1])
+
+
+def part_of(held: Held, here: NDArray[Any]) -> Held:
     """Some rows of a table, with their vectors."""
     rows, vectors = held
     return rows[here], vectors[here]

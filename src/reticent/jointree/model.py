@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
@@ -20,7 +20,7 @@ import numpy as np
 from reticent.errors import InputError
 from reticent.jointree.learning import features_of
 from reticent.jointree.propagation import Numbers, Propagated
-from reticent.jointree.schema import GrowEntry
+from reticent.jointree.schema import JoinSchema, WrittenJoin
 from reticent.trees.tree import Feature, Split, TreeNode
 
 Count = int | Fraction | float
@@ -131,6 +131,7 @@ class JoinTree:
     # are unseen, and follow the branch of missing ones.
     seen: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
     sites: tuple[str, ...] = ()  # where tables stay at their sites; then those keep what they ask
+    joins: tuple[WrittenJoin, ...] = ()  # by which records were joined in training
     min_count: int | None = None  # sites told nothing of fewer records, so that others may split
 
     @property
@@ -187,6 +188,7 @@ class JoinTree:
         head: dict[str, Any] = {"class": self.target, "classes": self.classes}
         head |= {"weight": self.weight, "numbers": self.numbers}
         head |= {"sites": self.sites} if self.sites else {"seen": _plain_seen(self.seen)}
+        head |= {"joins": [_plain_join(join) for join in self.joins]}
         head |= {} if self.min_count is None else {"min_count": self.min_count}
         head |= also or {}
         pieces = [_plain(head)[:-1], ', "tree": ']
@@ -228,41 +230,30 @@ def _told(asks: Question) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _plain_join(join: WrittenJoin) -> dict[str, Any]:
+    """A join as a schema would write it."""
+    left, right, keeps = join
+    return {"left": list(left), "right": list(right)} | ({"keep": "left"} if keeps else {})
+
+
 def _plain_seen(seen: Mapping[str, Mapping[str, tuple[str, ...]]]) -> dict[str, dict[str, Any]]:
     return {table: dict(columns) for table, columns in seen.items()}
 
 
-def model_of(joined: Propagated, root: TreeNode, target: str, weight: Any = "row") -> JoinTree:
-    """The tree that was grown, in the words of its tables."""
-    made = _nodes(joined, root, lambda split: _question(split, features_of(joined)))
-    return JoinTree(
-        target, joined.coded.labels, made[0], weight, joined.numbers, _seen(made, joined)
-    )
+def model_of(joined: Propagated, root: TreeNode, schema: JoinSchema, site: str = "") -> JoinTree:
+    """The tree that was grown, in the words of its tables.
 
-
-def site_model_of(
-    joined: Propagated, root: TreeNode, target: str, grow: GrowEntry, site: str,
-    sites: Sequence[str],
-) -> JoinTree:  # fmt: skip
-    """The same as one of several sites has it: with its own questions, and whose the others are."""
+    Of several sites one has its own questions, and of others' it knows whose they are.
+    """
     features = features_of(joined)
 
     def asked(split: Any) -> Question | HiddenQuestion:
+        if not site:
+            return _question(split, features)
         if split.site != site:
             return HiddenQuestion(split.site, split.number, split.ways)
-        own = _question(split, features)
-        return replace(own, site=site, split=split.number)
+        return replace(_question(split, features), site=site, split=split.number)
 
-    made = _nodes(joined, root, asked)
-    return JoinTree(
-        target, joined.coded.labels, made[0], grow.weight, joined.numbers, _seen(made, joined),
-        tuple(sites), grow.min_count,
-    )  # fmt: skip
-
-
-def _nodes(
-    joined: Propagated, root: TreeNode, asked: Callable[[Split], Question | HiddenQuestion]
-) -> list[JoinNode]:
     nodes = root.walk()
     made = [
         JoinNode(_counts(node, joined), None if node.split is None else asked(node.split))
@@ -271,7 +262,12 @@ def _nodes(
     place = {id(node): new for node, new in zip(nodes, made, strict=True)}
     for node, new in zip(nodes, made, strict=True):
         new.branches = [place[id(branch)] for branch in node.branches]
-    return made
+    sites = dict.fromkeys(str(entry.site) for entry in schema.tables.values()) if site else ()
+    return JoinTree(
+        schema.class_, joined.coded.labels, made[0], schema.grow.weight, joined.numbers,
+        _seen(made, joined), tuple(sites), tuple(schema.written_joins),
+        schema.grow.min_count if site else None,
+    )  # fmt: skip
 
 
 def _seen(nodes: Sequence[JoinNode], joined: Propagated) -> dict[str, dict[str, tuple[str, ...]]]:
@@ -414,9 +410,16 @@ def _model(data: Any) -> JoinTree:
     known = {(t, c): {*texts} for t, columns in seen.items() for c, texts in columns.items()}
     _check(all(isinstance(text, str) for texts in known.values() for text in texts))
     _check(all(asks.values[0] in known[asks.table, asks.column] for asks in asked))
+    joins = tuple(map(_read_join, data["joins"]))
     return JoinTree(
-        data["class"], classes, root, data["weight"], data["numbers"], seen, sites, min_count
+        data["class"], classes, root, data["weight"], data["numbers"], seen, sites, joins, min_count
     )
+
+
+def _read_join(told: Mapping[str, Any]) -> WrittenJoin:
+    sides = [told["left"], told["right"]]
+    _check(all(isinstance(side, list) and all(isinstance(c, str) for c in side) for side in sides))
+    return tuple(sides[0]), tuple(sides[1]), told.get("keep") == "left"
 
 
 def _read_question(

@@ -79,6 +79,10 @@ class RootCounts:
     counts: tuple[Any, ...]  # by class: of joined rows, or of weights
 
 
+class EmptyJoin(InputError):
+    """No record that has a class joins with the other tables."""
+
+
 class JoinRelay(Protocol):
     """How what one side of a join has added up gets to the other."""
 
@@ -138,7 +142,7 @@ def propagate(
     weights, messages = upwards(reduced, relay)
     told = relay.root(lambda: _at_root(reduced, weights[root], weight))
     if not told.joined:
-        raise InputError(
+        raise EmptyJoin(
             "the join is empty: no record that has a class joins with the other tables",
             where="the joins", why=_emptied(coded.tables, coded.joins),
             do="look whether join columns of both sides hold the same values.",

@@ -37,6 +37,14 @@ class JoinTest:
     rows: int  # joined rows in all
     right_majority: int  # if every record got the class of most records it was trained with
     right_alone: int | None  # by a tree over the class's table alone; None where it has no columns
+    grown: bool = True  # whether there was a tree to test: some record that was left joins
+
+    @classmethod
+    def of_nothing(
+        cls, records: int, groups: int, of_groups: int, by: str | None, seed: int
+    ) -> JoinTest:  # fmt: skip
+        """A test without a tree, as all records that join were set aside."""
+        return cls(records, 0, groups, of_groups, 0.0, by, seed, 0, 0, 0, 0, None, grown=False)
 
     @property
     def coverage(self) -> float:

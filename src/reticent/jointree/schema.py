@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -87,6 +88,9 @@ class JoinEdge:
     def columns_of(self, table: int) -> tuple[str, ...]:
         """The columns by which one of the two joins."""
         return self.of_parent if table == self.parent else self.columns
+
+
+WrittenJoin = tuple[tuple[str, ...], tuple[str, ...], bool]  # columns of both sides; keeps left
 
 
 class JoinSchema(WrittenFile):
@@ -188,22 +192,17 @@ class JoinSchema(WrittenFile):
     @property
     def edges(self) -> list[JoinEdge]:
         """All joins, each table after the one that it lies behind."""
-        names = self.names
-        sides = []
-        for number, join in enumerate(self.joins):
-            [left, right] = [[split_place(p, names) for p in s] for s in (join.left, join.right)]
-            [a, b] = [
-                (names.index(s[0][0]), tuple(p[1] for p in s if p)) for s in (left, right) if s[0]
-            ]
-            sides.append((a, b, join.keep == "left", f"{self.name}, {_join(number)}"))
-        found: list[JoinEdge] = []
-        reached = [self.root]
-        for at in reached:  # grows while it is read
-            for a, b, keeps, place in sides:
-                for near, far in ((a, b), (b, a)):
-                    if near[0] == at and far[0] not in reached:
-                        found.append(JoinEdge(far[0], at, far[1], near[1], keeps, place))
-                        reached.append(far[0])
+        return [*_edges(self.joins, tuple(self.names), self.root, self.name)]
+
+    @property
+    def written_joins(self) -> list[WrittenJoin]:
+        """All joins as a model keeps them: by names, the side of the class first."""
+        names, found = self.names, []
+        for edge in self.edges:
+            near, far = (
+                tuple(f"{names[t]}.{column}" for column in edge.columns_of(t)) for t in edge.ends
+            )
+            found.append((near, far, edge.keeps))
         return found
 
     def joins_with(self, table: int) -> set[str]:
@@ -274,6 +273,29 @@ class JoinSchema(WrittenFile):
             if column not in columns:
                 hint = did_you_mean(column, columns) or f"it has {quoted(columns)}."
                 yield Problem(f'table "{name}" has no column "{column}"', where=place, do=hint)
+
+
+@lru_cache(maxsize=16)  # asked for by every table: of a hundred that took 2 s
+def _edges(
+    joins: Sequence[JoinEntry], names: Sequence[str], root: int, where: str
+) -> tuple[JoinEdge, ...]:
+    """All joins as they are seen from the table of the class."""
+    sides = []
+    for number, join in enumerate(joins):
+        [left, right] = [[split_place(p, names) for p in s] for s in (join.left, join.right)]
+        [a, b] = [
+            (names.index(s[0][0]), tuple(p[1] for p in s if p)) for s in (left, right) if s[0]
+        ]
+        sides.append((a, b, join.keep == "left", f"{where}, {_join(number)}"))
+    found: list[JoinEdge] = []
+    reached = [root]
+    for at in reached:  # grows while it is read
+        for a, b, keeps, place in sides:
+            for near, far in ((a, b), (b, a)):
+                if near[0] == at and far[0] not in reached:
+                    found.append(JoinEdge(far[0], at, far[1], near[1], keeps, place))
+                    reached.append(far[0])
+    return tuple(found)
 
 
 def split_place(place: str, tables: Sequence[str]) -> tuple[str, str] | None:

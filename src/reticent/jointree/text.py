@@ -64,6 +64,12 @@ def _tested(test: report.JoinTest) -> Iterator[str]:
             f"{many(test.groups, 'group')} of equal {test.by} of {test.of_groups:,}, "
             f"{many(test.records, 'record')},"
         )
+    if not test.grown:
+        yield (
+            f"Set aside were {aside.rstrip(',')} (seed {test.seed}): all records that join are "
+            "among them, so there was no tree to test."
+        )
+        return
     yield (
         f"Tested on {aside} set aside (seed {test.seed}); {test.joining:,} of them "
         f"{'joins' if test.joining == 1 else 'join'} ({test.coverage:.1%})."

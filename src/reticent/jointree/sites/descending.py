@@ -266,8 +266,7 @@ class _OwnAnswers:
             asks = at[rows[some[0]]].asks
             assert isinstance(asks, Question)
             place = (asks.table, asks.column)
-            values = self.asked[place].values
-            codes = np.array([values.index(value) for value in asks.values], np.int32)
+            codes = self.asked[place].places(asks)
             here = np.array([rows[k] for k in some], np.int32)
             found[some] = kernels.branches(
                 self.codes[place], here, TEST_KINDS[asks.test], codes, asks.missing

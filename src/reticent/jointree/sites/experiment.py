@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from reticent.files.tabular import Reading
-from reticent.jointree.model import JoinTree, site_model_of
+from reticent.jointree.model import JoinTree, model_of
 from reticent.jointree.schema import JoinSchema
 from reticent.jointree.sites.flow import SiteTree, site_tree
 from reticent.jointree.sites.layout import SiteLayout
@@ -58,7 +58,4 @@ def grown_together(
 
 def model_at(tree: SiteTree) -> JoinTree:
     """The model as a site keeps it."""
-    schema = tree.layout.schema
-    return site_model_of(
-        tree.joined, tree.root, schema.class_, schema.grow, tree.site, tree.layout.sites
-    )
+    return model_of(tree.joined, tree.root, tree.layout.schema, tree.site)

@@ -27,6 +27,7 @@ from reticent.jointree.learning import (
     Held,
     JoinLoops,
     add_exactly,
+    branch_rows,
     part_of,
     shared_exactly,
     short,
@@ -111,9 +112,10 @@ class SiteNodes:
         """The sums of some rows, for these join values, which are all that they have."""
         if held[1].dtype == object:
             return add_exactly(keys, held, values)
-        kernels.add_up(keys, *held, self.loops.whole)
-        found: Vectors = self.loops.whole[values]
-        self.loops.whole[values] = 0
+        scratch = self.loops.carrier.whole
+        kernels.add_up(keys, *held, scratch)
+        found: Vectors = scratch[values]
+        scratch[values] = 0
         return found
 
     def carried(
@@ -123,10 +125,10 @@ class SiteNodes:
         """What a branch leaves of a table, from its parts of the sums over a join."""
         if end[1].dtype == object:
             return shared_exactly(keys, end, values, whole.astype(object), part.astype(object))
-        loops = self.loops
-        loops.whole[values], loops.part[values] = whole, part
-        found: Held = kernels.carry(keys, *end, loops.whole, loops.part, how)
-        loops.whole[values] = loops.part[values] = 0
+        scratch = self.loops.carrier
+        scratch.whole[values], scratch.part[values] = whole, part
+        found: Held = kernels.carry(keys, *end, scratch.whole, scratch.part, how)
+        scratch.whole[values] = scratch.part[values] = 0
         return found
 
     def spread(
@@ -134,11 +136,7 @@ class SiteNodes:
     ) -> None:
         """Divide the other tables of a block as its first one was."""
         for way in self.ways[start]:
-            values = np.unique(way.of_start[held[way.start][0]])
-            whole = self.sums(way.of_start, held[way.start], values)
-            for part in parts:
-                some = self.sums(way.of_start, part[way.start], values)
-                part[way.end] = self.carried(way.of_end, held[way.end], values, whole, some, how)
+            self.loops.carrier.along(way, held, parts, how)
 
 
 @dataclass(slots=True)
@@ -304,8 +302,9 @@ class SiteRows:
         t = nodes.loops.owner(split.column)
         taken, counts = nodes.loops.take(self.held, split)
         division = self._begun(nodes.layout.blocks[t], counts)
+        here = branch_rows(taken, len(counts))
         for branch, part in zip(division.opened, division.parts, strict=True):
-            part[t] = part_of(self.held[t], taken == branch)
+            part[t] = part_of(self.held[t], here[branch])
         if division.opened:
             nodes.spread(t, self.held, division.parts, nodes.loops.how(self.counts.tolist()))
         return division
