@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from reticent.errors import InputError
 from reticent.jointree import kernels
 from reticent.jointree.learning import (
     Held,
@@ -43,7 +44,9 @@ from reticent.jointree.sites.words import (
     Sums,
     Unfit,
     packed,
+    packed_parts,
     unpacked,
+    unpacked_parts,
 )
 from reticent.parties.comparison import ComparisonKey, highest
 from reticent.parties.wire import Conversation, others
@@ -51,8 +54,10 @@ from reticent.progress import Watch
 from reticent.trees.learner import TreeOptions
 from reticent.trees.tree import Split
 
-Record = tuple[list[str], int, int, bytes, list[tuple[int, int, bytes]]]
+Heard = tuple[int, bytes, int, bytes]  # over which join, and what PartSums holds
+Record = tuple[list[str], int, int, bytes, list[Heard]]
 NO_BLOCK = 0
+_MOST_SUMS = 2**24  # in a message, of eight bytes at the most where they fit into 64 bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +77,7 @@ class _Division:
     counts: Vectors
     opened: list[int]  # the branches that are no leaves for sure
     parts: list[list[Held]]  # of these, by table
-    heard: list[tuple[int, int, bytes]] = field(default_factory=list)  # by join, as it was told
+    heard: list[Heard] = field(default_factory=list)  # by join, as it was told
     fits: bool = True  # whether this site could tell all that was to be told
 
 
@@ -226,7 +231,7 @@ class SiteRows:
                     refused.append((split.column, split.codes[0]))
         if not content:
             return None, None
-        at = {join: PartSums(Sums(w, told)) for join, w, told in heard}
+        at = {join: PartSums(bits, Sums(w, told)) for join, bits, w, told in heard}
         known = NodeSplit(block, Sums(width, content))
         return self._divided(
             winners[-1], split, lambda way: at[way.join], lambda way, said: None, known
@@ -345,13 +350,20 @@ class SiteRows:
         """What the other side of a join must know; nothing, where that would be too much."""
         if not division.fits or not self._may_tell(way, division):
             division.fits = False
-            return PartSums(Sums(1, b""), withheld=True)
+            return PartSums(b"", Sums(1, b""), withheld=True)
         nodes, t = self.nodes, way.start
         keys, values = nodes.keys(way, t), self._values(way, t)
         told = [division.parts[i][t] for i in self._told_branches(division)]
         # Sums of floats depend on their order: the other side takes ours for the whole, too.
         told = [self.held[t], *told] if nodes.loops.floats else told
-        return PartSums(packed(np.concatenate([nodes.sums(keys, held, values) for held in told])))
+        if len(told) * len(values) * len(self.counts) > _MOST_SUMS:
+            raise InputError(
+                f"a split into {len(division.counts):,} branches is more than sites can tell each "
+                f"other over join {way.join + 1}",
+                where=nodes.layout.schema.name,
+                do='take columns of so many values off the candidates, or say  splits = "binary".',
+            )  # fmt: skip
+        return packed_parts(np.concatenate([nodes.sums(keys, held, values) for held in told]))
 
     def _may_tell(self, way: Crossing, division: _Division) -> bool:
         """Whether enough records of ours stand behind each sum that the other side would know."""
@@ -368,7 +380,8 @@ class SiteRows:
     def _take(self, way: Crossing, division: _Division, said: PartSums) -> None:
         """Divide a table of ours by what was told over a join, then the rest of its block."""
         nodes, t = self.nodes, way.end
-        division.heard.append((way.join, said.parts.width, said.parts.numbers))
+        told = said.parts
+        division.heard.append((way.join, said.standing, told.width, told.numbers))
         if said.withheld and nodes.least is not None:
             division.fits = False
         if not division.fits:
@@ -391,7 +404,7 @@ class SiteRows:
         """The sums of a node over a join, and of each open branch its part of them."""
         floats, lines = self.nodes.loops.floats, len(whole)
         branches = self._told_branches(division)
-        told = unpacked(said.parts, (len(branches) + floats) * lines, whole.shape[1])
+        told = unpacked_parts(said, (len(branches) + floats) * lines, whole.shape[1])
         if (not said.parts.width) != floats:
             raise Unfit
         each = [told[at : at + lines] for at in range(0, len(told), lines)]

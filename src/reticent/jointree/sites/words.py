@@ -69,8 +69,13 @@ class NodeSplit(Message, frozen=True):
 
 
 class PartSums(Message, frozen=True):
-    """To the other side of a join: of the sums of a node, the parts of its branches."""
+    """To the other side of a join: of the sums of a node, the parts of its branches.
 
+    Branch by branch, and of each the common values that stand in the node, in order: whether the
+    branch holds any of its joined rows, and of those that it does how many of each class.
+    """
+
+    standing: bytes
     parts: Sums
     withheld: bool = False  # as too few records stand behind some; then there are none
 
@@ -128,6 +133,23 @@ def _whole(told: Sums, size: int) -> NDArray[Any]:
     found = np.zeros(size, object)
     found[:] = numbers
     return found.astype(np.int64) if max(numbers, default=0) < WORD else found
+
+
+def packed_parts(lines: Vectors) -> PartSums:
+    """Parts of sums as they travel: of most values few branches hold a part."""
+    some = np.asarray((lines > 0).any(axis=1))
+    return PartSums(packed_bits(some), packed(lines[some]))
+
+
+def unpacked_parts(told: PartSums, lines: int, classes: int) -> Vectors:
+    """Parts that were told, if they are so many and written as they must be."""
+    some = unpacked_bits(told.standing, lines)
+    numbers = unpacked(told.parts, int(some.sum()), classes)
+    if not (numbers > 0).any(axis=1).all():
+        raise Unfit
+    found = np.zeros((lines, classes), numbers.dtype)
+    found[some] = numbers
+    return found
 
 
 def packed_bits(some: NDArray[np.bool_]) -> bytes:
