@@ -121,7 +121,11 @@ def with_min_count(schema: JoinSchema, least: int) -> JoinSchema:
 
 
 def classified_at_sites(
-    trees: dict[str, JoinTree], schema: JoinSchema, frames: dict[str, pa.Table], asked: pa.Table
+    trees: dict[str, JoinTree],
+    schema: JoinSchema,
+    frames: dict[str, pa.Table],
+    asked: pa.Table,
+    tamper: Tamper = honest,
 ) -> dict[str, list[str]]:
     layout = SiteLayout.of(schema)
     tables = [cleared(frames[name], name) for name in schema.names]
@@ -133,7 +137,7 @@ def classified_at_sites(
         found = descend(talk, layout, tree, records, own, "ids.csv", Watch())
         return [tree.classes[winner] for winner in found.tolist()]
 
-    return together(talks(layout), act)
+    return together(talks(layout, tamper), act)
 
 
 def cleared(frame: pa.Table, name: str) -> Table:

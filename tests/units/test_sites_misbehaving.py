@@ -1,0 +1,175 @@
+"""A site that says what cannot be: one error at the honest one, naming the site and the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from parties.memory_wire import Tamper
+from reticent.errors import PartyError
+from reticent.jointree.model import JoinTree
+from reticent.jointree.schema import JoinSchema
+from reticent.jointree.sites import growing
+from reticent.jointree.sites.descending import AskedRecords, TakenBranches
+from reticent.jointree.sites.experiment import model_at
+from reticent.jointree.sites.words import (
+    ClassLabels,
+    JoinColumns,
+    NodeSplit,
+    PartSums,
+    Standing,
+    Sums,
+    TotalCounts,
+    packed,
+)
+from reticent.parties.intersection import CommonDigest
+from reticent.parties.wire import Message
+from sites_at_hand import classified_at_sites, cleared, grown_at_sites, highest_in_the_open
+
+SCHEMA = JoinSchema.of({
+    "class": "visit.ill",
+    "tables": {
+        "visit": {"site": "clinic", "ids": ["v"]},
+        "ward": {"site": "works", "ids": ["w"]},
+    },
+    "joins": [{"left": "visit.ward", "right": "ward.name"}],
+    "grow": {"prune": False},
+})  # fmt: skip
+FRAMES = {
+    "visit": pa.table({
+        "v": [f"v{i}" for i in range(12)], "ward": list("aabbccddeeff"),
+        "age": [3, 5, 3, 5, 8, 9, 8, 9, 1, 2, 3, 4], "ill": list("ynynyynnynyn"),
+    }),
+    "ward": pa.table({
+        "w": [f"w{i}" for i in range(10)], "name": list("abcdefabcd"),
+        "beds": [3, 8, 5, 1, 9, 4, 7, 2, 6, 3], "kind": list("xyxyxyyxxy"),
+    }),
+}  # fmt: skip
+Lie = Callable[[Any], Message]
+
+
+@pytest.fixture(autouse=True)
+def _in_the_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(growing, "highest", highest_in_the_open)
+
+
+def lying(sender: str, kind: type[Message], lie: Lie) -> tuple[Tamper, list[Message]]:
+    """Let a site lie once, in its first message of this kind that a lie changes."""
+    told: list[Message] = []
+
+    def tamper(me: str, to: str, message: Message) -> Message:
+        if me == sender and isinstance(message, kind) and not told:
+            changed = lie(message)
+            if changed != message:
+                told.append(changed)
+                return changed
+        return message
+
+    return tamper, told
+
+
+def replaced(**changes: Any) -> Lie:
+    return lambda message: msgspec.structs.replace(message, **changes)
+
+
+def counts(change: Callable[[Any], Any]) -> Lie:
+    """Change the counts of the branches of a split."""
+
+    def lie(message: NodeSplit) -> Message:
+        if not message.counts.numbers:
+            return message
+        lines = len(message.counts.numbers) // (2 * message.counts.width)
+        every = np.frombuffer(message.counts.numbers, np.uint8).reshape(lines, 2).astype(np.int64)
+        return msgspec.structs.replace(message, counts=packed(change(every)))
+
+    return lie
+
+
+def parts(change: Callable[[Any], Any]) -> Lie:
+    """Change the parts that are told of a node."""
+
+    def lie(message: PartSums) -> Message:
+        told = message.parts
+        lines = np.frombuffer(told.numbers, np.uint8).reshape(-1, 2).astype(np.int64)
+        return msgspec.structs.replace(message, parts=packed(change(lines)))
+
+    return lie
+
+
+LIES: list[tuple[str, type[Message], Lie, str]] = [
+    ("clinic", ClassLabels, replaced(labels=["y", "n"]), "labels of the class are not in order"),
+    ("clinic", ClassLabels, replaced(labels=[]), "labels of the class are not in order"),
+    ("works", JoinColumns, replaced(holds=[]), "it has other columns that join"),
+    ("works", CommonDigest, replaced(digest=bytes(32)), "other common ids"),
+    ("works", Standing, replaced(bits=b""), "do not fit the common values"),
+    ("works", Standing, replaced(bits=b"\xff"), "do not fit the common values"),
+    ("works", Standing, replaced(bits=b"\xfc\0"), "do not fit the common values"),
+    ("works", Sums, replaced(numbers=b"\1\1\1\1\1"), "do not fit the common values"),
+    ("works", Sums, replaced(numbers=b"\0\1\1\1\1\1"), "do not fit the common values"),
+    ("works", Sums, replaced(width=2, numbers=b"\1\0" * 6), "do not fit the common values"),
+    ("clinic", Sums, replaced(numbers=bytes(12)), "do not fit the common values"),
+    ("clinic", TotalCounts, replaced(numbers="int8"), "counts of classes are none"),
+    ("clinic", TotalCounts, replaced(numbers="float64"), "counts of classes are none"),
+    ("clinic", TotalCounts, replaced(counts=Sums(1, b"\1")), "counts of classes are none"),
+    ("works", NodeSplit, replaced(block=7), "does not divide the node"),
+    ("works", NodeSplit, replaced(block=0), "does not divide the node"),
+    ("works", NodeSplit, counts(lambda every: every + 1), "does not divide the node"),
+    ("works", NodeSplit, counts(lambda every: every[:1]), "does not divide the node"),
+    ("works", NodeSplit, counts(lambda every: np.array([[0, 0], every.sum(axis=0)])),
+     "does not divide the node"),
+    ("works", PartSums, parts(lambda lines: lines[:-1]), "are not those of the node"),
+    ("works", PartSums, parts(lambda lines: lines + 1), "are not those of the node"),
+    ("works", PartSums, parts(lambda lines: lines * 300), "are not those of the node"),
+    ("works", PartSums, parts(lambda lines: lines[::-1]), "are not those of the node"),
+    ("works", PartSums, replaced(standing=b""), "are not those of the node"),
+    ("works", PartSums, replaced(withheld=True, standing=b"", parts=Sums(1, b"")),
+     "are not those of the node"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("site", "kind", "lie", "said"), LIES)
+def test_a_lie_ends_training(site: str, kind: type[Message], lie: Lie, said: str) -> None:
+    tamper, told = lying(site, kind, lie)
+    tables = [cleared(FRAMES[name], name) for name in SCHEMA.names]
+    with pytest.raises(PartyError) as refused:
+        grown_at_sites(SCHEMA, tables, tamper)
+    assert told
+    assert said in str(refused.value)
+    assert site in str(refused.value)
+
+
+def honest_trees() -> dict[str, JoinTree]:
+    tables = [cleared(FRAMES[name], name) for name in SCHEMA.names]
+    return {site: model_at(tree) for site, tree in grown_at_sites(SCHEMA, tables).items()}
+
+
+ASKED = pa.table({"visit.v": ["v1", "v7", "v3"], "ward.w": ["w0", "w3", "w7"]})
+
+
+def test_records_are_classified_together() -> None:
+    found = classified_at_sites(honest_trees(), SCHEMA, FRAMES, ASKED)
+    assert found["clinic"] == found["works"]
+    assert {*found["clinic"]} <= {"y", "n"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "lie", "said"),
+    [
+        (AskedRecords, replaced(model=bytes(32)), "it has another model"),
+        (AskedRecords, replaced(records=bytes(32)), "it is to classify other records"),
+        (TakenBranches, replaced(branches=b""), "not those of its questions"),
+        (TakenBranches, lambda m: TakenBranches(b"\x09" * len(m.branches)), "not those of its"),
+    ],
+)
+@pytest.mark.parametrize("site", ["clinic", "works"])
+def test_a_lie_ends_classification(site: str, kind: type[Message], lie: Lie, said: str) -> None:
+    tamper, told = lying(site, kind, lie)
+    with pytest.raises(PartyError) as refused:
+        classified_at_sites(honest_trees(), SCHEMA, FRAMES, ASKED, tamper)
+    assert told
+    assert said in str(refused.value)
