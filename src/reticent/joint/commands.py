@@ -75,7 +75,7 @@ def check(say: Say, party: PartyFile) -> None:
     from reticent.parties.settings import PartySettings
 
     settings = PartySettings.load(party)
-    policy = JointPolicy.load(settings.path(settings.policy))
+    policy = JointPolicy.load(settings.policy_file)
     with watching(say, STAGES, stoppable=False) as watch:
         watch.stage("meet")
         found = call_roll(settings, policy.agreement)

@@ -96,12 +96,12 @@ class _Owner:
         self.warn = warn
         self.begun = time.monotonic()
         self.settings, self.options = settings, options
-        self.policy = JointPolicy.load(settings.path(settings.policy))
+        self.policy = JointPolicy.load(settings.policy_file)
         settings.refuse_unlike(self.policy.agreement)
         self.identity, self.peers = parties_of(settings)
         if settings.data is None:
             raise InputError("no data are named", where=settings.name, do='say  data = "…".')
-        self.data = settings.data if "://" in settings.data else settings.path(settings.data)
+        self.data = settings.source(str(settings.data))
         named = options.output or (settings.output and str(settings.path(settings.output)))
         if not named:
             raise InputError(
@@ -184,7 +184,7 @@ class _Owner:
         return Wishes(aligned, self.settings.most_ids, self.options.max_steps, deadline)
 
     def _place(self) -> Place:
-        files = [self.settings.path(self.settings.policy)]
+        files = [self.settings.policy_file]
         files += [] if "://" in str(self.data) else [Path(self.data)]
         return Place.of(
             self.output, (), inputs=files, force=self.options.force,

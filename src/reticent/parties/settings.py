@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
-from reticent.errors import Problem, did_you_mean, refuse
+from reticent.errors import InputError, Problem, did_you_mean, refuse
 from reticent.errors import listed as listing
 from reticent.releases.policyfile import Named, TableReading, WrittenFile
 
@@ -66,9 +66,15 @@ class PartySettings(WrittenFile):
     owner: str = Field(alias="name", description="Which of the policy's owners this is.")
     identity: Named = Field(default="identity", description="Made by `reticent party init`.")
     listen: Named = Field(description='host:port, such as "0.0.0.0:7001".')
-    policy: Named = Field(description="The policy that all owners share.")
-    data: Named | None = Field(default=None, description="A file, or any other source of a table.")
-    output: Named | None = Field(default=None, description="The release folder to make.")
+    policy: Named | None = Field(default=None, description="The policy that all owners share.")
+    tables_file: Named | None = Field(
+        default=None, alias="schema", description="Instead: the schema of tables that join."
+    )
+    data: Named | dict[Named, Named] | None = Field(
+        default=None,
+        description="A file, or any other source of a table; with a schema, one for each table.",
+    )
+    output: Named | None = Field(default=None, description="The folder to make.")
     run: Annotated[str, Field(min_length=1, max_length=64)] = Field(
         description="A name for the run that all owners agreed on."
     )
@@ -86,12 +92,13 @@ class PartySettings(WrittenFile):
     peers: dict[str, PeerSettings] = Field(description="Every other owner, by name.")
     reading: TableReading = TableReading()
 
-    @field_validator("identity", "listen", "policy", "data", "output", "run")
+    @field_validator("identity", "listen", "policy", "tables_file", "data", "output", "run")
     @classmethod
-    def _can_be_printed(cls, text: str | None) -> str | None:
-        if text is not None and not text.isprintable():
+    def _can_be_printed(cls, told: Any) -> Any:
+        texts = [*told, *told.values()] if isinstance(told, dict) else [told]
+        if not all(text is None or text.isprintable() for text in texts):
             raise ValueError("this holds a sign that cannot be printed")
-        return text
+        return told
 
     @field_validator("owner")
     @classmethod
@@ -106,11 +113,14 @@ class PartySettings(WrittenFile):
         head, *rest = loc or ("",)
         if head == "peers" and rest:
             return ", ".join([f"[peers.{rest[0]}]", *map(str, rest[1:])])
+        if head == "data" and rest:
+            return ", ".join(["[data]", *map(str, rest)])
         return super().place(loc)
 
     @classmethod
     def contradictions(cls, data: Mapping[str, Any], where: str) -> Iterator[Problem]:
         """What cannot be meant, each part for itself being well-formed."""
+        yield from _subject(data, where)
         peers = data.get("peers")
         if not isinstance(peers, Mapping):
             return
@@ -126,9 +136,33 @@ class PartySettings(WrittenFile):
                 yield Problem(why, where=f"{where}, [peers.{name}]")
 
     @property
+    def policy_file(self) -> Path:
+        """The policy of a joint release."""
+        if self.policy is None:
+            raise InputError(
+                "this party file is about tables that join: it names a schema", where=self.name,
+                do="use it with  reticent tree train --party.",
+            )  # fmt: skip
+        return self.path(self.policy)
+
+    @property
+    def schema_file(self) -> Path:
+        """The schema of tables that join, each at its site."""
+        if self.tables_file is None:
+            raise InputError(
+                "this party file is about a joint release: it names a policy", where=self.name,
+                do="use it with  reticent integrate,  or name a  schema  instead.",
+            )  # fmt: skip
+        return self.path(self.tables_file)
+
+    @property
     def run_title(self) -> str:
         """What owners must agree on besides the policy: the run, and how ids are compared."""
         return f"{self.run} (aligned ids)" if self.ids == "aligned" else self.run
+
+    def source(self, of: str) -> str:
+        """Where data stand that the settings name: a database, or a path."""
+        return of if "://" in of else str(self.path(of))
 
     def path(self, of: str) -> Path:
         """Where something stands that the settings name."""
@@ -154,3 +188,29 @@ class PartySettings(WrittenFile):
             for name in strange
         ]  # fmt: skip
         refuse(found)
+
+
+def _subject(data: Mapping[str, Any], where: str) -> Iterator[Problem]:
+    """What the run is about: a policy or a schema, and data of the form that goes with it."""
+    policy, schema = "policy" in data, "schema" in data
+    if policy == schema:
+        what = "both a policy and a schema are named" if policy else "no policy is named"
+        yield Problem(
+            what, where=where,
+            do="name the  policy  of a joint release, or the  schema  of tables that join.",
+        )  # fmt: skip
+    if policy and isinstance(data.get("data"), Mapping):
+        yield Problem(
+            "a joint release has one table of each owner", where=f"{where}, [data]",
+            do='write  data = "…"  above the first section.',
+        )  # fmt: skip
+    if schema and isinstance(data.get("data"), str):
+        yield Problem(
+            "nobody says which table these data are", where=f"{where}, data",
+            do='write a section  [data]  with a line  TABLE = "…"  for each table of this site.',
+        )  # fmt: skip
+    if schema and data.get("ids") == "aligned":
+        yield Problem(
+            "join values are intersected privately, never aligned", where=f"{where}, ids",
+            do="leave it out.",
+        )  # fmt: skip
