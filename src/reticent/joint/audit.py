@@ -108,7 +108,7 @@ def audit(folder: str | Path) -> Audited:
             return Audited(release.owner, len(entries), 0, one)
         entries.append(one)
     attendance = Attendance(release.owner, release.policy.agreement, release.product)
-    run = _Run(release, release.steps(steps_named(entries)))
+    run = _JointRun(release, release.steps(steps_named(entries)))
     try:
         messages = replay(entries, attendance, run.steps, MESSAGES, run.play, _FRESH)
     except Leak as leak:
@@ -194,7 +194,7 @@ class _Release:
 
 
 @dataclass(slots=True)
-class _Run:
+class _JointRun:
     """The run, as the release tells it; each step takes what had to be said in it."""
 
     release: _Release
