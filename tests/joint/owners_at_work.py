@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from parties_net_at_hand import free_ports
+from reticent.joint.audit import audit
 from terminal import finished, run, start
 
 POLICY = """
@@ -161,6 +162,8 @@ class Owners:
         for name in self.columns:
             assert not (self.folder / name / "out.run").exists()
             assert (self.out(name) / "private" / "transcript").is_dir()
+            found = audit(self.out(name))  # whatever happened on the way
+            assert found.fault is None, (name, found.text)
         self.see_no_leftovers()
 
     def see_no_leftovers(self) -> None:

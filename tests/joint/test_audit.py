@@ -19,12 +19,23 @@ from reticent.joint import rounds, sharing
 from reticent.joint.audit import audit
 from reticent.joint.flow import Limit
 from reticent.joint.process import integrate
-from reticent.joint.publishing import Ready
-from reticent.parties import comparison, group
+from reticent.joint.publishing import Go, Ready
+from reticent.parties import comparison, group, intersection
 from reticent.parties.comparison import ComparisonKey, EncryptedBits, HiddenDifferences
 from reticent.parties.group import GroupPoint
 from reticent.parties.identity import Identity, make
-from reticent.parties.messages import START, Envelope, decode, digest_of, encode
+from reticent.parties.messages import (
+    LARGEST_PART,
+    START,
+    Acknowledgement,
+    Envelope,
+    Farewell,
+    Hello,
+    SignOfLife,
+    decode,
+    digest_of,
+    encode,
+)
 from reticent.parties.transcript import Entry, Transcript, entries_in
 from reticent.parties.wire import Message
 from terminal import run
@@ -287,6 +298,178 @@ def test_a_planted_leak_is_found(released: Path, tmp_path: Path, leak: Change) -
     assert "SECRET" not in said.output
 
 
+Word = Envelope | Hello | Farewell | SignOfLife | Acknowledgement
+More = Callable[[Word], list[Word]]
+
+
+def forged_words(released: Path, to: Path, change: More) -> Path:
+    """The same, where there may be other words, or more of them; numbered, chained and signed anew."""
+    shutil.copytree(released / "bank" / "out", to)
+    entries = list(entries_in(to / "private" / "transcript" / "entries"))
+    shutil.rmtree(to / "private" / "transcript")
+    transcript = Transcript(to / "private" / "transcript")
+    last: dict[tuple[str, str, int], tuple[int, bytes]] = {}
+    planted = False
+    for entry in entries:
+        word = decode(entry.frame)
+        changed = change(word)
+        planted |= changed != [word]
+        for one in changed:
+            if isinstance(one, Envelope):
+                link = (entry.direction, entry.peer, one.epoch)
+                number, before = last.get(link, (0, START))
+                one = msgspec.structs.replace(one, number=number + 1, previous=before)
+                last[link] = number + 1, digest_of(encode(one))
+            transcript.append(entry.direction, entry.peer, encode(one))
+    assert planted or change is as_it_was
+    transcript.sign(Identity.load(released / "bank" / "identity"))
+    transcript.close()
+    return to
+
+
+def as_it_was(word: Word) -> list[Word]:
+    return [word]
+
+
+def other(kind: type[Any], **changes: Any) -> More:
+    """Words of a kind say something else."""
+    return lambda word: (
+        [msgspec.structs.replace(word, **changes)] if isinstance(word, kind) else [word]
+    )
+
+
+def also(where: str, *messages: Message, times: int = 1, **changes: Any) -> More:
+    """After the first message of a step comes another, on the same link."""
+    done: list[int] = []
+
+    def more(word: Word) -> list[Word]:
+        if not isinstance(word, Envelope) or word.step != where or done:
+            return [word]
+        done.append(1)
+        said = [msgspec.structs.replace(word, body=encode(m), **changes) for m in messages]
+        return [word, *said * times]
+
+    return more
+
+
+def saying(kind: type[Message], **changes: Any) -> More:
+    """All messages of a kind say something else."""
+
+    def said_otherwise(word: Word) -> list[Word]:
+        if isinstance(word, Envelope):
+            said = msgspec.msgpack.decode(word.body)
+            if said["type"] == kind.__name__:
+                return [msgspec.structs.replace(word, body=encode(said | changes))]
+        return [word]
+
+    return said_otherwise
+
+
+def renumbered(word: Word) -> list[Word]:
+    """A column is told with its values in another order than that of the records."""
+    if isinstance(word, Envelope):
+        said = msgspec.msgpack.decode(word.body)
+        if said["type"] == "ToldColumns" and said["columns"]:
+            first, *rest = said["columns"]
+            last = len(first["values"]) - 1
+            codes = bytes(last - code for code in first["codes"])
+            first |= {"values": first["values"][::-1], "codes": codes}
+            columns = {"columns": [first, *rest]}
+            return [msgspec.structs.replace(word, body=encode(said | columns))]
+    return [word]
+
+
+def instead(step: str, message: Message) -> More:
+    """In the place of what is due in a step comes another message."""
+
+    def said_instead(word: Word) -> list[Word]:
+        if isinstance(word, Envelope) and word.step == step:
+            return [msgspec.structs.replace(word, body=encode(message))]
+        return [word]
+
+    return said_instead
+
+
+def unfinished(word: Word) -> list[Word]:
+    """A message begins that never ends, so that nobody looks at what it says."""
+    if isinstance(word, Envelope) and word.step == "go":
+        secret = b"SECRET leaf".ljust(LARGEST_PART)
+        return [word, msgspec.structs.replace(word, body=secret, part=1, parts=2)]
+    return [word]
+
+
+def left_out(step: str) -> More:
+    """Nobody says what is due in a step."""
+    return lambda word: [] if isinstance(word, Envelope) and word.step == step else [word]
+
+
+def repeated(kind: type[Any], times: int = 2) -> More:
+    """Somebody says it again and again: how often, is a number."""
+    return lambda word: [word] * times if isinstance(word, kind) else [word]
+
+
+def alive(word: Word) -> list[Word]:
+    return [word, SignOfLife(0, 7142857)] if isinstance(word, Hello) else [word]
+
+
+LEAKS: dict[str, More] = {
+    "words in the place of a version": other(Hello, product="SECRET: p7 is a Lawyer"),
+    "a score as a clock": other(Hello, clock=0.0142942644),
+    "a score as where it stands": other(Hello, finished=9),
+    "a score as an epoch": other(Hello, epoch=7142857, resumes=True),
+    "a run that looks resumed": other(Hello, resumes=True),
+    "a column more on offer": other(Hello, offers={"SECRET": ["Job"]}),
+    "meeting twice": repeated(Hello),
+    "words in the place of a step": other(Farewell, step="SECRET: p7 is a Lawyer"),
+    "words in the place of a reason": other(Farewell, code=4, why="SECRET: p7 is a Lawyer"),
+    "done in an epoch that was not": other(Farewell, epoch=7142857),
+    "done fifty times": repeated(Farewell, 50),
+    "a score as a sign of life": alive,
+    "a nonce in a round": also("round 2", intersection.Nonce(b"SECRET p7".ljust(32))),
+    "a digest in a round": also("round 2", intersection.CommonDigest(b"SECRET p7".ljust(32))),
+    "blinded ids in a round": also("round 2", intersection.BlindedIds(b"")),
+    "a number of ids in a round": also("round 2", intersection.IdCount(7142857)),
+    "a score as a number of ids": saying(intersection.IdCount, count=7142857),
+    "a score as a number of common ids": saying(intersection.CommonCount, count=7142857),
+    "a limit that was not kept": saying(Limit, max_steps=1),
+    "two limits": also("what all accept", Limit(7142857)),
+    "bits as wishes to stop": also("before round 2", rounds.RoundBegins(False), times=10),
+    "a wish that nobody heeded": saying(rounds.RoundBegins, stop=True),
+    "a column in another order": renumbered,
+    "labels of a column that nobody has": also("labels", sharing.ToldLabels({"Nope": "x"})),
+    "other labels": instead("labels", sharing.ToldLabels({"Nope": "x"})),
+    "the class agrees in a round": also("round 1", sharing.ClassAgrees(True)),
+    "a winner where nobody plays": also("labels", comparison.PairWinner("card")),
+    "another winner": saying(comparison.PairWinner, winner="SECRET"),
+    "a message that never ends": unfinished,
+    "parts that are none": also("go", Go(), part=2, parts=2),
+    "a message of an epoch that nobody was in": also("round 2", rounds.Revealed(), epoch=1),
+    "a step that was over": also("ready", rounds.Revealed(), step="round 1"),
+    "go twice": also("go", Go()),
+    **{f"nothing in {step}": left_out(step) for step in ("what all accept", "round 1", "ready", "go")},
+}  # fmt: skip
+
+
+def test_all_words_follow_when_signed_again(released: Path, tmp_path: Path) -> None:
+    assert audit(forged_words(released, tmp_path / "same", as_it_was)).fault is None
+
+
+@pytest.mark.parametrize("name", LEAKS)
+def test_what_was_not_due_is_found(released: Path, tmp_path: Path, name: str) -> None:
+    planted = forged_words(released, tmp_path / "leak", LEAKS[name])
+    said = run("party", "audit", planted, code=1)
+    assert "SECRET" not in said.output
+    assert name.startswith("nothing in") or "Entry" in said.stdout
+
+
+@pytest.mark.parametrize("kind", [intersection.CommonDigest, intersection.AllIdsDigest, Ready])
+def test_a_digest_has_32_bytes(kind: type[Any]) -> None:
+    """No room for a leaf beside it."""
+    for size in (0, 31, 33, 12_000):
+        with pytest.raises(msgspec.ValidationError):
+            msgspec.msgpack.decode(encode(kind(bytes(size))), type=kind)
+
+
 def test_what_was_changed_afterwards_is_found(released: Path, tmp_path: Path) -> None:
     shutil.copytree(released / "bank" / "out", tmp_path / "out")
     path = tmp_path / "out" / "private" / "transcript" / "entries"
@@ -332,7 +515,7 @@ def test_messages_that_are_audited_are_those_that_there_are() -> None:
         below: list[type[Any]] = of.__subclasses__()
         return {of, *(kind for one in below for kind in kinds(one))}
 
-    known = {*module._Said.__args__}
+    known = {*module.MESSAGES}
     assert {kind for kind in kinds(Message) if kind.__module__.startswith("reticent.")} - {
         Message
     } == known

@@ -88,6 +88,14 @@ def column(**changes: Any) -> Lie:
     return lie
 
 
+def renumbered(message: ToldColumns) -> ToldColumns:
+    """The same column, its values in another order than that of the records: that of a file."""
+    first, *rest = message.columns
+    last = len(first.values) - 1
+    codes = bytes(last - code for code in first.codes)
+    return ToldColumns([ToldColumn(first.name, first.values[::-1], codes), *rest])
+
+
 def test_nobody_lies() -> None:
     """Without a lie they agree, and the card reveals something: there is something to lie about."""
     found = together(POLICY, tables())
@@ -117,6 +125,7 @@ LIES: dict[str, tuple[type[Message], Lie, str, str]] = {
     ),
     "codes out of range": (ToldColumns, column(codes=b"\x09" * 16), "shared columns", "not tell"),
     "too few codes": (ToldColumns, column(codes=b"\x00"), "shared columns", "each record"),
+    "values in an order of its own": (ToldColumns, renumbered, "shared columns", "another order"),
     "values twice": (ToldColumns, column(values=["a", "a", "b"]), "shared columns", "no record"),
     "a value of nobody": (ToldColumns, column(codes=bytes(16)), "shared columns", "no record"),
     "labels of others": (ToldLabels, lambda m: ToldLabels({"Job": "x"}), "labels", "other columns"),

@@ -1,13 +1,27 @@
 """Does everything that was said in a run follow from the joint table? What `party audit` asks.
 
-A transcript holds every word that an owner sent and received. Apart from ciphertexts, blinded ids
-and random numbers, which tell nothing without a secret, each of them must be what the joint table
-in the agreed order, the order of steps, the policy and the certificates already say: a column that
-the policy hands over, cell by cell; a partition that puts no two records apart that show the same
-in the end; labels that the table shows, or that were refined later; the digest of what was
-published. Whatever else had been said would be a leak, and is named by the number of its entry.
+A transcript holds every word that an owner sent and received. What knows no table is replayed by
+`reticent.parties.auditing`: who met, numbers, chains, parts, the intersection, the comparisons.
+What owners who release together say, step by step, to whom, and what it is held against:
 
-Entries that a resume made void are passed over: they were said again.
+    our records         nobody says anything
+    common records      an intersection: as many points as ids, as many common ones as records
+    what all accept     each to all: after how many steps to stop, which is what the run did
+    class               who has it among each other: nonces, digests; to the others: it agrees
+    shared columns      each to all: its class and sensitive columns, cell by cell the table's
+    before round N      each to all: whether to stop; nobody, unless the run ended there
+    round N             a comparison; its winner to all: the N-th step of the trace, a partition
+                        that puts no two records apart that show the same in the end, with labels
+                        that the table shows or that a later step refined
+    whether anything    each to all, after as many steps as were asked for: whether more could have
+      is left           been revealed, which is what the report says
+    labels              each to all: what its masked columns show that no step touched
+    kept columns        each to all: cell by cell the table's
+    ready               each to all: the digest of what was published
+    go                  the first to all
+
+Each message is taken once, in its place; one that nobody had to send is as much a leak as one that
+says something else. Whatever does not follow is named by the number of its entry.
 """
 
 from __future__ import annotations
@@ -15,33 +29,30 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-import msgspec
 import numpy as np
 
 from reticent.data.encode import MISSING
 from reticent.errors import InputError
 from reticent.joint import publishing, rounds, sharing
-from reticent.joint.flow import Limit
+from reticent.joint.flow import Limit, kept_by, shared_by
 from reticent.joint.policy import JointPolicy
-from reticent.parties import comparison, group, intersection
-from reticent.parties.identity import PeerCertificate
-from reticent.parties.messages import (
-    START,
-    Envelope,
-    Farewell,
-    Hello,
-    Resumption,
-    Violation,
-    decode,
-    digest_of,
-    run_id,
+from reticent.parties.auditing import (
+    COMMON_IDS,
+    COMPARISON,
+    Said,
+    common_ids,
+    replay,
+    steps_named,
+    winner_of,
 )
+from reticent.parties.delivered import Attendance, Leak
+from reticent.parties.identity import PeerCertificate
 from reticent.parties.transcript import Entry, Fault, read
+from reticent.parties.wire import Message
 from reticent.refine.foreign import ForeignColumn, NoPartition, Partition
 from reticent.releases.folder import published
 
@@ -49,30 +60,13 @@ CERTIFICATES, AGREED, TRACE, TRANSCRIPT = "certificates", "agreed.csv", "trace.j
 _BEFORE = ("our records", "common records", "what all accept", "class", "shared columns")
 _LEFT = "whether anything is left"
 _AFTER = ("labels", "kept columns", "ready", "go")
-
-_Said = (
-    intersection.IdCount | intersection.BlindedIds | intersection.BlindedBack
-    | intersection.CommonDigest | intersection.FullyBlinded | intersection.CommonCount
-    | intersection.Unblinding | intersection.Nonce | intersection.AllIdsDigest
-    | comparison.EncryptedBits | comparison.HiddenDifferences | comparison.ZeroAmongThem
-    | comparison.PairOutcome | comparison.PairWinner | rounds.RoundBegins | rounds.Revealed
-    | sharing.ToldColumns | sharing.ToldLabels | sharing.ClassNonce | sharing.ClassDigest
-    | sharing.ClassAgrees | Limit | publishing.Ready | publishing.Go
+MESSAGES: tuple[type[Message], ...] = (
+    *COMMON_IDS, *COMPARISON, Limit, sharing.ClassNonce, sharing.ClassDigest, sharing.ClassAgrees,
+    sharing.ToldColumns, rounds.RoundBegins, rounds.Revealed, sharing.ToldLabels,
+    publishing.Ready, publishing.Go,
 )  # fmt: skip
-_said = msgspec.msgpack.Decoder(_Said).decode
-_encoded = msgspec.msgpack.Encoder().encode
-_POINTS = (
-    intersection.BlindedIds, intersection.BlindedBack, intersection.FullyBlinded,
-    intersection.Unblinding,
-)  # fmt: skip
-_RANDOM = (
-    intersection.Nonce, intersection.AllIdsDigest, intersection.CommonDigest, sharing.ClassNonce,
-    sharing.ClassDigest, comparison.ZeroAmongThem,
-)  # fmt: skip
-
-
-class _Leak(Exception):
-    """What an entry says does not follow."""
+# Said again after a resume they may differ: random numbers, and wishes that may have changed.
+_FRESH = (sharing.ClassNonce, sharing.ClassDigest, rounds.RoundBegins, Limit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,17 +107,13 @@ def audit(folder: str | Path) -> Audited:
         if isinstance(one, Fault):
             return Audited(release.owner, len(entries), 0, one)
         entries.append(one)
-    steps = release.steps(bounded=any(_LEFT.encode() in entry.frame for entry in entries))
-    replay = _Replay(release, steps, _void_steps(entries))
-    for number, entry in enumerate(entries, 1):
-        try:
-            replay.hear(entry)
-        except _Leak as leak:
-            return Audited(release.owner, len(entries), replay.messages, Fault(number, str(leak)))
-    if release.missing(replay):
-        fault = Fault(0, "it ends before all that was released had been said")
-        return Audited(release.owner, len(entries), replay.messages, fault)
-    return Audited(release.owner, len(entries), replay.messages)
+    attendance = Attendance(release.owner, release.policy.agreement, release.product)
+    run = _JointRun(release, release.steps(steps_named(entries)))
+    try:
+        messages = replay(entries, attendance, run.steps, MESSAGES, run.play, _FRESH)
+    except Leak as leak:
+        return Audited(release.owner, len(entries), 0, Fault(leak.entry, leak.what))
+    return Audited(release.owner, len(entries), messages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,11 +122,18 @@ class _Release:
 
     owner: str
     policy: JointPolicy
-    names: tuple[str, ...]
+    ids: tuple[str, ...]  # of this owner, in the agreed order
     cells: Mapping[str, list[str]]  # of the joint table, in the agreed order
     trace: Sequence[Mapping[str, str]]  # owner, attribute and value of every step
     manifest: bytes  # its digest
-    records: int
+    product: str  # the version that made it
+    brought: int  # how many ids this owner brought
+    stopped_early: bool
+
+    @property
+    def records(self) -> int:
+        """How many people all owners have."""
+        return len(self.ids)
 
     @classmethod
     def of(cls, place: Path) -> _Release:
@@ -148,9 +145,13 @@ class _Release:
             trace = [json.loads(line) for line in (private / TRACE).read_text("utf-8").splitlines()]
             told = json.loads((private / "input.json").read_text("utf-8"))
             manifest = (place / "public" / "manifest.json").read_bytes()
+            product = str(json.loads(manifest)["made_by"]).removeprefix("reticent ")
+            report = json.loads((place / "public" / "report.json").read_text("utf-8"))
+            stopped_early = bool(report["stopped_early"])
             with published(place).open(encoding="utf-8", newline="") as file:
                 released = list(csv.reader(file))
             owner, columns = str(told["owner"]), released[0]
+            brought = int(told["not_common"]) + len(rows)
             cells = {name: [row[i] for row in rows] for i, name in enumerate(head)}
             same = sorted(released[1:]) == sorted(row[1:] for row in rows)
             words = ("owner", "attribute", "value")
@@ -173,185 +174,128 @@ class _Release:
                 why="they are of several releases, or were changed.",
                 do="see what  reticent verify  says of it.",
             )  # fmt: skip
-        del cells[head[0]]  # the ids
-        return cls(owner, policy, names, cells, steps, hashlib.sha256(manifest).digest(), len(rows))
+        ids = tuple(cells.pop(head[0]))
+        return cls(
+            owner, policy, ids, cells, steps, hashlib.sha256(manifest).digest(), product, brought,
+            stopped_early,
+        )  # fmt: skip
 
-    def steps(self, *, bounded: bool) -> tuple[str, ...]:
-        """The names of all steps of such a run; `bounded`: it ended after as many as asked for."""
-        asked = len(self.trace) + (not bounded)  # the last round says that nothing is left
-        told = (f"round {number}" for number in range(1, asked + 1))
-        return (*_BEFORE, *told, *([_LEFT] if bounded else []), *_AFTER)
-
-    def missing(self, replay: _Replay) -> bool:
-        """Whether something was released that nobody said."""
-        return replay.revealed != len(self.trace) or not replay.agreed
-
-
-def _void_steps(entries: Sequence[Entry]) -> dict[int, int]:
-    """For each epoch, how many of its steps counted in the end; later ones were said again."""
-    found: dict[int, int] = {}
-    for entry in entries:
-        if entry.direction == "note":
-            try:
-                note = msgspec.msgpack.decode(entry.frame, type=Resumption)
-            except msgspec.DecodeError:
-                continue
-            for epoch in range(note.epoch):
-                found[epoch] = min(found.get(epoch, note.finished), note.finished)
-    return found
+    def steps(self, named: set[str]) -> tuple[str, ...]:
+        """The names of all steps of such a run, of which these were named in the transcript."""
+        count = len(self.trace)
+        told = [f"{words}round {n}" for n in range(1, count + 1) for words in ("before ", "")]
+        if _LEFT in named:  # it ended after as many as asked for
+            told.append(_LEFT)
+        else:  # the last round says that nothing is left, unless somebody stopped before it
+            told.append(f"before round {count + 1}")
+            if f"round {count + 1}" in named:
+                told.append(f"round {count + 1}")
+        return (*_BEFORE, *told, *_AFTER)
 
 
 @dataclass(slots=True)
-class _Replay:
-    """The run, as the transcript tells it."""
+class _JointRun:
+    """The run, as the release tells it; each step takes what had to be said in it."""
 
     release: _Release
     steps: tuple[str, ...]
-    valid_steps: Mapping[int, int]  # by epoch; all of an epoch that is not here
-    messages: int = 0
-    revealed: int = 0
-    agreed: bool = False
-    hellos: dict[str, Hello] = field(default_factory=dict)
-    previous: dict[tuple[str, str, int], tuple[int, bytes]] = field(default_factory=dict)
-    begun: dict[tuple[str, str, int], bytes] = field(default_factory=dict)  # parts so far
     columns: dict[str, ForeignColumn] = field(default_factory=dict)
-    told_steps: dict[str, rounds.Revealed] = field(default_factory=dict)  # by round
 
-    def hear(self, entry: Entry) -> None:
-        """Hold one entry against the release."""
-        if entry.direction == "note":
+    def play(self, said: Said) -> None:
+        """Take what was said in a step, and hold it against the release."""
+        kind = said.step.rstrip("0123456789").rstrip()
+        scripts: Mapping[str, Callable[[Said], None]] = {
+            "our records": lambda said: None,
+            "common records": self._common_records,
+            "what all accept": self._limits,
+            "class": self._class,
+            "shared columns": lambda said: self._columns(said, shared_by(self.release.policy)),
+            "before round": self._before_round,
+            "round": self._round,
+            _LEFT: self._left,
+            "labels": self._labels,
+            "kept columns": lambda said: self._columns(said, kept_by(self.release.policy)),
+            "ready": self._ready,
+            "go": self._go,
+        }
+        scripts[kind](said)
+
+    def _common_records(self, said: Said) -> None:
+        sizes = common_ids(said, self.release.ids)
+        if sizes[said.me] != self.release.brought:
+            raise said.refuse(said.me)
+
+    def _limits(self, said: Said) -> None:
+        """Whoever gives a number gives one that the run kept; the smallest is where it ended."""
+        made, bounded = len(self.release.trace), _LEFT in self.steps
+        given = {owner: told.max_steps for owner, told in said.everybody(Limit).items()}
+        asked = {owner: most for owner, most in given.items() if most is not None}
+        for owner, most in asked.items():
+            if most < made + (not bounded):
+                raise said.refuse(owner)
+        if bounded and made not in asked.values():
+            raise said.refuse(next(iter(asked), said.me))
+
+    def _class(self, said: Said) -> None:
+        policy = self.release.policy
+        having = [name for name, one in policy.owners.items() if policy.class_ in one.columns]
+        if len(having) < 2:
             return
-        if entry.peer not in self.release.policy.owners:
-            raise _Leak("it is from or for somebody who is no owner")
-        try:
-            word = decode(entry.frame)
-        except Violation as violation:
-            raise _Leak(str(violation)) from None
-        if isinstance(word, Hello):
-            self._meet(entry, word)
-        elif isinstance(word, Envelope):
-            self._open(entry, word)
-        elif isinstance(word, Farewell) and (word.code or word.why or word.about):
-            raise _Leak("somebody ended the run with other words than that it is done")
-
-    def _meet(self, entry: Entry, hello: Hello) -> None:
-        me = self.release.owner
-        if hello.sender != (me if entry.direction == "sent" else entry.peer):
-            raise _Leak("an owner introduces itself by another name")
-        if hello.policy != self.release.policy.digest:
-            raise _Leak("an owner came with another policy")
-        if hello.offers != self.release.policy.handed_over(hello.sender):
-            raise _Leak("an owner offers other columns than the policy says")
-        known = self.hellos.setdefault(hello.sender, hello)
-        if (known.nonce, known.run_name) != (hello.nonce, hello.run_name):
-            raise _Leak("an owner came back for another run")
-
-    def _open(self, entry: Entry, envelope: Envelope) -> None:
-        """See that a message is numbered and chained, and hold it against the release if whole."""
-        me, sent = self.release.owner, entry.direction == "sent"
-        ends = (me, entry.peer) if sent else (entry.peer, me)
-        if (envelope.sender, envelope.receiver) != ends:
-            raise _Leak("a message is of, or for, another owner")
-        if envelope.run != self._run():
-            raise _Leak("a message is of another run")
-        link = (entry.direction, entry.peer, envelope.epoch)
-        number, before = self.previous.get(link, (0, START))
-        if (envelope.number, envelope.previous) != (number + 1, before):
-            raise _Leak("a message does not follow the one before it")
-        self.previous[link] = (envelope.number, digest_of(entry.frame))
-        body = self.begun.pop(link, b"") + envelope.body
-        if envelope.part < envelope.parts:
-            self.begun[link] = body
+        if said.me not in having:
+            for owner in having:
+                if not said.next(owner, said.me, sharing.ClassAgrees).agrees:
+                    raise said.refuse(owner)
             return
-        steps = self.steps
-        if envelope.step not in steps:
-            raise _Leak("a message is of a step that no run has")
-        if steps.index(envelope.step) >= self.valid_steps.get(envelope.epoch, len(steps)):
-            return  # a resume made it void
+        said.among(having, sharing.ClassNonce)
+        digests = said.among(having, sharing.ClassDigest)
+        for owner, told in digests.items():
+            if told != digests[said.me]:
+                raise said.refuse(owner)
+        for owner in said.owners:
+            if owner not in having and not said.next(said.me, owner, sharing.ClassAgrees).agrees:
+                raise said.refuse(said.me)
+
+    def _columns(self, said: Said, due: Mapping[str, Sequence[str]]) -> None:
+        for owner, told in said.everybody(sharing.ToldColumns).items():
+            if [column.name for column in told.columns] != [*due[owner]]:
+                raise said.refuse(owner)
+            if not all(map(self._are_cells, told.columns)):
+                raise said.refuse(owner)
+
+    def _are_cells(self, told: sharing.ToldColumn) -> bool:
+        """Whether a column that was told is that of the joint table."""
         try:
-            message = _said(body)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            raise _Leak("it is no message of this protocol") from None
-        if _encoded(message) != body:
-            raise _Leak("it says something besides its message")
-        self.messages += 1
-        self._judge(envelope.sender, envelope.step, message)
-
-    def _run(self) -> bytes:
-        owners = self.release.policy.owners
-        if len(self.hellos) < len(owners):
-            raise _Leak("a message came before all owners had met")
-        name = self.hellos[self.release.owner].run_name
-        return run_id(name, [(owner, self.hellos[owner].nonce) for owner in owners])
-
-    def _judge(self, sender: str, step: str, message: Any) -> None:
-        """Whether a message says what the release already says."""
-        match message:
-            case intersection.CommonCount(count):
-                follows = count == self.release.records
-            case comparison.EncryptedBits(public, ciphertexts):
-                follows = _are_points(public, 1) and _are_points(ciphertexts, _CIPHERTEXTS)
-            case comparison.HiddenDifferences(ciphertexts):
-                follows = _are_points(ciphertexts, _CIPHERTEXTS)
-            case comparison.PairWinner(winner):
-                follows = winner in self.release.policy.owners
-            case comparison.PairOutcome():
-                follows = step.startswith("round ")
-            case rounds.RoundBegins():
-                follows = step.startswith("round ") or step == _LEFT
-            case rounds.Revealed():
-                follows = self._reveal(sender, step, message)
-            case sharing.ToldColumns(columns):
-                follows = all(self._are_cells(sender, step, column) for column in columns)
-            case sharing.ToldLabels(labels):
-                follows = all(
-                    self.release.policy.owner_of(name) == sender
-                    and {*self.release.cells.get(name, ())} == {label}
-                    for name, label in labels.items()
-                )
-            case Limit(max_steps):  # a number that says nothing would be room for one that does
-                follows = max_steps is None or max_steps >= len(self.release.trace)
-            case sharing.ClassAgrees(agrees):
-                follows = agrees
-            case publishing.Ready(digest):
-                follows = digest == self.release.manifest
-                self.agreed = True
-            case _ if isinstance(message, _POINTS):
-                follows = _are_points(message.points, len(message.points) // group.POINT_BYTES)
-            case _:  # sizes, random numbers, keyed digests, go
-                follows = isinstance(message, (*_RANDOM, intersection.IdCount, publishing.Go))
-        if not follows:
-            raise _Leak(f"what {sender} says in {step} does not follow from the release")
-
-    def _are_cells(self, sender: str, step: str, told: sharing.ToldColumn) -> bool:
-        """Whether a column that was told is that of the joint table, and could be told then."""
-        roles = self.release.policy.joint_roles
-        early = {*roles.sensitive, *filter(None, [roles.class_])}
-        allowed = early if step == "shared columns" else {*roles.kept}
-        if told.name not in allowed or self.release.policy.owner_of(told.name) != sender:
-            return False
-        width = sharing.width_of(len(told.values))
-        if len(told.codes) != self.release.records * width.itemsize:
-            return False
-        codes = np.frombuffer(told.codes, width).tolist()
-        if {*codes} != {*range(len(told.values))}:
+            codes = sharing.told_codes(told, self.release.records).tolist()
+        except sharing.NoColumn:
             return False
         return [told.values[code] or "" for code in codes] == self.release.cells[told.name]
 
-    def _reveal(self, sender: str, step: str, told: rounds.Revealed) -> bool:
-        """Whether a partition is one of the steps, and tells no more than the table shows."""
-        if not told.column:
-            return self.revealed == len(self.release.trace) and told == rounds.Revealed()
-        if step in self.told_steps:  # another owner is told the same words
-            return self.told_steps[step] == told
-        self.told_steps[step] = told
-        if self.revealed >= len(self.release.trace):
+    def _before_round(self, said: Said) -> None:
+        """Nobody stops the run, unless it ended there."""
+        wanted = [told.stop for told in said.everybody(rounds.RoundBegins).values()]
+        if any(wanted) != (said.step.removeprefix("before ") not in self.steps):
+            raise said.refuse(said.me)
+
+    def _left(self, said: Said) -> None:
+        left = [told.stop for told in said.everybody(rounds.RoundBegins).values()]
+        if any(left) != self.release.stopped_early:
+            raise said.refuse(said.me)
+
+    def _round(self, said: Said) -> None:
+        winner, number = winner_of(said), int(said.step.removeprefix("round "))
+        told = said.tells(winner, rounds.Revealed)
+        if number > len(self.release.trace):
+            follows = told == rounds.Revealed() and not self.release.stopped_early
+        else:
+            follows = self._reveals(winner, number, told)
+        if not follows:
+            raise said.refuse(winner)
+
+    def _reveals(self, winner: str, number: int, told: rounds.Revealed) -> bool:
+        """Whether a partition is a step of the trace, and tells no more than the table shows."""
+        line, name = self.release.trace[number - 1], told.column
+        if (line["attribute"], line["owner"]) != (name, winner):
             return False
-        line = self.release.trace[self.revealed]
-        self.revealed += 1
-        if (line["attribute"], line["owner"]) != (told.column, sender):
-            return False
-        name = told.column
         column = self.columns.setdefault(name, ForeignColumn(name, self.release.records))
         if not told.record < self.release.records:
             return False
@@ -370,7 +314,7 @@ class _Replay:
             if part_of.setdefault(label, part) != part:
                 return False  # finer than the table
         column.divide(partition)
-        return self._labels_are_known(name, self.revealed, told.labels)
+        return self._labels_are_known(name, number, told.labels)
 
     def _labels_are_known(self, name: str, step: int, labels: Sequence[str]) -> bool:
         """Whether each label is shown in the table, or was refined by a later step."""
@@ -380,14 +324,21 @@ class _Replay:
         }
         return {*labels} <= shown | refined
 
+    def _labels(self, said: Said) -> None:
+        """What all records show of a masked column that no step touched."""
+        policy, cells = self.release.policy, self.release.cells
+        masked = {*policy.joint_roles.masked} - {line["attribute"] for line in self.release.trace}
+        for owner, told in said.everybody(sharing.ToldLabels).items():
+            due = [c for c in policy.columns if c in masked and policy.owner_of(c) == owner]
+            if [*told.labels] != due:
+                raise said.refuse(owner)
+            if any({*cells[name]} != {label} for name, label in told.labels.items()):
+                raise said.refuse(owner)
 
-_CIPHERTEXTS = 2 * (comparison.BITS + 1)  # points: two of each
+    def _ready(self, said: Said) -> None:
+        for owner, told in said.everybody(publishing.Ready).items():
+            if told.digest != self.release.manifest:
+                raise said.refuse(owner)
 
-
-def _are_points(content: bytes, count: int) -> bool:
-    """Whether bytes are so many points of the group, and nothing else."""
-    try:
-        group.checked_all(group.apart(content, count))
-    except group.NoPoint:
-        return False
-    return True
+    def _go(self, said: Said) -> None:
+        said.tells(said.owners[0], publishing.Go)

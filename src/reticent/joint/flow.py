@@ -110,7 +110,7 @@ def joint_table(
         most = session.step("what all accept", lambda: _smallest(session, wishes))
         mine = table.columns.get(policy.class_ or "")
         session.step("class", lambda: agree_on_class(session, having, mine))
-        shared = _columns(session, "shared columns", policy, table, _shared_by(policy))
+        shared = _columns(session, "shared columns", policy, table, shared_by(policy))
     with clock.stage("encode"):
         prepared, foreign = fitted_part(policy, me, table, shared, ids, reading)
         search = Search(prepared, foreign=foreign)
@@ -120,7 +120,7 @@ def joint_table(
         rounds.run()
     with clock.stage("share"):
         labels = _labels(session, policy, search, rounds.partitions)
-        kept = _columns(session, "kept columns", policy, table, _kept_by(policy))
+        kept = _columns(session, "kept columns", policy, table, kept_by(policy))
     told = {**table.columns, **shared, **kept, **_shown(search, labels)}
     return JointTable(
         policy, me, prepared, tuple(told[name] for name in policy.columns),
@@ -228,14 +228,14 @@ def _cleared(policy: JointPolicy, column: Column) -> Column:
     return without_missing(column, policy.missing_values)
 
 
-def _shared_by(policy: JointPolicy) -> dict[str, list[str]]:
+def shared_by(policy: JointPolicy) -> dict[str, list[str]]:
     """Who tells which columns before the search: the class, by its first owner, and sensitive."""
     roles = policy.joint_roles
     names = {*roles.sensitive, *filter(None, [roles.class_])}
     return _by_owner(policy, names)
 
 
-def _kept_by(policy: JointPolicy) -> dict[str, list[str]]:
+def kept_by(policy: JointPolicy) -> dict[str, list[str]]:
     """Who tells which columns at the end."""
     return _by_owner(policy, {*policy.joint_roles.kept})
 

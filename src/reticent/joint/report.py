@@ -33,6 +33,7 @@ _SAID_IN = {  # steps of a conversation: what is said in them
     "what all accept": "after how many steps to stop",
     "class": "whether all who have the class say the same",
     "shared columns": "the class and sensitive columns",
+    "before round": "whether anybody wants to stop",
     "round": "best steps compared under encryption, and which records each step moves where",
     "whether anything is left": "whether anything is left to reveal",
     "labels": "what masked columns are called of which nothing was revealed",
@@ -44,7 +45,8 @@ MEETING = "meeting: who is there, and under which policy"
 
 def said_in(step: str) -> str:
     """What is said in a step of a conversation, in words."""
-    return _SAID_IN.get("round" if step.startswith("round ") else step, step)
+    kind = step.rstrip("0123456789").rstrip()  # of rounds there are many
+    return _SAID_IN.get(kind, step)
 
 
 @dataclass(frozen=True, slots=True)

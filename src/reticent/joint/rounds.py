@@ -7,10 +7,11 @@ session, so that an owner that was killed goes on after the last round that all 
 
 Source: Fung 2007, chapter 7, for two owners; scores and ties as in one table.
 
-What is told in a round: whether anybody wants to stop; who won; of the winner's candidate the parts
-that hold records, with their labels, and the part of each record. Nobody's key is told. An owner
-without a candidate plays 0, one whose best candidate has the score 0 plays 1: if the winner played
-0, it says that the search is over.
+What is told: before each round, whether anybody wants to stop, which is a step of its own, so that
+what was revealed before a kill is never stopped away after it; then who won; of the winner's
+candidate the parts that hold records, with their labels, and the part of each record. Nobody's key
+is told. An owner without a candidate plays 0, one whose best candidate has the score 0 plays 1: if
+the winner played 0, it says that the search is over.
 """
 
 from __future__ import annotations
@@ -85,12 +86,13 @@ class Rounds:
         self.watch.tell(self._so_far(number))
         best = highest_score(slots, scores)
         plays = 0 if best is None else int(key(scores[best])) + 1
-        said = self.session.step(f"round {number}", lambda: self._round(number, plays, slots, best))
-        self.seconds.append(time.monotonic() - begun)
-        if said is None:
+        if self.session.step(f"before round {number}", self._agree_to_stop):
             self.stopped_early = True
             return None
-        winner, column, record, labels, parts = said
+        winner, column, record, labels, parts = self.session.step(
+            f"round {number}", lambda: self._round(number, plays, slots, best)
+        )
+        self.seconds.append(time.monotonic() - begun)
         if not column:
             return None
         if winner == self.session.me:
@@ -109,10 +111,8 @@ class Rounds:
 
     def _round(
         self, number: int, plays: int, slots: Any, best: int | None
-    ) -> tuple[str, str, int, Sequence[str], bytes] | None:
-        """Who wins, and what it reveals; None if somebody wants to stop."""
-        if self._agree_to_stop():
-            return None
+    ) -> tuple[str, str, int, Sequence[str], bytes]:
+        """Who wins, and what it reveals."""
         # Begun again, a comparison is another sight of the same keys.
         self.session.attempt(f"round {number}")
         winner = highest(self.session, plays, self.secret)

@@ -15,17 +15,23 @@ from typing import Annotated, Any
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from reticent.data.columns import Column, smallest
 from reticent.errors import InputError
 from reticent.joint.owner import column_of
+from reticent.parties.messages import Digest
 from reticent.parties.wire import Conversation, Message, others
 
 Cell = Annotated[str, msgspec.Meta(max_length=16_000_000)]
 
 
 class ToldColumn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One column: its distinct values as text, and which of them each record has."""
+    """One column: its distinct values as text, and which of them each record has.
+
+    Values stand in the order of the first record that has them, as `by_first_record` numbers them:
+    the order in which an owner's file has them is nobody's business.
+    """
 
     name: str
     values: list[Cell | None]
@@ -47,13 +53,13 @@ class ToldLabels(Message, frozen=True):
 class ClassNonce(Message, frozen=True):
     """Among those who have the class: a part of the key of a digest."""
 
-    nonce: Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
+    nonce: Digest
 
 
 class ClassDigest(Message, frozen=True):
     """Among those who have the class: a keyed digest of it, record by record."""
 
-    digest: Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
+    digest: Digest
 
 
 class ClassAgrees(Message, frozen=True):
@@ -69,13 +75,49 @@ def width_of(values: int) -> np.dtype[Any]:
     return width
 
 
+def by_first_record(codes: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The codes that records have, in the order of their first record, and each record's place.
+
+    >>> codes, places = by_first_record(np.array([7, 3, 7, 0]))
+    >>> codes.tolist(), places.tolist()
+    ([7, 3, 0], [0, 1, 0, 2])
+    """
+    found, first, place = np.unique(codes, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return found[order].astype(np.int64), rank[place]
+
+
 def told_columns(columns: Iterable[Column]) -> ToldColumns:
     """Columns as they travel: little end first, in as few bytes a record as the values need."""
     told = []
     for column in columns:
-        codes = column.codes.astype(width_of(len(column.values))).tobytes()
-        told.append(ToldColumn(column.name, column.texts(), codes))
+        codes, places = by_first_record(column.codes)
+        texts = column.texts()
+        content = places.astype(width_of(len(codes))).tobytes()
+        told.append(ToldColumn(column.name, [texts[code] for code in codes.tolist()], content))
     return ToldColumns(told)
+
+
+def told_codes(told: ToldColumn, records: int) -> NDArray[np.int64]:
+    """The value of each record, as a place among those told; NoColumn says what cannot be."""
+    width = width_of(len(told.values))
+    if len(told.codes) != records * width.itemsize:
+        raise NoColumn("is not about each record once")
+    codes = np.frombuffer(told.codes, width).astype(np.int64)
+    if records and int(codes.max()) >= len(told.values):
+        raise NoColumn("has a value that it did not tell")
+    used, places = by_first_record(codes)
+    if len({*told.values}) < len(told.values) or len(used) < len(told.values):
+        raise NoColumn("has values that no record has")
+    if not np.array_equal(places, codes):
+        raise NoColumn("has its values in another order than that of the records")
+    return codes
+
+
+class NoColumn(ValueError):
+    """What was told is no column; says why."""
 
 
 def exchange_columns(
@@ -98,14 +140,10 @@ def exchange_columns(
 
 
 def _received(session: Conversation, owner: str, told: ToldColumn, records: int) -> Column:
-    width = width_of(len(told.values))
-    if len(told.codes) != records * width.itemsize:
-        raise session.refuse(owner, "a column that it told is not about each record once")
-    codes = np.frombuffer(told.codes, width).astype(np.int64)
-    if records and int(codes.max()) >= len(told.values):
-        raise session.refuse(owner, "a column that it told has a value that it did not tell")
-    if len({*told.values}) < len(told.values) or len(np.unique(codes)) < len(told.values):
-        raise session.refuse(owner, "a column that it told has values that no record has")
+    try:
+        codes = told_codes(told, records)
+    except NoColumn as why:
+        raise session.refuse(owner, f"a column that it told {why}") from None
     return column_of(told.name, told.values, codes)
 
 

@@ -43,6 +43,7 @@ import msgspec
 from reticent.errors import InputError, many
 from reticent.parties import group
 from reticent.parties.group import GroupPoint, NoPoint, Scalar
+from reticent.parties.messages import Digest
 from reticent.parties.wire import Message, Wire, others
 
 MOST_IDS = 500_000
@@ -82,7 +83,7 @@ class BlindedBack(Message, frozen=True):
 class CommonDigest(Message, frozen=True):
     """Of two: SHA-256 of all common points, in the agreed order."""
 
-    digest: bytes
+    digest: Digest
 
 
 class FullyBlinded(Message, frozen=True):
@@ -106,13 +107,13 @@ class Unblinding(Message, frozen=True):
 class Nonce(Message, frozen=True):
     """To all: my part of a key for digests."""
 
-    nonce: Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
+    nonce: Digest
 
 
 class AllIdsDigest(Message, frozen=True):
     """To all: the keyed digest of all my ids."""
 
-    digest: bytes
+    digest: Digest
 
 
 def intersect(
@@ -285,7 +286,7 @@ def start_back(run: _Run, common: Sequence[GroupPoint]) -> None:
     without_mine = group.times_all(group.inverse(run.secret), common)
     for receiver in wire.owners:
         points = common if receiver == wire.me else without_mine
-        send_chunks(run, way_back(wire, receiver)[1], Unblinding, points)
+        send_chunks(run, way_back(wire.owners, receiver)[1], Unblinding, points)
 
 
 def pass_back(run: _Run, my_points: Sequence[GroupPoint], count: int) -> tuple[int, ...]:
@@ -296,12 +297,12 @@ def pass_back(run: _Run, my_points: Sequence[GroupPoint], count: int) -> tuple[i
     wire, owners = run.wire, run.wire.owners
     off = group.inverse(run.secret)
     for receiver in others(wire) if wire.me != owners[0] else ():
-        way = way_back(wire, receiver)
+        way = way_back(wire.owners, receiver)
         before, after = (way[way.index(wire.me) + step] for step in (-1, 1))
         for few in receive_chunks(run, before, Unblinding, count):
             unblinded = multiples(wire, before, off, few)
             wire.send(after, Unblinding(group.joined(unblinded)))
-    last = way_back(wire, wire.me)[-2]
+    last = way_back(wire.owners, wire.me)[-2]
     returned = [point for few in receive_chunks(run, last, Unblinding, count) for point in few]
     row_of: dict[bytes, int] = {point: row for row, point in enumerate(my_points)}
     if not row_of.keys() >= set(returned):
@@ -309,12 +310,12 @@ def pass_back(run: _Run, my_points: Sequence[GroupPoint], count: int) -> tuple[i
     return tuple(row_of[point] for point in returned)
 
 
-def way_back(wire: Wire, receiver: str) -> list[str]:
+def way_back(owners: Sequence[str], receiver: str) -> list[str]:
     """Whom the common points pass on their way to a receiver.
 
     It starts at the first owner and ends at the receiver, who may be the first owner too.
     """
-    first, *rest = wire.owners
+    first, *rest = owners
     return [first, *(owner for owner in rest if owner != receiver), receiver]
 
 
@@ -334,10 +335,7 @@ def align(wire: Wire, ids: Sequence[str]) -> CommonIds:
         wire.send(owner, Nonce(nonces[wire.me]))
     for owner in others(wire):
         nonces[owner] = wire.receive(owner, Nonce).nonce
-    key = hashlib.sha256(b"".join(nonces[owner] for owner in wire.owners)).digest()
-    digest_of = [hmac.digest(key, b"id" + content, "sha256") for content in contents]
-    rows = sorted(range(len(contents)), key=digest_of.__getitem__)
-    digest = hmac.digest(key, b"all" + b"".join(digest_of[row] for row in rows), "sha256")
+    rows, digest = keyed_order([nonces[owner] for owner in wire.owners], contents)
     for owner in others(wire):
         wire.send(owner, AllIdsDigest(digest))
     # All are heard before one complains, so that all see the same and fail alike.
@@ -349,6 +347,14 @@ def align(wire: Wire, ids: Sequence[str]) -> CommonIds:
             do="mend the data, or intersect privately at every owner.",
         )
     return CommonIds(tuple(rows), dict.fromkeys(wire.owners, len(contents)))
+
+
+def keyed_order(nonces: Sequence[bytes], contents: Sequence[bytes]) -> tuple[list[int], bytes]:
+    """An order of ids that depends on their set and all owners' nonces, and its digest."""
+    key = hashlib.sha256(b"".join(nonces)).digest()
+    digest_of = [hmac.digest(key, b"id" + content, "sha256") for content in contents]
+    rows = sorted(range(len(contents)), key=digest_of.__getitem__)
+    return rows, hmac.digest(key, b"all" + b"".join(digest_of[row] for row in rows), "sha256")
 
 
 # Points in chunks

@@ -50,7 +50,7 @@ class Hello(Frame, tag="hello", frozen=True, kw_only=True):
     epoch: Count
     resumes: bool
     finished: Count  # how many steps are in my journal
-    clock: float  # seconds since 1970, for people who look for a wrong clock
+    clock: float  # seconds since 1970, where owners only look who is there; 0 in a run
     offers: dict[Text, list[ColumnName]]  # columns I would hand over, by role
 
 

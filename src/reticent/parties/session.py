@@ -193,7 +193,7 @@ class Session:
         return Hello(
             protocol=PROTOCOL, product=self._product, purpose="run", sender=self.me,
             run_name=known.run_name, policy=known.policy, nonce=known.nonces[self.me], epoch=epoch,
-            resumes=epoch > 0, finished=self._state.finished, clock=time.time(),
+            resumes=epoch > 0, finished=self._state.finished, clock=0.0,
             offers=self._offers,
         )  # fmt: skip
 
