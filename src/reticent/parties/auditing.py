@@ -152,14 +152,16 @@ def replay(
     kinds: Sequence[type[Message]],
     play: Script,
     fresh: Sequence[type[Message]] = (),
+    ahead: int = 2,
 ) -> int:
     """Hold a transcript against what such a run may say; how many messages there were.
 
-    `steps`: the names of all of them, in their order. `play` is given what was said in each, in
+    `steps`: the names of all of them, in their order; by at most so many is anybody `ahead` of the
+    others: one that all talk in, and those before in which an owner says nothing to some. `play` is given what was said in each, in
     that order, takes it, and raises `Said.refuse` for what does not follow. `kinds`: of all
     messages; `fresh`: those of the caller that may differ when they are said again after a resume.
     """
-    delivered = Delivered(attendance, tuple(steps), _decoder(kinds))
+    delivered = Delivered(attendance, tuple(steps), _decoder(kinds), ahead)
     for number, entry in enumerate(entries, 1):
         delivered.hear(number, entry)
     delivered.end()
@@ -230,9 +232,21 @@ def common_ids(
     for owner, size in sizes.items():
         if size < len(ids):
             raise said.refuse(owner)
-    ring = _Points(said, sizes, len(ids), chunk)
-    (ring.two if len(said.owners) == 2 else ring.many)()
+    ring = _Points(said, said.owners, sizes, len(ids), chunk)
+    if len(said.owners) > 2:
+        ring.many()
+    elif ring.two() != len(ids):
+        raise said.refuse(said.owners[-1])
     return sizes
+
+
+def common_values(
+    said: Said, pair: Sequence[str], *, chunk: int = intersection.CHUNK
+) -> tuple[Mapping[str, int], int]:
+    """A private intersection of two owners, of whom we are one; how many each brought, and share."""
+    told = said.among(pair, intersection.IdCount)
+    sizes = {owner: one.count for owner, one in told.items()}
+    return sizes, _Points(said, tuple(pair), sizes, 0, chunk).two()
 
 
 def _aligned(said: Said, ids: Sequence[str]) -> Mapping[str, int]:
@@ -250,14 +264,15 @@ class _Points:
     """Lists of points, of known lengths, on the links that are ours."""
 
     said: Said
+    owners: tuple[str, ...]
     sizes: Mapping[str, int]
     common: int
     chunk: int
 
-    def two(self) -> None:
-        """Each list goes to the other and comes back; a digest of what is in both."""
+    def two(self) -> int:
+        """Each list goes to the other and comes back; a digest of what is in both, and how many."""
         back: list[set[bytes]] = []
-        for sender, receiver in (self.said.owners, self.said.owners[::-1]):
+        for sender, receiver in (self.owners, self.owners[::-1]):
             returned: list[bytes] = []
             for at in range(0, max(self.sizes.values()), self.chunk):
                 self._piece(sender, receiver, intersection.BlindedIds, at, self.sizes[sender])
@@ -267,13 +282,14 @@ class _Points:
             back.append(self._once(sender, returned))
         common = sorted(back[0] & back[1])
         digest = hashlib.sha256(b"".join(common)).digest()
-        for owner, told in self.said.everybody(intersection.CommonDigest).items():
-            if told.digest != digest or len(common) != self.common:
+        for owner, told in self.said.among(self.owners, intersection.CommonDigest).items():
+            if told.digest != digest:
                 raise self.said.refuse(owner)
+        return len(common)
 
     def many(self) -> None:
         """Round, together at the first owner, and round again, once for every receiver."""
-        owners, first = self.said.owners, self.said.owners[0]
+        owners, first = self.owners, self.owners[0]
         after = [*owners[1:], first]
         for hop in range(len(owners) - 1):
             for place, owner in enumerate(owners):

@@ -35,7 +35,6 @@ from reticent.parties.settings import Agreement
 from reticent.parties.transcript import Entry
 from reticent.parties.wire import Message
 
-_AHEAD = 2  # steps: one that all talk in, and one in which an owner says nothing to some
 _MOST_RESTARTS = 1000  # of one owner, before the others hear of it
 _MEETING = "meeting"
 _REASONS = re.compile(  # after which a run can go on
@@ -95,6 +94,7 @@ class Delivered:
     attendance: Attendance
     steps: tuple[str, ...]
     read: Callable[[bytes], Any]
+    ahead: int  # by at most so many steps is anybody ahead of the others
     hellos: dict[str, Hello] = field(default_factory=dict)  # the last of each owner
     greeted: dict[Link, tuple[Hello, int]] = field(default_factory=dict)  # and how often we had
     announced: int = 0  # how many hellos of ours there were
@@ -214,7 +214,7 @@ class Delivered:
     def _compare_finished(self, start: int) -> None:
         """Nobody is far ahead of the others, or of where all begin."""
         for number, finished in self.finished:
-            if abs(finished - start) > _AHEAD:
+            if abs(finished - start) > self.ahead:
                 raise Leak(number, "an owner says more than where it stands")
         self.finished.clear()
 
