@@ -52,6 +52,7 @@ class Hello(Frame, tag="hello", frozen=True, kw_only=True):
     finished: Count  # how many steps are in my journal
     clock: float  # seconds since 1970, for people who look for a wrong clock
     offers: dict[Text, list[ColumnName]]  # columns I would hand over, by role
+    agreed: Digest | None = None  # what all were ready for, where that is decided: see `session`
 
 
 class Envelope(Frame, tag="message", frozen=True, kw_only=True):
