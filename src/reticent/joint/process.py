@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 
 from reticent.errors import InputError, PartyError, Unsatisfiable
-from reticent.files.output import whole_file
+from reticent.files.output import refuse_nameless, whole_file
 from reticent.joint.flow import Wishes, common_records, joint_table, see_alone
 from reticent.joint.folder import contents
 from reticent.joint.owner import OwnRecords, own_records
@@ -108,6 +108,7 @@ class _Owner:
                 "no output is named", where=settings.name, do="say  output = …,  or  -o OUT."
             )
         self.output = Path(named)
+        refuse_nameless(self.output)
         self.state_folder = self.output.with_name(f"{self.output.name}.run")
         self._telling, self._words = watch.tell, ""
         self.clock = Clock(replace(watch, tell=self._tell))
