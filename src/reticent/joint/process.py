@@ -175,7 +175,10 @@ class _Owner:
     @property
     def _deadlines(self) -> Deadlines:
         settings = self.settings
-        return Deadlines(settings.meet_timeout, settings.step_timeout, settings.time_limit)
+        return Deadlines(
+            settings.meet_timeout, settings.step_timeout, settings.time_limit,
+            min(Deadlines().life, settings.step_timeout / 3),
+        )  # fmt: skip
 
     @property
     def _wishes(self) -> Wishes:
