@@ -27,6 +27,7 @@ from reticent.joint.owner import OwnRecords, own_records
 from reticent.joint.policy import JointPolicy
 from reticent.joint.publishing import exchange_go, exchange_ready, publish_joint
 from reticent.joint.report import MEETING, JointRelease, WireFacts, said_in
+from reticent.parties.chained import Unwritable
 from reticent.parties.check import parties_of
 from reticent.parties.identity import CERTIFICATE
 from reticent.parties.messages import Envelope, Resumption, Violation, decode
@@ -162,6 +163,8 @@ class _Owner:
             wrong = isinstance(error, InputError) or getattr(error, "final", False)
             if not begun or (wrong and not told) or isinstance(error, Unsatisfiable):
                 ends.callback(shutil.rmtree, self.state_folder, ignore_errors=True)
+            elif isinstance(error, Unwritable):
+                raise error.with_remedy("then go on with --resume.") from None
             raise
 
     def _tell(self, words: str) -> None:
