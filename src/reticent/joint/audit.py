@@ -242,6 +242,8 @@ class _Replay:
             raise _Leak("an owner came with another policy")
         if hello.offers != self.release.policy.handed_over(hello.sender):
             raise _Leak("an owner offers other columns than the policy says")
+        if hello.agreed not in (None, self.release.manifest):
+            raise _Leak("an owner says that something else was agreed on")
         known = self.hellos.setdefault(hello.sender, hello)
         if (known.nonce, known.run_name) != (hello.nonce, hello.run_name):
             raise _Leak("an owner came back for another run")
