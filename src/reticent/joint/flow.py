@@ -10,7 +10,7 @@ that was killed goes on from the last one that all have (`reticent.parties.sessi
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -92,8 +92,12 @@ def joint_table(
     wishes: Wishes,
     clock: Clock,
     reading: Reading | None = None,
+    before_telling: Callable[[], None] = lambda: None,
 ) -> JointTable:
-    """Talk until every owner holds the same joint table."""
+    """Talk until every owner holds the same joint table.
+
+    `before_telling` is called, after a resume once more, before the first value leaves us.
+    """
     me, watch = session.me, clock.watch
     records = _known_again(policy, own, reading)
     if session.step("our records", lambda: records) != records:
@@ -112,6 +116,7 @@ def joint_table(
     with clock.stage("share"):
         most = session.step("what all accept", lambda: _smallest(session, wishes))
         mine = table.columns.get(policy.class_ or "")
+        before_telling()
         session.step("class", lambda: agree_on_class(session, having, mine))
         shared = _columns(session, "shared columns", policy, table, _shared_by(policy))
     with clock.stage("encode"):

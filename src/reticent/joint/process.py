@@ -128,6 +128,7 @@ class _Owner:
         self.clock = Clock(replace(watch, tell=self._tell))
         self.run_name = settings.run_title + (" (dry run)" if options.dry_run else "")
         self.reading = settings.reading.told()
+        self.nonce = ""  # of the run that we go on with
 
     def run(self) -> JointRelease | DryRun:
         """Read what is ours, then talk."""
@@ -230,17 +231,20 @@ class _Owner:
     def _release(
         self, talk: Conversation, state: State, own: OwnRecords, place: Place, agree: Agree
     ) -> JointRelease:
-        joint = self._joint_table(talk, own)
+        joint = self._joint_table(talk, state, own)
         ids = [own.ids[row] for row in joint.order]
         return publish_joint(
             joint, place, self.clock, agree=agree, wire=wire_facts(state, talk.owners, talk.me),
             contents=lambda release, spot: contents(
-                release, str(self.data), ids, [*self._runs(), self._this_run()], self._certificates()
+                release, str(self.data), ids, self._runs(), self._certificates()
             ),
         )  # fmt: skip
 
-    def _joint_table(self, talk: Conversation, own: OwnRecords) -> JointTable:
-        return joint_table(talk, self.policy, own, self._wishes, self.clock, self.reading)
+    def _joint_table(self, talk: Conversation, state: State, own: OwnRecords) -> JointTable:
+        return joint_table(
+            talk, self.policy, own, self._wishes, self.clock, self.reading,
+            before_telling=lambda: self._note_run(state),
+        )  # fmt: skip
 
     def _certificates(self) -> dict[str, bytes]:
         """Of all owners, in PEM: by them a transcript is held against what was released."""
@@ -280,7 +284,7 @@ class _Owner:
         """What all were ready for, from what is written down."""
         talk = _Journal(self.settings.owner, tuple(self.policy.owners), state)
         if place is None:  # it has appeared; what is left is to put things away
-            joint = self._joint_table(talk, own)
+            joint = self._joint_table(talk, state, own)
             return replace(recounted(joint), output=str(self.output))
         ready, folder = state.known.ready, self.state_folder
         return self._release(talk, state, own, place, lambda p: _see_same(p, ready, folder))
@@ -317,7 +321,6 @@ class _Owner:
                 kept = self.output / "private" / TRANSCRIPT
                 shutil.copytree(state.folder / TRANSCRIPT, kept, dirs_exist_ok=True)
                 kept.chmod(0o700)
-            self._note_run()
         except (OSError, InputError):
             return (
                 f"The release stands, but the transcript of the run could not be kept with it in "
@@ -334,6 +337,7 @@ class _Owner:
         """The digest of what all were ready for, if that was decided when we were killed."""
         state = self._state()
         try:
+            self.nonce = state.known.nonces[self.settings.owner].hex()
             return state.known.ready if _is_decided(state) else b""
         finally:
             state.close()
@@ -350,43 +354,72 @@ class _Owner:
     def _runs(self) -> list[dict[str, Any]]:
         path = self.identity.folder / _RUNS
         try:
-            return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line]
+            return _runs_in(path.read_text("utf-8"))
         except FileNotFoundError:
             return []
-        except (OSError, ValueError):
-            raise InputError("the list of earlier runs cannot be read", where=str(path)) from None
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
+            raise InputError(
+                "the list of earlier runs cannot be read", where=str(path),
+                why="it tells whether a run is a second look at the same people.",
+                do="put back the file as it was; without it, no earlier run is known.",
+            ) from None  # fmt: skip
 
     def _this_run(self) -> dict[str, Any]:
         return {
             "run": self.settings.run,
             "owners": sorted(self.policy.owners),
             "policy": self.policy.digest.hex(),
+            "taxonomies": self.policy.trees(self.settings.owner),
         }
 
-    def _note_run(self) -> None:
-        runs = [*self._runs(), self._this_run()]
+    def _note_run(self, state: State) -> None:
+        """Note that the others are about to see our people; once, however often it is resumed."""
+        nonce = state.known.nonces[self.settings.owner].hex()
+        known = self._runs()
+        if any(run.get("nonce") == nonce for run in known):
+            return
+        runs = [*known, {**self._this_run(), "nonce": nonce}]
         lines = "".join(json.dumps(run, ensure_ascii=False) + "\n" for run in runs)
         with whole_file(self.identity.folder / _RUNS, force=True, private=True) as path:
             path.write_text(lines, encoding="utf-8")
 
     def _refuse_second_look(self) -> None:
-        """Another policy with any of the same peers is a second sight of the same people."""
-        mine = self._this_run()
-        others = [
-            run
-            for run in self._runs()
-            if {*run.get("owners", ())} & {*self.peers} and run.get("policy") != mine["policy"]
-        ]
-        if others and not self.options.again and not self.options.dry_run:
-            known = [peer for peer in self.peers if peer in others[-1]["owners"]]
+        """Another policy with any of the same peers is a second sight of the same people.
+
+        So are other taxonomies of ours, of which the policy has the names alone.
+        """
+        if self.options.again or self.options.dry_run:
+            return
+        mine, others = self._this_run(), []
+        for run in self._runs():
+            is_this = self.nonce and run.get("nonce") == self.nonce
+            if {*run["owners"]} & {*self.peers} and not is_this:
+                if run["policy"] != mine["policy"]:
+                    others.append((run, "another policy"))
+                elif run.get("taxonomies", mine["taxonomies"]) != mine["taxonomies"]:
+                    others.append((run, "other taxonomies"))
+        if others:
+            run, what = others[-1]
+            known = [peer for peer in self.peers if peer in run["owners"]]
             raise InputError(
-                f"{', '.join(known)} and we have released together before, with another policy "
-                f'(run "{others[-1].get("run")}")',
+                f"{', '.join(known)} and we have seen the same people together before, with {what} "
+                f'(run "{run["run"]}")',
                 where=self.settings.name,
                 why="of the people in both releases each owner learns what both show together: "
                 "partitions of two runs intersect.",
                 do="if all owners agree to that, add --again.",
             )
+
+
+def _runs_in(text: str) -> list[dict[str, Any]]:
+    """The runs of a list, one a line; what is none of them is a KeyError or its like."""
+    runs = [json.loads(line) for line in text.splitlines() if line]
+    for run in runs:
+        if not all(isinstance(owner, str) for owner in [*run["owners"], run["policy"], run["run"]]):
+            raise TypeError
+        if not isinstance(run["owners"], list):
+            raise TypeError
+    return runs
 
 
 def _go(talk: Session, state: State) -> None:
