@@ -205,6 +205,20 @@ def test_a_full_disk_says_whether_one_can_go_on(tmp_path: Path, bytes: int) -> N
     owners.see_nothing()
 
 
+def test_who_wants_fewer_steps_says_so_before_a_kill(tmp_path: Path) -> None:
+    """The others go on: they hear nothing of it."""
+    owners = Owners(tmp_path)
+    bank = owners.start("bank", "--max-steps", "5", first=DIES_AFTER_ROUND_1)
+    card = owners.start("card")
+    assert finished(bank)[0] == -9
+    code, _, said = finished(owners.start("bank", "--resume", "--max-steps", "1"))
+    assert (code, "--max-steps 1 comes too late: all agreed on 5 steps" in said) == (2, True), said
+    ends = {"bank": finished(owners.start("bank", "--resume", "--max-steps", "5"))}
+    ends["card"] = finished(card)
+    assert [end[0] for end in ends.values()] == [0, 0], ends
+    owners.see_same()
+
+
 COMPUTES_LONG = """
 import time
 from reticent.joint import process

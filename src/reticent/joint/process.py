@@ -26,7 +26,7 @@ from typing import Any
 
 import msgspec
 
-from reticent.errors import InputError, PartyError, Unsatisfiable
+from reticent.errors import InputError, PartyError, Unsatisfiable, many
 from reticent.files.output import refuse_nameless, whole_file
 from reticent.joint.flow import JointTable, Wishes, common_records, joint_table, see_alone
 from reticent.joint.folder import contents
@@ -57,7 +57,8 @@ from reticent.releases.places import Place
 _RUNS = "runs.jsonl"  # in the identity's folder: which runs it was in, with whom
 _GO = "go"
 _FIRST = "our records"
-_TOLD_NOTHING_YET = (_FIRST, "common records", "what all accept")
+_MOST = "what all accept"
+_TOLD_NOTHING_YET = (_FIRST, "common records", _MOST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,10 +338,25 @@ class _Owner:
         """The digest of what all were ready for, if that was decided when we were killed."""
         state = self._state()
         try:
+            self._refuse_too_late(state)
             self.nonce = state.known.nonces[self.settings.owner].hex()
             return state.known.ready if _is_decided(state) else b""
         finally:
             state.close()
+
+    def _refuse_too_late(self, state: State) -> None:
+        """Refuse to ask for fewer steps than all agreed on before the kill."""
+        wanted = self.options.max_steps
+        if wanted is None or _MOST not in state.steps:
+            return
+        agreed: Any = state.result(state.steps.index(_MOST), _MOST)
+        if agreed is None or agreed > wanted:
+            told = "as many as there are" if agreed is None else many(agreed, "step")
+            raise InputError(
+                f"--max-steps {wanted} comes too late: all agreed on {told}",
+                where=str(self.state_folder),
+                do="leave it out; Ctrl-C at one owner stops all after the round.",
+            )
 
     def _public_digest(self) -> bytes:
         """What stands at our output, as owners compare it; nothing if there is no release."""
