@@ -1,6 +1,6 @@
 # One face for every job. A machine needs Python 3.11+, pip and make; all else lands in .venv.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-rest test-all cases browser-tools spark-tools lint types check bench scale figures cuts peers docs clean
+.PHONY: help setup demo test test-rest test-all kills cases browser-tools spark-tools lint types check bench scale figures cuts peers docs clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -31,6 +31,9 @@ test-rest: .venv/ready  ## the other tests: slow ones, real data, processes
 
 test-all: .venv/ready  ## every test
 	@$(BIN)/python -m pytest -q -n 2 -m ""
+
+kills: .venv/ready  ## joint releases: owners killed at a hundred moments, and in every window of the end
+	@RETICENT_KILLS=100 $(BIN)/python -m pytest -q -n 2 -m "" tests/joint/test_kills.py tests/joint/test_windows.py -k "any_moment or window"
 
 cases: .venv/ready  ## rewrite what tests/cases expect by what happens now, for review
 	@RETICENT_REWRITE_CASES=1 $(BIN)/python -m pytest -q -n 2 tests/test_cases.py

@@ -261,3 +261,62 @@ def test_another_policy_is_a_second_look(owners: Owners) -> None:
     ends = owners.integrate("--force", "--again")
     assert codes(ends) == (0, 0), ends
     owners.see_same()
+
+
+DISK_IS_FULL = """
+import errno
+from reticent.joint import publishing
+def full(*given):
+    raise OSError(errno.ENOSPC, "No space left on device")
+publishing.write = full
+"""
+
+
+def runs_of(owners: Owners, name: str) -> list[dict[str, object]]:
+    listed = (owners.folder / name / "identity" / "runs.jsonl").read_text("utf-8")
+    return [json.loads(line) for line in listed.splitlines()]
+
+
+def test_a_run_that_failed_was_a_look_as_well(tmp_path: Path) -> None:
+    """It ended after all that others hear of people had been told."""
+    owners = Owners(tmp_path, more={"step_timeout": 6})
+    running = {n: owners.start(n, first=DISK_IS_FULL * (n == "bank")) for n in OWNERS}
+    assert [finished(process)[0] for process in running.values()] == [2, 4]
+    owners.agree_on(POLICY.replace("k = 6", "k = 7"))
+    ends = owners.integrate("-o", "out2")
+    assert codes(ends) == (2, 2), ends
+    assert all("--again" in end[2] for end in ends.values())
+    owners.agree_on(POLICY)  # the same once more is none
+    assert codes(owners.integrate("--resume")) == (0, 0)
+    assert [len(runs_of(owners, name)) for name in OWNERS] == [1, 1]
+    assert codes(owners.integrate("--force")) == (0, 0)
+    assert [len(runs_of(owners, name)) for name in OWNERS] == [2, 2]
+    owners.see_same()
+
+
+def test_other_taxonomies_are_a_second_look(owners: Owners) -> None:
+    """The policy names their file alone."""
+    assert codes(owners.integrate()) == (0, 0)
+    (owners.folder / "bank" / "job.csv").write_text(TAXONOMY.replace("Clerk,White", "Clerk,Blue"))
+    code, _, said = finished(owners.start("bank", "--force"))
+    assert (code, "with other taxonomies" in said, "--again" in said) == (2, True, True), said
+
+
+@pytest.mark.parametrize("output", [".", "/", ".."])
+def test_what_names_nothing_new_is_no_output(owners: Owners, output: str) -> None:
+    code, _, said = finished(owners.start("bank", "-o", output))
+    assert (code, "this is no name for an output" in said) == (2, True), said
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[]", "5", "null", "x", "{}", '{"owners": 5}', '{"owners": ["card"], "run": "one"}',
+        '{"owners": "card", "run": "one", "policy": ""}',
+        '{"owners": [5], "run": "one", "policy": ""}',
+    ],
+)  # fmt: skip
+def test_a_list_of_runs_that_is_none(owners: Owners, line: str) -> None:
+    (owners.folder / "bank" / "identity" / "runs.jsonl").write_text(f"{line}\n")
+    code, _, said = finished(owners.start("bank"))
+    assert (code, "the list of earlier runs cannot be read" in said) == (2, True), said

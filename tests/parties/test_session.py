@@ -10,7 +10,8 @@ import pytest
 
 from parties_at_hand import CALM, QUICK, Ask, Scene, Told, conversation, one_round, sums
 from reticent.errors import InputError, PartyError, Stopped, Unsatisfiable
-from reticent.parties.session import Deadlines, Session
+from reticent.parties.session import Deadlines, Decided, Session
+from reticent.parties.state import State
 from reticent.parties.transcript import Transcript
 
 LAST = 9  # frames that an owner of two sends in the toy conversation, at most
@@ -393,3 +394,82 @@ def test_what_a_link_lost_unseen_is_sent_again(tmp_path: Path) -> None:
 def test_deadlines_are_those_of_the_spec() -> None:
     assert Deadlines() == Deadlines(meet=600, step=60, limit=None, life=10)
     assert QUICK.life < QUICK.step
+
+
+# Runs whose end is decided.
+
+END = bytes([7]) * 32
+
+
+def decided(scene: Scene, name: str, ready: bytes = END) -> State:
+    """What an owner has on its disk that decided, and was killed before it had told anybody."""
+    state = scene.state(name)
+    state.save(ready=ready, epoch=0)
+    state.decide(needed_by=[other for other in scene.owners if other != name])
+    state.close()
+    return scene.state(name, resumes=True)
+
+
+def answering(scene: Scene, found: dict[str, Any]) -> threading.Thread:
+    """The first owner comes back, and stays until it is no longer needed."""
+
+    def answer() -> None:
+        state = decided(scene, "bank")
+        with Session(scene.channel("bank"), state, deadlines=scene.deadlines) as session:
+            session.come_back()
+            found["late"] = session.see_off()
+
+    thread = threading.Thread(target=answer)
+    thread.start()
+    return thread
+
+
+def test_who_was_killed_before_it_heard_asks_by_resuming(tmp_path: Path) -> None:
+    """One of three is gone for good: it is not needed for an answer."""
+    scene, found = Scene(tmp_path, ("bank", "card", "shop"), CALM), dict[str, Any]()
+    scene.deadlines = Deadlines(meet=3, step=1, life=0.1)
+    state = scene.state("card")
+    state.save(ready=END)
+    state.close()
+    thread = answering(scene, found)
+    state = scene.state("card", resumes=True)
+    with Session(scene.channel("card"), state, deadlines=scene.deadlines, resumes=True) as session:
+        with pytest.raises(Decided):
+            session.run(conversation)
+        assert state.known.agreed
+        session.see_off()
+    thread.join(30)
+    assert found["late"] == ("shop",)
+
+
+@pytest.mark.parametrize("ready", [b"", bytes([8]) * 32])
+def test_a_decision_about_something_else_is_refused(tmp_path: Path, ready: bytes) -> None:
+    scene, found = Scene(tmp_path, deadlines=Deadlines(meet=2, step=1, life=0.1)), dict[str, Any]()
+    state = scene.state("card")
+    state.save(ready=ready)
+    state.close()
+    thread = answering(scene, found)
+    error = scene.play("card", resumes=True)
+    thread.join(30)
+    assert (error.exit_code, "agreed on something else than we" in str(error)) == (4, True)
+    assert found["late"] == ("card",)
+
+
+def test_seeing_others_off_ends_when_the_user_asks(tmp_path: Path) -> None:
+    scene = Scene(tmp_path, deadlines=Deadlines(meet=60, step=60, life=0.1))
+    asked = iter([False, False, True])
+    with Session(scene.channel("bank"), decided(scene, "bank"), deadlines=CALM) as session:
+        session.come_back()
+        assert session.see_off(lambda: next(asked)) == ("card",)
+
+
+def test_what_a_kill_left_of_a_forgotten_run_is_in_nobodys_way(tmp_path: Path) -> None:
+    scene = Scene(tmp_path)
+    scene.state("bank").close()
+    folder = tmp_path / "bank-1.run"
+    (folder / "state.json").unlink()
+    scene.state("bank").close()
+    (folder / "state.json").unlink()
+    (folder / "mine").touch()
+    with pytest.raises(InputError, match="an earlier run did not end here"):
+        scene.state("bank")

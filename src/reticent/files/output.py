@@ -40,8 +40,7 @@ def check_free(path: Path, *, force: bool, holds: Collection[str] = ()) -> None:
 
     A folder is replaced only by one that `holds` everything it has: nothing else may be lost.
     """
-    if path.name in ("", ".", ".."):
-        raise InputError("this is no name for an output", where=str(path), do="give a new name.")
+    refuse_nameless(path)
     if len(os.fsencode(path.name)) > _LONGEST_NAME:
         raise InputError("this name is too long", where=f"{str(path)[:60]}…", do="shorten it.")
     repair(path)
@@ -64,6 +63,12 @@ def check_free(path: Path, *, force: bool, holds: Collection[str] = ()) -> None:
         )
     if not os.access(path.parent, os.W_OK):
         raise InputError(f"the folder {path.parent} cannot be written to", where=str(path))
+
+
+def refuse_nameless(path: Path) -> None:
+    """Refuse what names a folder that is there anyway, and nothing new."""
+    if path.name in ("", ".", ".."):
+        raise InputError("this is no name for an output", where=str(path), do="give a new name.")
 
 
 def refuse_inputs(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:

@@ -107,7 +107,9 @@ def audit(folder: str | Path) -> Audited:
         if isinstance(one, Fault):
             return Audited(release.owner, len(entries), 0, one)
         entries.append(one)
-    attendance = Attendance(release.owner, release.policy.agreement, release.product)
+    attendance = Attendance(
+        release.owner, release.policy.agreement, release.product, release.manifest
+    )
     run = _JointRun(release, release.steps(steps_named(entries)))
     try:
         messages = replay(entries, attendance, run.steps, MESSAGES, run.play, _FRESH)

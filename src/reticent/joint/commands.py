@@ -23,6 +23,7 @@ STAGES = {
     "share": "telling and hearing columns",
     "refine": "revealing in turns",
     "agree": "agreeing to let it appear",
+    "part": "seeing the others off",
 }
 PartyFile = Annotated[Path, typer.Argument(metavar="PARTY.toml", help="An owner's own settings.")]
 
@@ -174,9 +175,5 @@ def integrate(
         say.result(text.dry_run(found), facts)
         return
     say.note(*(f"Warning: {warning}" for warning in found.warnings))
-    if found.unconfirmed:
-        say.note(
-            f"{', '.join(found.unconfirmed)} did not say that the release has appeared there; "
-            "--resume there finishes it."
-        )
+    say.note(*text.after(found), *found.notes)
     say.result(text.release(found), found.summary())

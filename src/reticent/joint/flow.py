@@ -9,7 +9,8 @@ that was killed goes on from the last one that all have (`reticent.parties.sessi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -36,6 +37,7 @@ from reticent.refine.foreign import Partition
 from reticent.releases.kinds import JOINT
 from reticent.tables.prepare import Prepared, value_marks
 from reticent.tables.search.greedy import Found, Search
+from reticent.version import __version__
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +92,18 @@ def joint_table(
     wishes: Wishes,
     clock: Clock,
     reading: Reading | None = None,
+    before_telling: Callable[[], None] = lambda: None,
 ) -> JointTable:
-    """Talk until every owner holds the same joint table."""
+    """Talk until every owner holds the same joint table.
+
+    `before_telling` is called, after a resume once more, before the first value leaves us.
+    """
     me, watch = session.me, clock.watch
-    records = own.digest
+    records = _known_again(policy, own, reading)
     if session.step("our records", lambda: records) != records:
         raise InputError(
-            "our data have changed since the run was interrupted", where=own.table.name,
+            "our data, how they are read, our taxonomies or the version of Reticent have changed "
+            "since the run was interrupted", where=own.table.name,
             why="the others were told of records as they were.",
             do="go on with the data that it began with, or remove the folder to give it up.",
         )  # fmt: skip
@@ -109,6 +116,7 @@ def joint_table(
     with clock.stage("share"):
         most = session.step("what all accept", lambda: _smallest(session, wishes))
         mine = table.columns.get(policy.class_ or "")
+        before_telling()
         session.step("class", lambda: agree_on_class(session, having, mine))
         shared = _columns(session, "shared columns", policy, table, shared_by(policy))
     with clock.stage("encode"):
@@ -128,6 +136,12 @@ def joint_table(
         tuple(order), sizes, {tuple(names): count for names, count in held_by},
         len(own.ids) - len(order), rounds.stopped_early, tuple(rounds.seconds),
     )  # fmt: skip
+
+
+def _known_again(policy: JointPolicy, own: OwnRecords, reading: Reading | None) -> str:
+    """A digest of all from which an owner would make the same joint table once more."""
+    parts = (own.digest, policy.trees(own.owner), reading or Reading(), __version__)
+    return hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def verify(

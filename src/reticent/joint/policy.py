@@ -8,6 +8,7 @@ canonical form.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -86,6 +87,14 @@ class JointPolicy(Policy):
     def digest(self) -> bytes:
         """What owners compare; comments and the layout of the file are no matter."""
         return hashlib.sha256(self.canonical().encode("utf-8", "surrogatepass")).digest()
+
+    def trees(self, owner: str) -> str:
+        """A digest of an owner's taxonomies, which stay with it: no digest of a policy has them."""
+        own = self.owners[owner].columns
+        masked = [name for name in self.joint_roles.masked if name in own]
+        trees = self.alone().taxonomies(columns=masked)
+        found = [[name, tree.labels, tree.parents] for name, tree in sorted(trees.items())]
+        return hashlib.sha256(json.dumps(found).encode()).hexdigest()
 
     @property
     def columns(self) -> tuple[str, ...]:

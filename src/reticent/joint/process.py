@@ -1,8 +1,15 @@
 """One owner's part in a joint release, as a process of its own: what `reticent integrate` does.
 
 State stands in OUT.run/ beside the output, its owner's alone, until the release has appeared. An
-owner that was killed goes on from there (`resume`); one that was killed after all had agreed needs
-nobody else to finish.
+owner that was killed goes on from there (`resume`). Whether a table appears is decided once:
+
+    ready    every owner writes down the digest of its public side, then tells it to all
+    decided  the first owner writes that down when all are ready with the same digest
+    go       it tells the others, who have it in their transcripts before they acknowledge it
+
+An owner that knows of the decision needs nobody else to finish, whenever it was killed, and lets
+nothing appear but what it was ready for. One that was killed between ready and go cannot know, and
+asks by resuming: so the first owner keeps its state until all have acknowledged.
 """
 
 from __future__ import annotations
@@ -11,7 +18,7 @@ import json
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -19,18 +26,25 @@ from typing import Any
 
 import msgspec
 
-from reticent.errors import InputError, PartyError, Unsatisfiable
-from reticent.files.output import whole_file
-from reticent.joint.flow import Wishes, common_records, joint_table, see_alone
+from reticent.errors import InputError, PartyError, Unsatisfiable, many
+from reticent.files.output import refuse_nameless, whole_file
+from reticent.joint.flow import JointTable, Wishes, common_records, joint_table, see_alone
 from reticent.joint.folder import contents
 from reticent.joint.owner import OwnRecords, own_records
 from reticent.joint.policy import JointPolicy
-from reticent.joint.publishing import exchange_go, exchange_ready, publish_joint
+from reticent.joint.publishing import (
+    Agree,
+    exchange_go,
+    exchange_ready,
+    publish_joint,
+    recounted,
+)
 from reticent.joint.report import MEETING, JointRelease, WireFacts, said_in
+from reticent.parties.chained import Unwritable
 from reticent.parties.check import parties_of
 from reticent.parties.identity import CERTIFICATE
 from reticent.parties.messages import Envelope, Resumption, Violation, decode
-from reticent.parties.session import Deadlines, Session
+from reticent.parties.session import Deadlines, Decided, Resumed, Session
 from reticent.parties.settings import PartySettings
 from reticent.parties.state import TRANSCRIPT, State
 from reticent.parties.tcp import TcpChannel
@@ -43,7 +57,8 @@ from reticent.releases.places import Place
 _RUNS = "runs.jsonl"  # in the identity's folder: which runs it was in, with whom
 _GO = "go"
 _FIRST = "our records"
-_TOLD_NOTHING_YET = (_FIRST, "common records", "what all accept")
+_MOST = "what all accept"
+_TOLD_NOTHING_YET = (_FIRST, "common records", _MOST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,44 +123,47 @@ class _Owner:
                 "no output is named", where=settings.name, do="say  output = …,  or  -o OUT."
             )
         self.output = Path(named)
+        refuse_nameless(self.output)
         self.state_folder = self.output.with_name(f"{self.output.name}.run")
         self._telling, self._words = watch.tell, ""
         self.clock = Clock(replace(watch, tell=self._tell))
         self.run_name = settings.run_title + (" (dry run)" if options.dry_run else "")
         self.reading = settings.reading.told()
-        self.appeared: JointRelease | None = None
+        self.nonce = ""  # of the run that we go on with
 
     def run(self) -> JointRelease | DryRun:
         """Read what is ours, then talk."""
+        agreed = self._seen_before() if self.options.resume else b""
         self._refuse_second_look()
-        agreed = self.options.resume and self._has_agreed()
-        place = None if agreed and self.output.exists() else self._place()
+        # What stands there may be an earlier release: only the one agreed on has appeared.
+        place = None if agreed and self._public_digest() == agreed else self._place()
         with self.clock.stage("read"):
             own = own_records(str(self.data), self.policy, self.settings.owner, self.reading)
         with ExitStack() as ends:
             state = self._state()
             if self.options.dry_run:
-                ends.callback(shutil.rmtree, self.state_folder, ignore_errors=True)
+                ends.callback(State.forget, self.state_folder)
             ends.callback(state.close)
             if agreed:
-                return self._finish_alone(state, own, place)
+                return self._come_back(state, own, place)
             self.warn(self.policy, own.notes)
             self.clock.watch.stage("meet")
             with self._forgetting(state, ends):
-                channel = TcpChannel(self.identity, self.settings.listen, self.peers)
-            session = Session(
-                channel, state, deadlines=self._deadlines,
-                offers=self.policy.handed_over(self.settings.owner), resumes=self.options.resume,
-                waits=self._wait,
-            )  # fmt: skip
+                session = self._session(state)
             with session:
                 if self.options.dry_run:
                     return session.run(partial(self._look, own))
                 assert place is not None
                 with self._forgetting(state, ends):
-                    release = session.run(lambda talk: self._release(talk, state, own, place))
-                self._put_away(state)
-                return replace(release, unconfirmed=session.unconfirmed)
+                    release = self._agreed_release(session, state, own, place)
+                return self._part(session, state, release)
+
+    def _session(self, state: State) -> Session:
+        return Session(
+            TcpChannel(self.identity, self.settings.listen, self.peers), state,
+            deadlines=self._deadlines, offers=self.policy.handed_over(self.settings.owner),
+            resumes=self.options.resume, waits=self._wait,
+        )  # fmt: skip
 
     @contextmanager
     def _forgetting(self, state: State, ends: ExitStack) -> Iterator[None]:
@@ -160,7 +178,9 @@ class _Owner:
             told = state.last_step not in ("", *_TOLD_NOTHING_YET)
             wrong = isinstance(error, InputError) or getattr(error, "final", False)
             if not begun or (wrong and not told) or isinstance(error, Unsatisfiable):
-                ends.callback(shutil.rmtree, self.state_folder, ignore_errors=True)
+                ends.callback(State.forget, self.state_folder)
+            elif isinstance(error, Unwritable):
+                raise error.with_remedy("then go on with --resume.") from None
             raise
 
     def _tell(self, words: str) -> None:
@@ -174,7 +194,10 @@ class _Owner:
     @property
     def _deadlines(self) -> Deadlines:
         settings = self.settings
-        return Deadlines(settings.meet_timeout, settings.step_timeout, settings.time_limit)
+        return Deadlines(
+            settings.meet_timeout, settings.step_timeout, settings.time_limit,
+            min(Deadlines().life, settings.step_timeout / 3),
+        )  # fmt: skip
 
     @property
     def _wishes(self) -> Wishes:
@@ -207,27 +230,22 @@ class _Owner:
         )  # fmt: skip
 
     def _release(
-        self, talk: Conversation, state: State, own: OwnRecords, place: Place
+        self, talk: Conversation, state: State, own: OwnRecords, place: Place, agree: Agree
     ) -> JointRelease:
-        joint = joint_table(talk, self.policy, own, self._wishes, self.clock, self.reading)
-
-        def agree(public: bytes) -> None:
-            with self.clock.stage("agree"):
-                talk.step("ready", lambda: exchange_ready(talk, public))
-                talk.step(_GO, lambda: exchange_go(talk))
-
-        if self.appeared is not None:  # somebody was killed at its end, and needs our words again
-            agree(bytes.fromhex(digest(self.output / "public" / "manifest.json")))
-            return self.appeared
+        joint = self._joint_table(talk, state, own)
         ids = [own.ids[row] for row in joint.order]
-        runs = [*self._runs(), self._this_run()]
-        self.appeared = publish_joint(
+        return publish_joint(
             joint, place, self.clock, agree=agree, wire=wire_facts(state, talk.owners, talk.me),
             contents=lambda release, spot: contents(
-                release, str(self.data), ids, runs, self._certificates()
+                release, str(self.data), ids, self._runs(), self._certificates()
             ),
         )  # fmt: skip
-        return self.appeared
+
+    def _joint_table(self, talk: Conversation, state: State, own: OwnRecords) -> JointTable:
+        return joint_table(
+            talk, self.policy, own, self._wishes, self.clock, self.reading,
+            before_telling=lambda: self._note_run(state),
+        )  # fmt: skip
 
     def _certificates(self) -> dict[str, bytes]:
         """Of all owners, in PEM: by them a transcript is held against what was released."""
@@ -236,80 +254,227 @@ class _Owner:
         peers = {name: settings.path(peer.certificate) for name, peer in settings.peers.items()}
         return {name: path.read_bytes() for name, path in {settings.owner: own, **peers}.items()}
 
+    # Letting it appear.
+
+    def _agreed_release(
+        self, session: Session, state: State, own: OwnRecords, place: Place
+    ) -> JointRelease:
+        """The release, once all are ready; when that is decided, whatever others do then."""
+
+        def flow(talk: Session) -> JointRelease:
+            return self._release(talk, state, own, place, partial(self._agree, talk, state))
+
+        try:
+            return session.run(flow)
+        except (Decided, PartyError):
+            if not _is_decided(state):
+                raise
+            return self._finish_alone(state, own, place)
+
+    def _agree(self, talk: Session, state: State, public: bytes) -> None:
+        def ready() -> str:
+            state.save(ready=public)
+            exchange_ready(talk, public)
+            return public.hex()
+
+        with self.clock.stage("agree"):
+            _see_same(public, bytes.fromhex(talk.step("ready", ready)), self.state_folder)
+            talk.step(_GO, lambda: _go(talk, state))
+
+    def _finish_alone(self, state: State, own: OwnRecords, place: Place | None) -> JointRelease:
+        """What all were ready for, from what is written down."""
+        talk = _Journal(self.settings.owner, tuple(self.policy.owners), state)
+        if place is None:  # it has appeared; what is left is to put things away
+            joint = self._joint_table(talk, state, own)
+            return replace(recounted(joint), output=str(self.output))
+        ready, folder = state.known.ready, self.state_folder
+        return self._release(talk, state, own, place, lambda p: _see_same(p, ready, folder))
+
+    def _come_back(self, state: State, own: OwnRecords, place: Place | None) -> JointRelease:
+        """Go on after a kill, when it was decided: we need nobody, but somebody may need us."""
+        with ExitStack() as ends:
+            session = None
+            if state.known.awaits:
+                with suppress(InputError):  # we cannot listen there, and nobody hears us
+                    session = ends.enter_context(self._session(state))
+                    session.come_back()
+            return self._part(session, state, self._finish_alone(state, own, place))
+
+    def _part(self, session: Session | None, state: State, release: JointRelease) -> JointRelease:
+        """See the others off, and put away what they do not need."""
+        if session:
+            self.clock.watch.stage("part")
+            late = session.see_off(self.clock.watch.stop)
+            state.save(awaits=late, needed_by=tuple(p for p in state.known.needed_by if p in late))
+            session.leave()
+        notes = self._put_away(state) or ()
+        known = state.known
+        return replace(release, unconfirmed=known.awaits, needed_by=known.needed_by, notes=notes)
+
+    def _put_away(self, state: State) -> tuple[str, ...]:
+        """Close the transcript, keep it with the release, and forget the run if nobody needs it.
+
+        The table stands: what goes wrong here is a note.
+        """
+        try:
+            if (state.folder / TRANSCRIPT).is_dir():
+                state.transcript.sign(self.identity)
+                kept = self.output / "private" / TRANSCRIPT
+                shutil.copytree(state.folder / TRANSCRIPT, kept, dirs_exist_ok=True)
+                kept.chmod(0o700)
+        except (OSError, InputError):
+            return (
+                f"The release stands, but the transcript of the run could not be kept with it in "
+                f"{self.output / 'private'}. See that there is room and that it can be written; "
+                "--resume then keeps it.",
+            )
+        if not state.known.needed_by:
+            State.forget(state.folder)
+        return ()
+
     # What was agreed before a kill.
 
-    def _has_agreed(self) -> bool:
-        """Whether all had agreed when we were killed: then nobody else is needed."""
+    def _seen_before(self) -> bytes:
+        """The digest of what all were ready for, if that was decided when we were killed."""
         state = self._state()
         try:
-            return state.last_step == _GO
+            self._refuse_too_late(state)
+            self.nonce = state.known.nonces[self.settings.owner].hex()
+            return state.known.ready if _is_decided(state) else b""
         finally:
             state.close()
 
-    def _finish_alone(self, state: State, own: OwnRecords, place: Place | None) -> JointRelease:
-        talk = _Journal(self.settings.owner, tuple(self.policy.owners), state)
-        if place is None:  # it has appeared; what is left is to put things away
-            joint = joint_table(talk, self.policy, own, self._wishes, self.clock, self.reading)
-            from reticent.joint.publishing import recounted
+    def _refuse_too_late(self, state: State) -> None:
+        """Refuse to ask for fewer steps than all agreed on before the kill."""
+        wanted = self.options.max_steps
+        if wanted is None or _MOST not in state.steps:
+            return
+        agreed: Any = state.result(state.steps.index(_MOST), _MOST)
+        if agreed is None or agreed > wanted:
+            told = "as many as there are" if agreed is None else many(agreed, "step")
+            raise InputError(
+                f"--max-steps {wanted} comes too late: all agreed on {told}",
+                where=str(self.state_folder),
+                do="leave it out; Ctrl-C at one owner stops all after the round.",
+            )
 
-            release = replace(recounted(joint), output=str(self.output))
-        else:
-            release = self._release(talk, state, own, place)
-        self._put_away(state)
-        return release
-
-    def _put_away(self, state: State) -> None:
-        """Close the transcript, keep it with the release, and forget the run."""
-        if (state.folder / TRANSCRIPT).is_dir():
-            state.transcript.sign(self.identity)
-            kept = self.output / "private" / TRANSCRIPT
-            shutil.copytree(state.folder / TRANSCRIPT, kept, dirs_exist_ok=True)
-            kept.chmod(0o700)
-        self._note_run()
-        shutil.rmtree(state.folder, ignore_errors=True)
+    def _public_digest(self) -> bytes:
+        """What stands at our output, as owners compare it; nothing if there is no release."""
+        try:
+            return bytes.fromhex(digest(self.output / "public" / "manifest.json"))
+        except OSError:
+            return b""
 
     # Earlier runs.
 
     def _runs(self) -> list[dict[str, Any]]:
         path = self.identity.folder / _RUNS
         try:
-            return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line]
+            return _runs_in(path.read_text("utf-8"))
         except FileNotFoundError:
             return []
-        except (OSError, ValueError):
-            raise InputError("the list of earlier runs cannot be read", where=str(path)) from None
+        except (OSError, ValueError, TypeError, KeyError, RecursionError):
+            raise InputError(
+                "the list of earlier runs cannot be read", where=str(path),
+                why="it tells whether a run is a second look at the same people.",
+                do="put back the file as it was; without it, no earlier run is known.",
+            ) from None  # fmt: skip
 
     def _this_run(self) -> dict[str, Any]:
         return {
             "run": self.settings.run,
             "owners": sorted(self.policy.owners),
             "policy": self.policy.digest.hex(),
+            "taxonomies": self.policy.trees(self.settings.owner),
         }
 
-    def _note_run(self) -> None:
-        runs = [*self._runs(), self._this_run()]
+    def _note_run(self, state: State) -> None:
+        """Note that the others are about to see our people; once, however often it is resumed."""
+        nonce = state.known.nonces[self.settings.owner].hex()
+        known = self._runs()
+        if any(run.get("nonce") == nonce for run in known):
+            return
+        runs = [*known, {**self._this_run(), "nonce": nonce}]
         lines = "".join(json.dumps(run, ensure_ascii=False) + "\n" for run in runs)
         with whole_file(self.identity.folder / _RUNS, force=True, private=True) as path:
             path.write_text(lines, encoding="utf-8")
 
     def _refuse_second_look(self) -> None:
-        """Another policy with any of the same peers is a second sight of the same people."""
-        mine = self._this_run()
-        others = [
-            run
-            for run in self._runs()
-            if {*run.get("owners", ())} & {*self.peers} and run.get("policy") != mine["policy"]
-        ]
-        if others and not self.options.again and not self.options.dry_run:
-            known = [peer for peer in self.peers if peer in others[-1]["owners"]]
+        """Another policy with any of the same peers is a second sight of the same people.
+
+        So are other taxonomies of ours, of which the policy has the names alone.
+        """
+        if self.options.again or self.options.dry_run:
+            return
+        mine, others = self._this_run(), []
+        for run in self._runs():
+            is_this = self.nonce and run.get("nonce") == self.nonce
+            if {*run["owners"]} & {*self.peers} and not is_this:
+                if run["policy"] != mine["policy"]:
+                    others.append((run, "another policy"))
+                elif run.get("taxonomies", mine["taxonomies"]) != mine["taxonomies"]:
+                    others.append((run, "other taxonomies"))
+        if others:
+            run, what = others[-1]
+            known = [peer for peer in self.peers if peer in run["owners"]]
             raise InputError(
-                f"{', '.join(known)} and we have released together before, with another policy "
-                f'(run "{others[-1].get("run")}")',
+                f"{', '.join(known)} and we have seen the same people together before, with {what} "
+                f'(run "{run["run"]}")',
                 where=self.settings.name,
                 why="of the people in both releases each owner learns what both show together: "
                 "partitions of two runs intersect.",
                 do="if all owners agree to that, add --again.",
             )
+
+
+def _runs_in(text: str) -> list[dict[str, Any]]:
+    """The runs of a list, one a line; what is none of them is a KeyError or its like."""
+    runs = [json.loads(line) for line in text.splitlines() if line]
+    for run in runs:
+        if not all(isinstance(owner, str) for owner in [*run["owners"], run["policy"], run["run"]]):
+            raise TypeError
+        if not isinstance(run["owners"], list):
+            raise TypeError
+    return runs
+
+
+def _go(talk: Session, state: State) -> None:
+    """Decide, or hear that it is decided; then nothing that others do prevents it."""
+    peers = talk.peers if talk.me == talk.owners[0] else ()
+    with suppress(Resumed, PartyError) if peers else nullcontext():
+        exchange_go(talk, lambda: state.decide(needed_by=peers))
+        if peers:
+            state.save(needed_by=talk.settle())
+
+
+def _is_decided(state: State) -> bool:
+    """Whether all were ready, as far as we know: a kill may have come when it was heard."""
+    known = state.known
+    if not known.agreed and known.ready and _has_heard_go(state):
+        state.decide()
+    return state.known.agreed
+
+
+def _has_heard_go(state: State) -> bool:
+    # Of any epoch: the first owner says it once it has decided, and that is for good.
+    state.transcript.sync()
+    for entry in entries_in(state.folder / TRANSCRIPT / ENTRIES):
+        if entry.direction == "received" and entry.peer == state.known.owners[0]:
+            with suppress(Violation):
+                word = decode(entry.frame)
+                if isinstance(word, Envelope) and word.step == _GO:
+                    return True
+    return False
+
+
+def _see_same(public: bytes, ready: bytes, folder: Path) -> None:
+    """Let nothing appear but what we were ready for."""
+    if public != ready:
+        raise InputError(
+            "what would appear now is not what all were ready for", where=str(folder),
+            why="the data, the taxonomies or the program have changed since.",
+            do="go on with what it began with, or remove the folder to give it up.",
+        )  # fmt: skip
 
 
 class _Journal:

@@ -51,12 +51,18 @@ def exchange_ready(wire: Wire, mine: bytes) -> None:
             raise wire.refuse(owner, "its joint table, or what describes it, is not ours")
 
 
-def exchange_go(wire: Wire) -> None:
-    """The first owner lets all others go."""
+def exchange_go(wire: Wire, decide: Callable[[], None]) -> None:
+    """The first owner lets all others go; `decide` writes down that it is decided.
+
+    It decides before it tells anybody. Were it killed after it had told the first and before it had
+    written it down, that one would have let the table appear, and nobody else ever could.
+    """
     first = wire.owners[0]
     if wire.me != first:
         wire.receive(first, Go)
+        decide()
         return
+    decide()
     for owner in others(wire):
         wire.send(owner, Go())
 

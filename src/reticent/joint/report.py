@@ -59,6 +59,8 @@ class JointRelease:
     seconds: Mapping[str, float]
     wire: WireFacts = field(default_factory=WireFacts, repr=False)
     unconfirmed: tuple[str, ...] = ()  # owners that did not say that theirs is there
+    needed_by: tuple[str, ...] = ()  # of these, who may have to hear from us that all were ready
+    notes: tuple[str, ...] = ()  # what went wrong after it had appeared
     output: str | None = None
     frame: Any = field(default=None, repr=False)  # the rows, as the kind of data that came in
 
@@ -134,6 +136,7 @@ def _private(release: JointRelease) -> dict[str, Any]:
         "bytes_received": dict(release.wire.bytes_received),
         "resumed": release.wire.resumed,
         "unconfirmed": list(release.unconfirmed),
+        "needed_by": list(release.needed_by),
         "output": release.output,
         "seconds": seconds(release.seconds),
     }

@@ -37,6 +37,19 @@ def dry_run(found: DryRun) -> str:
     return "\n".join(lines)
 
 
+def after(found: JointRelease) -> list[str]:
+    """Who did not say that the release has appeared there, and what finishes it."""
+    words = "did not say that the release has appeared there;"
+    sure = [owner for owner in found.unconfirmed if owner not in found.needed_by]
+    lines = [f"{', '.join(sure)} {words} --resume there finishes it."] if sure else []
+    if found.needed_by:
+        lines.append(
+            f"{', '.join(found.needed_by)} {words} --resume there and here, at the same time, "
+            f"finishes it. {found.output}.run is kept for that; remove it when all have theirs."
+        )
+    return lines
+
+
 def release(found: JointRelease) -> str:
     """What came out."""
     facts = found.facts()

@@ -16,7 +16,7 @@ import hashlib
 import os
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
@@ -44,6 +44,15 @@ class DoesNotFollow(Exception):
         super().__init__(f"entry {number}")
         self.number = number
         self.torn = torn  # nothing stands after it: it may have been cut off while being written
+
+
+class Unwritable(InputError):
+    """The system does not take what is to be written: most often, the disk is full."""
+
+    def with_remedy(self, more: str) -> Self:
+        """The same with what comes after mending it, which its owner alone knows."""
+        found = [replace(p, do=f"{p.do.removesuffix('.')}, {more}") for p in self.problems]
+        return type(self)(found)
 
 
 def entries_of(path: Path) -> Iterator[tuple[Extent, bytes, bytes]]:
@@ -173,10 +182,9 @@ class ChainedFile:
             raise self._unwritable(error) from None
 
     def _unwritable(self, error: OSError) -> InputError:
-        return InputError(
-            f"cannot write it: {error.strerror}", where=str(self.path),
-            do="free some space, and go on with --resume.",
-        )  # fmt: skip
+        return Unwritable(
+            f"cannot write it: {error.strerror}", where=str(self.path), do="free some space."
+        )
 
     def _note(self, place: Extent, digest: bytes) -> None:
         self.places.append(place)

@@ -64,6 +64,7 @@ class Attendance:
     me: str
     agreement: Agreement
     product: str  # the version that all used
+    agreed: bytes = b""  # the digest of what came of the run
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +158,8 @@ class Delivered:
         known = self.hellos.get(sender, hello)
         if (known.nonce, hello.run_name) != (hello.nonce, mine.run_name):
             raise Leak(number, "an owner came back for another run")
+        if hello.agreed not in (None, due.agreed):
+            raise Leak(number, "an owner says that something else was agreed on")
         if hello.clock or hello.resumes != (hello.epoch > 0):
             raise Leak(number, "an owner says more than who it is")
         self._count_hello(number, link, hello)

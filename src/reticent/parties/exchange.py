@@ -81,6 +81,8 @@ class Exchange:
         self.heard = dict.fromkeys(peers, float("-inf"))
         self.farewells: dict[str, Farewell] = {}
         self.failure: Failure | None = None
+        self.final = False  # this owner needs nobody any more: no farewell is a failure
+        self.gone: set[str] = set()  # then: peers that ended otherwise than by being done
         self._last_word: Farewell | None = None
         self._told: set[str] = set()  # peers to whom it was said
         self._nonces = nonces
@@ -111,7 +113,11 @@ class Exchange:
         """Begin an epoch: tell everybody where this owner stands, now and on every new link."""
         with self.changed:
             self.mine, self.talks, self._held = hello, {}, self._held_from(hello.epoch)
-            self.farewells, self._last_word = {}, None
+            # Who was done in this epoch before we came to it will not say so again.
+            self.farewells = {
+                peer: said for peer, said in self.farewells.items() if said.epoch >= hello.epoch
+            }
+            self._last_word = None
             for peer in self.heard:
                 self.transcript.append("sent", peer, encode(hello))
                 self.channel.send(peer, encode(hello))
@@ -161,6 +167,8 @@ class Exchange:
             with self.changed:
                 patience = min(_LINGER, 5 * self._life)
                 self.changed.wait_for(lambda: self._told >= {*self.heard}, patience)
+        if self._closing:
+            return
         self._closing = True
         self.channel.close()
         if self._thread.ident:
@@ -284,6 +292,7 @@ class Exchange:
         if known and hello.epoch <= known.epoch:
             return False
         self.hellos[peer] = hello
+        self.gone.discard(peer)
         self.transcript.append("received", peer, frame)
         return True
 
@@ -325,11 +334,14 @@ class Exchange:
 
     def _part_with(self, peer: str, farewell: Farewell) -> None:
         if farewell.code == 0:
-            if self.mine is None or farewell.epoch < self.mine.epoch:
+            if self.mine is None or (farewell.epoch < self.mine.epoch and not self.final):
                 return  # it was done when somebody resumed, and is no more
             self.farewells[peer] = farewell
             if talk := self.talks.get(peer):
                 talk.settle(talk.sent)
+            return
+        if self.final:
+            self.gone.add(peer)
             return
         about = farewell.about if farewell.about in (*self.heard, self.me) else peer
         error = told_by(peer, farewell, self.me)

@@ -52,6 +52,7 @@ class Hello(Frame, tag="hello", frozen=True, kw_only=True):
     finished: Count  # how many steps are in my journal
     clock: float  # seconds since 1970, where owners only look who is there; 0 in a run
     offers: dict[Text, list[ColumnName]]  # columns I would hand over, by role
+    agreed: Digest | None = None  # what all were ready for, where that is decided: see `session`
 
 
 class Envelope(Frame, tag="message", frozen=True, kw_only=True):

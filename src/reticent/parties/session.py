@@ -8,6 +8,13 @@ reached. The owners that were not killed start their flow again too, by `Resumed
     with Session(channel, state, ...) as session:
         result = session.run(flow)
 
+Some runs end in something that must come about at every owner or at none. Each then writes down
+what it is ready for (`State.known.ready`) before it says so. The one that decides writes that down,
+too, before it tells anybody (`State.decide`), and so does each that is told. Who has decided needs
+nobody any more: it never goes through the flow again (`Decided`), says in every hello what all
+agreed on, so that an owner which was killed before it had heard can ask by resuming, and stays for
+a while to see the others off (`see_off`).
+
 Waiting ends when a peer has given no sign of life for `step` seconds, when the whole run has taken
 longer than `limit`, or at once when anybody says farewell; always in one error that names the peer,
 the step and the reason. Whoever fails tells the others, so that all end together.
@@ -17,6 +24,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self, TypeVar
@@ -60,6 +68,10 @@ class Deadlines:
 
 class Resumed(Exception):
     """Another owner was restarted: leave the flow, `rejoin`, and start it again."""
+
+
+class Decided(Exception):
+    """All were ready, and nobody is needed any more: finish alone, and `see_off` the others."""
 
 
 class Session:
@@ -107,7 +119,11 @@ class Session:
     # The whole run.
 
     def run(self, flow: Callable[[Self], R]) -> R:
-        """Meet, follow the flow to its end, as often as somebody resumes, and part."""
+        """Meet, follow the flow to its end, as often as somebody resumes, and part.
+
+        Where the flow has decided something, parting is left to `see_off`; Decided is raised where
+        that came to light outside of the flow.
+        """
         try:
             self.meet()
             while True:
@@ -116,8 +132,10 @@ class Session:
                 except Resumed:
                     self.rejoin()
                     continue
-                if self._ended():
+                if self._state.known.agreed or self._ended():
                     return result
+        except Decided:
+            raise
         except BaseException as error:
             self.fail(error)
             raise
@@ -143,9 +161,13 @@ class Session:
         why = error.problems[0].what if isinstance(error, PartyError) else ""
         self._exchange.part(Failure(error, self._exchange.step, about, why))
 
-    def close(self) -> None:
-        """Close the channel, when what was said has been delivered, and the state."""
+    def leave(self) -> None:
+        """Close the channel, when what was said has been delivered: nothing is heard any more."""
         self._exchange.close()
+
+    def close(self) -> None:
+        """Leave, and close the state."""
+        self.leave()
         self._state.close()
 
     # Meeting.
@@ -168,11 +190,10 @@ class Session:
         exchange.step = "meeting"
         least = self._state.known.epoch + restarted
         while True:
-            with exchange.changed:
-                epoch = max([least, *(hello.epoch for hello in exchange.hellos.values())])
+            self._hear_of_a_decision()
+            epoch = self._latest(least)
             if exchange.mine is None or exchange.mine.epoch != epoch:
-                self._state.save(epoch=epoch)
-                exchange.announce(self._hello(epoch))
+                self._announce(epoch)
             with exchange.changed:
                 self._raise_failure()
                 missing = [peer for peer in self.peers if self._epoch_of(peer) < epoch]
@@ -184,6 +205,28 @@ class Session:
         self._waits(())
         self._agree(epoch)
 
+    def _latest(self, least: int) -> int:
+        with self._exchange.changed:
+            return max([least, *(hello.epoch for hello in self._exchange.hellos.values())])
+
+    def _announce(self, epoch: int) -> None:
+        self._state.save(epoch=epoch)
+        self._exchange.announce(self._hello(epoch))
+
+    def _hear_of_a_decision(self) -> None:
+        """Leave where it is decided how the run ends, be it that a peer says so."""
+        known = self._state.known
+        if known.agreed:
+            raise Decided
+        with self._exchange.changed:
+            said = {peer: hello.agreed for peer, hello in self._exchange.hellos.items()}
+        for peer, agreed in said.items():
+            if agreed is not None and agreed != known.ready:
+                raise self.refuse(peer, "it says that all had agreed on something else than we")
+            if agreed is not None:
+                self._state.decide()
+                raise Decided
+
     def _epoch_of(self, peer: str) -> int:
         hello = self._exchange.hellos.get(peer)
         return hello.epoch if hello else -1
@@ -194,7 +237,7 @@ class Session:
             protocol=PROTOCOL, product=self._product, purpose="run", sender=self.me,
             run_name=known.run_name, policy=known.policy, nonce=known.nonces[self.me], epoch=epoch,
             resumes=epoch > 0, finished=self._state.finished, clock=0.0,
-            offers=self._offers,
+            offers=self._offers, agreed=known.ready if known.agreed else None,
         )  # fmt: skip
 
     def _await_hello(self, missing: list[str], start: float, patience: float) -> None:
@@ -300,12 +343,64 @@ class Session:
         killed just before its end can still resume.
         """
         exchange = self._exchange
-        late = {peer for peer in self.peers if not self._came(peer, self._talk(peer).is_settled)}
+        late = {*self.settle()}
         exchange.say_done()
         late |= {
             peer for peer in self.peers if not self._came(peer, partial(exchange.parted, peer))
         }
         return tuple(peer for peer in self.peers if peer in late)
+
+    def settle(self, but: Sequence[str] = ()) -> tuple[str, ...]:
+        """Wait until all that was said is safe with the others; who is late is returned."""
+        talks = {peer: self._talk(peer) for peer in self._exchange.talks if peer not in but}
+        return tuple(p for p, talk in talks.items() if not self._came(p, talk.is_settled))
+
+    # Parting, when it is decided how the run ends.
+
+    def come_back(self) -> None:
+        """Say, after a kill, that it is decided: whoever waits for the answer has it at once."""
+        self._exchange.final = True
+        self._announce(self._state.known.epoch + 1)
+
+    def see_off(self, stop: Callable[[], bool] = lambda: False) -> tuple[str, ...]:
+        """Say that this owner is done, answer whoever comes back, and wait for the others.
+
+        Nothing that they do is an error any more. Returned is who did not say that it is done, at
+        the latest when the user asks to `stop`.
+        """
+        exchange, known = self._exchange, self._state.known
+        exchange.final = True
+        asked_before = stop()
+        # Who may need our answer was waited for already; an owner that was killed and came back
+        # waits for it as for a meeting.
+        waits = dict.fromkeys(self.peers, self._deadlines.step)
+        waits |= dict.fromkeys(known.needed_by, 0 if exchange.talks else self._deadlines.meet)
+        with suppress(Resumed, PeerError):
+            self.settle(but=known.needed_by)
+        exchange.say_done()
+        start, done, told = time.monotonic(), set[str](), False
+        while True:
+            with exchange.changed:
+                done |= exchange.farewells.keys()
+                now = time.monotonic()
+                late = [peer for peer in self.peers if peer not in done | exchange.gone]
+                until = {
+                    peer: max(start + waits[peer], exchange.heard[peer] + self._deadlines.step)
+                    for peer in late
+                }
+                end = min(max(until.values(), default=now), self._end)
+                if exchange.failure or now >= end or (stop() and not asked_before):
+                    break
+                if not exchange.interrupted:
+                    if now >= start + _LONG_WAIT and not told:
+                        self._waits(late)
+                        told = True
+                    exchange.changed.wait(min(_LOOK, end - now))
+                    continue
+            self._announce(self._latest(0))
+            exchange.say_done()
+        self._waits(())
+        return tuple(peer for peer in self.peers if peer not in done)
 
     def _came(self, peer: str, ready: Callable[[], bool]) -> bool:
         try:

@@ -2,7 +2,7 @@
 
 A folder, its owner's alone:
 
-    state.json     the run: who, with whom, about what policy; nonces, epoch
+    state.json     the run: who, with whom, about what policy; nonces, epoch; what is decided
     journal        the result of every finished step, in order (a chained file)
     attempts       one entry for each time that something was begun which may not be begun often
     transcript/    see `transcript`
@@ -13,8 +13,10 @@ from __future__ import annotations
 import fcntl
 import os
 import secrets
+import shutil
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
@@ -38,6 +40,10 @@ class RunState(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     policy: bytes
     nonces: dict[str, bytes]  # mine from the start, the others' once all have met
     epoch: int = 0
+    ready: bytes = b""  # a digest of the end that we said to be ready for, before it was said
+    agreed: bool = False  # all are ready for that: it is decided, and no resume undoes it
+    awaits: tuple[str, ...] = ()  # once decided: who did not say yet that it is done
+    needed_by: tuple[str, ...] = ()  # of these, who may not know yet that it is decided
 
 
 _encoded = msgspec.msgpack.Encoder().encode
@@ -61,15 +67,14 @@ class State:
         cls, folder: Path, *, run_name: str, me: str, owners: Sequence[str], policy: bytes
     ) -> Self:
         """Make the folder of a new run; there must be none, or one that a kill left empty."""
-        if folder.exists() and not (
-            folder.is_dir() and {path.name for path in folder.iterdir()} <= {_UNFINISHED}
-        ):
+        if not _is_free(folder):
             raise InputError(
                 "an earlier run did not end here", where=str(folder),
                 why="its answers to the other owners would be lost.",
                 do="add --resume to go on with it, or remove the folder to give it up.",
             )  # fmt: skip
         try:
+            cls.forget(folder)  # what a kill left of one that was being made, or forgotten
             folder.mkdir(mode=0o700, exist_ok=True)
             folder.chmod(0o700)
             known = RunState(
@@ -109,16 +114,34 @@ class State:
                 )
         return cls(folder, known)
 
+    @staticmethod
+    def forget(folder: Path) -> None:
+        """Remove the folder of a run; from the first file on nobody can go on with it."""
+        with suppress(OSError):
+            (folder / STATE).unlink()
+        shutil.rmtree(folder, ignore_errors=True)
+
     def save(self, **changes: object) -> None:
         """Change what is known of the run, on the disk first."""
         known = msgspec.structs.replace(self.known, **changes)
         _save(self.folder, known)
         self.known = known
 
+    def decide(self, *, needed_by: Sequence[str] = ()) -> None:
+        """Write down that all are ready; `needed_by`: who may have to hear it of this owner."""
+        peers = tuple(name for name in self.known.owners if name != self.known.me)
+        self.save(agreed=True, awaits=peers, needed_by=tuple(needed_by))
+
     @property
     def finished(self) -> int:
         """How many steps are in the journal."""
         return len(self._journal)
+
+    @property
+    def steps(self) -> list[str]:
+        """The names of all finished steps."""
+        read = map(self._journal.read, self._journal.places)
+        return [str(msgspec.msgpack.decode(entry)[0]) for entry in read]
 
     @property
     def last_step(self) -> str:
@@ -173,6 +196,13 @@ class State:
             self._lock = -1
 
 
+def _is_free(folder: Path) -> bool:
+    """Whether no run stands there, and nothing else but what a kill left of one."""
+    if not folder.is_dir():
+        return not folder.exists()
+    return {path.name for path in folder.iterdir()} <= {_UNFINISHED, JOURNAL, ATTEMPTS, TRANSCRIPT}
+
+
 def _locked(folder: Path) -> int:
     """Keep others out of a run's folder for as long as the file is open."""
     file = os.open(folder, os.O_RDONLY)
@@ -194,3 +224,12 @@ def _save(folder: Path, known: RunState) -> None:
         file.flush()
         os.fsync(file.fileno())
     path.replace(folder / STATE)
+    _sync(folder)
+
+
+def _sync(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,95 @@
+"""An owner dies between any two events from ready to the end, and the other one has left before it
+comes back: whoever was killed resumes, then whoever kept its state, and both have the same table.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from joint.owners_at_work import OWNERS, Owners
+from terminal import finished, run
+
+pytestmark = [pytest.mark.net, pytest.mark.slow]
+
+# Moments are counted from the one before an owner writes down what it is ready for. What is kept in
+# its state and transcript is a moment, and so are renames, putting away and forgetting.
+DIES_IN_THE_END = """
+import os, re, signal, sys
+from reticent.joint import process
+from reticent.parties.state import State
+from reticent.parties.transcript import Transcript
+left, begun = [{number}], []
+def moment():
+    if begun:
+        left[0] -= 1
+        if left[0] == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+def before(kind, name):
+    true = getattr(kind, name)
+    def dying(*given, **named):
+        if named.get("ready"):
+            begun.append(True)
+        moment()
+        return true(*given, **named)
+    setattr(kind, name, dying)
+for kind, name in ((State, "save"), (State, "finish"), (Transcript, "append"),
+                   (process._Owner, "_put_away"), (State, "forget")):
+    before(kind, name)
+sys.addaudithook(lambda event, given: moment()
+    if event == "os.rename" and re.match(r"(.*/)?[.]?out([./]|$)", str(given[0])) else None)
+"""
+LAST = 20  # no owner of two has so many
+# Every second one of each owner; with RETICENT_KILLS=100 (`make kills`) every one.
+STEP = 1 if int(os.environ.get("RETICENT_KILLS", "10")) >= 100 else 2
+
+
+def patient(owners: Owners, seconds: int) -> None:
+    """How long all wait for the others to start."""
+    for name in OWNERS:
+        path = owners.folder / name / "party.toml"
+        path.write_text(path.read_text().replace("meet_timeout = 20", f"meet_timeout = {seconds}"))
+
+
+def with_state(owners: Owners) -> list[str]:
+    return [name for name in OWNERS if (owners.folder / name / "out.run").exists()]
+
+
+@pytest.mark.parametrize(
+    ("victim", "number"),
+    [(victim, n) for i, victim in enumerate(OWNERS) for n in range(1 + i % STEP, LAST + 1, STEP)],
+)
+def test_every_window_ends_in_one_table(tmp_path: Path, victim: str, number: int) -> None:
+    owners = Owners(tmp_path, more={"meet_timeout": 20, "step_timeout": 3})
+    death = DIES_IN_THE_END.format(number=number)
+    running = {name: owners.start(name, first=death * (name == victim)) for name in OWNERS}
+    ends = {name: finished(process) for name, process in running.items()}
+    owners.see_whole_or_nothing()
+    [other] = {*OWNERS} - {victim}
+    if ends[victim][0] == 0:
+        assert number > 8, "nobody died"
+        owners.see_same()
+        return
+    assert number < LAST, "there are more moments"
+    assert (ends[victim][0], ends[other][0] in (0, 4)) == (-9, True), ends
+    patient(owners, 5)
+    code, _, said = finished(owners.start(victim, "--resume"))
+    owners.see_whole_or_nothing()
+    assert code in (0, 4), said
+    if code == 4 and ends[other][0] == 0:  # it cannot know, and is told how it can
+        assert f"{victim} did not say" in ends[other][2]
+        assert "--resume there and here" in ends[other][2]
+        assert with_state(owners) == [*OWNERS]
+    patient_again = {name: owners.start(name, "--resume") for name in with_state(owners)}
+    later = {name: finished(process) for name, process in patient_again.items()}
+    assert {end[0] for end in later.values()} <= {0}, later
+    assert owners.public("bank") == owners.public("card")
+    # Who has decided, and cannot know that all have heard it, stays ready to answer.
+    assert with_state(owners) in ([], ["bank"])
+    for name in OWNERS:
+        assert run("verify", owners.out(name)).exit_code == 0
+        audited = run("party", "audit", owners.out(name))
+        assert audited.exit_code == 0, audited.output
+    owners.see_no_leftovers()
