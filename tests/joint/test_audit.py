@@ -19,8 +19,8 @@ from reticent.joint import rounds, sharing
 from reticent.joint.audit import audit
 from reticent.joint.flow import Limit
 from reticent.joint.process import integrate
-from reticent.joint.publishing import Go, Ready
 from reticent.parties import comparison, group, intersection
+from reticent.parties.agreeing import Go, Ready
 from reticent.parties.comparison import ComparisonKey, EncryptedBits, HiddenDifferences
 from reticent.parties.group import GroupPoint
 from reticent.parties.identity import Identity, make

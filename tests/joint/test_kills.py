@@ -71,8 +71,8 @@ State.finish = dying
 """
 DIES_BEFORE_IT_IS_PUT_AWAY = """
 import os, signal
-from reticent.joint import process
-process._Owner._put_away = lambda *given: os.kill(os.getpid(), signal.SIGKILL)
+from reticent.parties.participation import Participation
+Participation._put_away = lambda *given: os.kill(os.getpid(), signal.SIGKILL)
 """
 DISK_IS_FULL = """
 import errno
@@ -159,10 +159,10 @@ def test_nothing_else_appears_than_was_agreed(tmp_path: Path, death: str, change
 
 NO_ROOM_FOR_THE_TRANSCRIPT = """
 import errno
-from reticent.joint import process
+from reticent.parties import participation
 def full(*given, **named):
     raise OSError(errno.ENOSPC, "No space left on device")
-process.shutil.copytree = full
+participation.shutil.copytree = full
 """
 NO_ROOM_FOR_THE_HEAD = """
 from reticent.errors import InputError

@@ -13,9 +13,9 @@ from parties.memory_wire import wires
 from reticent.errors import PartyError
 from reticent.joint.experiment import together
 from reticent.joint.policy import JointPolicy
-from reticent.joint.publishing import Ready, exchange_ready
 from reticent.joint.rounds import Revealed
 from reticent.joint.sharing import ToldColumn, ToldColumns, ToldLabels
+from reticent.parties.agreeing import Ready, exchange_ready
 from reticent.parties.session import Session
 from reticent.parties.wire import Message
 

@@ -19,6 +19,7 @@ pytestmark = [pytest.mark.net, pytest.mark.slow]
 DIES_IN_THE_END = """
 import os, re, signal, sys
 from reticent.joint import process
+from reticent.parties.participation import Participation
 from reticent.parties.state import State
 from reticent.parties.transcript import Transcript
 left, begun = [{number}], []
@@ -36,7 +37,7 @@ def before(kind, name):
         return true(*given, **named)
     setattr(kind, name, dying)
 for kind, name in ((State, "save"), (State, "finish"), (Transcript, "append"),
-                   (process._Owner, "_put_away"), (State, "forget")):
+                   (Participation, "_put_away"), (State, "forget")):
     before(kind, name)
 sys.addaudithook(lambda event, given: moment()
     if event == "os.rename" and re.match(r"(.*/)?[.]?out([./]|$)", str(given[0])) else None)

@@ -37,9 +37,10 @@ import numpy as np
 
 from reticent.data.encode import MISSING
 from reticent.errors import InputError
-from reticent.joint import publishing, rounds, sharing
+from reticent.joint import rounds, sharing
 from reticent.joint.flow import Limit, kept_by, shared_by
 from reticent.joint.policy import JointPolicy
+from reticent.parties import agreeing
 from reticent.parties.auditing import (
     COMMON_IDS,
     COMPARISON,
@@ -63,7 +64,7 @@ _AFTER = ("labels", "kept columns", "ready", "go")
 MESSAGES: tuple[type[Message], ...] = (
     *COMMON_IDS, *COMPARISON, Limit, sharing.ClassNonce, sharing.ClassDigest, sharing.ClassAgrees,
     sharing.ToldColumns, rounds.RoundBegins, rounds.Revealed, sharing.ToldLabels,
-    publishing.Ready, publishing.Go,
+    agreeing.Ready, agreeing.Go,
 )  # fmt: skip
 # Said again after a resume they may differ: random numbers, and wishes that may have changed.
 _FRESH = (sharing.ClassNonce, sharing.ClassDigest, rounds.RoundBegins, Limit)
@@ -338,9 +339,9 @@ class _JointRun:
                 raise said.refuse(owner)
 
     def _ready(self, said: Said) -> None:
-        for owner, told in said.everybody(publishing.Ready).items():
+        for owner, told in said.everybody(agreeing.Ready).items():
             if told.digest != self.release.manifest:
                 raise said.refuse(owner)
 
     def _go(self, said: Said) -> None:
-        said.tells(said.owners[0], publishing.Go)
+        said.tells(said.owners[0], agreeing.Go)

@@ -10,16 +10,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import msgspec
 import pyarrow as pa
 
 from reticent.data.taxonomy import from_nested
 from reticent.files.sheets import Sheet, sheet, write
 from reticent.joint.flow import JointTable
-from reticent.joint.report import JointRelease, WireFacts, shown_trees
-from reticent.parties.wire import Message, Wire, others
+from reticent.joint.report import JointRelease, shown_trees
+from reticent.parties.participation import Agree
+from reticent.parties.tally import WireFacts
 from reticent.privacy import verify as verifier
 from reticent.privacy.singled import alone_in, singled_out
 from reticent.privacy.verify import Proof
@@ -28,43 +28,6 @@ from reticent.releases.folder import Contents, digest
 from reticent.releases.places import Place, Spot
 from reticent.releases.publish import proven, publish
 from reticent.tables.rules import rules
-
-Agree = Callable[[bytes], None]  # told the digest of our public side; raises unless all agree
-
-
-class Ready(Message, frozen=True):
-    """To all: my table stands beside its place, and this is the digest of its public side."""
-
-    digest: Annotated[bytes, msgspec.Meta(min_length=32, max_length=32)]
-
-
-class Go(Message, frozen=True):
-    """The first owner to all: everybody is ready, let it appear."""
-
-
-def exchange_ready(wire: Wire, mine: bytes) -> None:
-    """Tell all that we are ready, and see that they are, with the same."""
-    for owner in others(wire):
-        wire.send(owner, Ready(mine))
-    for owner in others(wire):
-        if wire.receive(owner, Ready).digest != mine:
-            raise wire.refuse(owner, "its joint table, or what describes it, is not ours")
-
-
-def exchange_go(wire: Wire, decide: Callable[[], None]) -> None:
-    """The first owner lets all others go; `decide` writes down that it is decided.
-
-    It decides before it tells anybody. Were it killed after it had told the first and before it had
-    written it down, that one would have let the table appear, and nobody else ever could.
-    """
-    first = wire.owners[0]
-    if wire.me != first:
-        wire.receive(first, Go)
-        decide()
-        return
-    decide()
-    for owner in others(wire):
-        wire.send(owner, Go())
 
 
 def publish_joint(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from reticent.data.encode import MISSING
+from reticent.parties.tally import WireFacts
 from reticent.refine.foreign import ForeignColumn
 from reticent.releases.facts import Facts, seconds
 from reticent.tables.report import plain, promise_facts, template_facts
@@ -15,17 +16,6 @@ if TYPE_CHECKING:
     from reticent.files.sheets import Sheet
     from reticent.joint.flow import JointTable
     from reticent.privacy.verify import Proof
-
-
-@dataclass(frozen=True, slots=True)
-class WireFacts:
-    """What went over the wire, in counts."""
-
-    bytes_sent: Mapping[str, int] = field(default_factory=dict)  # by peer
-    bytes_received: Mapping[str, int] = field(default_factory=dict)
-    messages: int = 0  # both ways
-    by_words: Mapping[str, tuple[int, int]] = field(default_factory=dict)  # messages, and bytes
-    resumed: int = 0  # how often the run was resumed
 
 
 _SAID_IN = {  # steps of a conversation: what is said in them

@@ -157,9 +157,10 @@ def replay(
     """Hold a transcript against what such a run may say; how many messages there were.
 
     `steps`: the names of all of them, in their order; by at most so many is anybody `ahead` of the
-    others: one that all talk in, and those before in which an owner says nothing to some. `play` is given what was said in each, in
-    that order, takes it, and raises `Said.refuse` for what does not follow. `kinds`: of all
-    messages; `fresh`: those of the caller that may differ when they are said again after a resume.
+    others: one that all talk in, and those before in which an owner says nothing to some. `play`
+    is given what was said in each, in that order, takes it, and raises `Said.refuse` for what does
+    not follow. `kinds`: of all messages; `fresh`: those of the caller that may differ when they are
+    said again after a resume.
     """
     delivered = Delivered(attendance, tuple(steps), _decoder(kinds), ahead)
     for number, entry in enumerate(entries, 1):
@@ -243,7 +244,7 @@ def common_ids(
 def common_values(
     said: Said, pair: Sequence[str], *, chunk: int = intersection.CHUNK
 ) -> tuple[Mapping[str, int], int]:
-    """A private intersection of two owners, of whom we are one; how many each brought, and share."""
+    """A private intersection of two owners, us among them: how many each and both brought."""
     told = said.among(pair, intersection.IdCount)
     sizes = {owner: one.count for owner, one in told.items()}
     return sizes, _Points(said, tuple(pair), sizes, 0, chunk).two()

@@ -160,6 +160,15 @@ class PartySettings(WrittenFile):
         """What owners must agree on besides the policy: the run, and how ids are compared."""
         return f"{self.run} (aligned ids)" if self.ids == "aligned" else self.run
 
+    def output_of(self, asked: str | None) -> Path:
+        """The folder to make; what somebody asks for wins."""
+        named = asked or (self.output and str(self.path(self.output)))
+        if not named:
+            raise InputError(
+                "no output is named", where=self.name, do="say  output = …,  or  -o OUT."
+            )
+        return Path(named)
+
     def source(self, of: str) -> str:
         """Where data stand that the settings name: a database, or a path."""
         return of if "://" in of else str(self.path(of))

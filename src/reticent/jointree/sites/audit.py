@@ -1,0 +1,395 @@
+"""Does everything that was said in a training follow from the model and the sums that are told?
+
+A transcript holds every word that a site sent and received. What knows no tree is replayed by
+`reticent.parties.auditing`. What sites say, step by step, to whom, and what it is held against:
+
+    our tables           nobody says anything
+    labels of the class  its site to all: those of the model
+    columns that join    the sides of each join, each to the other: what each column holds
+    common values of     its two sides: an intersection; how many values are common
+      join J
+    standing of join J,  up, then down: a bit for each common value; down, of those that stood up
+      up / down
+    sums of join J, up   a number for each value that stands
+    all counts           the site of the class to all: those of the model's root
+    sums of join J,      a line for each value that stands, a multiple of what went up; together
+      down               the counts of the root
+    node N               a comparison; its winner to all: counts of branches, which add up to the
+                         node's; over each join a part of each sum of the node for each branch that
+                         goes on; with min_count, whether all could tell what was due
+    ready                each to all: the digest of the model
+    go                   the first to all
+
+Of joins between two other sites we see nothing, and hold nothing against them. In the end the tree
+that was told is pruned, and must be the model's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.jointree.model import JoinNode, JoinTree
+from reticent.jointree.propagation import Vectors, missing_tables
+from reticent.jointree.sites.layout import Crossing, SiteLayout
+from reticent.jointree.sites.words import (
+    ClassLabels,
+    JoinColumns,
+    NodeSplit,
+    PartSums,
+    SplitFits,
+    Standing,
+    Sums,
+    TotalCounts,
+    Unfit,
+    packed,
+    packed_parts,
+    unpacked,
+    unpacked_bits,
+    unpacked_parts,
+)
+from reticent.parties.agreeing import Go, Ready
+from reticent.parties.auditing import COMMON_IDS, COMPARISON, Said, common_values, winner_of
+from reticent.parties.delivered import Leak
+from reticent.parties.wire import Message
+from reticent.trees.learner import TreeOptions
+from reticent.trees.prune import prune
+from reticent.trees.tree import TreeNode
+
+MESSAGES: tuple[type[Message], ...] = (
+    *COMMON_IDS, *COMPARISON, ClassLabels, JoinColumns, Standing, Sums, TotalCounts, NodeSplit,
+    PartSums, SplitFits, Ready, Go,
+)  # fmt: skip
+_KINDS = ("number", "time", "text", None)
+
+
+@dataclass(eq=False, slots=True)
+class _ToldNode:
+    """A node as it was told, and its sums over the joins that we see."""
+
+    tree: TreeNode
+    depth: int
+    sums: Mapping[int, Vectors]  # by join: of the values that stand in the node
+    site: str = ""
+    number: int = 0
+
+
+@dataclass(slots=True)
+class TrainingRun:
+    """A training, as the model tells it; each step takes what had to be said in it."""
+
+    layout: SiteLayout
+    model: JoinTree
+    digest: bytes  # of the model
+    me: str
+    nodes: int  # how many steps were about nodes
+    common: dict[int, int] = field(default_factory=dict)  # values of a join that we see
+    standing: dict[tuple[int, bool], NDArray[np.bool_]] = field(default_factory=dict)
+    upward: dict[int, Vectors] = field(default_factory=dict)
+    downward: dict[int, Vectors] = field(default_factory=dict)
+    unit: int = 1
+    waiting: list[_ToldNode] = field(default_factory=list)
+    told: dict[int, _ToldNode] = field(default_factory=dict)  # by id of the tree's node
+    root: _ToldNode | None = None
+    splits: int = 0
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """The names of all steps, in their order."""
+        crossing = [j for j in range(len(self.layout.edges)) if self.layout.crosses(j)]
+        up, down = [f"join {j + 1}, up" for j in reversed(crossing)], [
+            f"join {j + 1}, down" for j in crossing
+        ]
+        return (
+            "our tables", "labels of the class", "columns that join",
+            *(f"common values of join {j + 1}" for j in crossing),
+            *(f"standing of {way}" for way in (*up, *down)),
+            *(f"sums of {way}" for way in up),
+            "all counts",
+            *(f"sums of {way}" for way in down),
+            *(f"node {n}" for n in range(1, self.nodes + 1)),
+            "ready", "go",
+        )  # fmt: skip
+
+    def play(self, said: Said) -> None:
+        """Take what was said in a step, and hold it against the model."""
+        scripts: Mapping[str, Callable[[Said], None]] = {
+            "our tables": lambda said: None,
+            "labels of the class": self._labels,
+            "columns that join": self._columns,
+            "common values": self._common,
+            "standing": self._standing,
+            "sums": self._sums,
+            "all counts": self._counts,
+            "node": self._node,
+            "ready": self._ready,
+            "go": lambda said: said.tells(said.owners[0], Go) and None,
+        }
+        kind = said.step.partition(" of join ")[0].rstrip("0123456789").rstrip()
+        scripts[kind](said)
+
+    # Before the tree.
+
+    def _labels(self, said: Said) -> None:
+        site = self.layout.site_of[self.layout.schema.root]
+        if said.tells(site, ClassLabels).labels != [*self.model.classes]:
+            raise said.refuse(site)
+
+    def _columns(self, said: Said) -> None:
+        for join, edge in enumerate(self.layout.edges):
+            if not self.layout.crosses(join):
+                continue
+            for table, other in (edge.ends, edge.ends[::-1]):
+                sender, receiver = self.layout.site_of[table], self.layout.site_of[other]
+                if not said.sees(sender, receiver):
+                    continue
+                holds = said.next(sender, receiver, JoinColumns).holds
+                fits = len(holds) == len(edge.columns) and all(
+                    kind in _KINDS and not (typed and kind in ("text", None))
+                    for kind, typed in holds
+                )
+                if not fits:
+                    raise said.refuse(sender)
+
+    def _join(self, said: Said) -> int:
+        return int(said.step.partition(" of join ")[2].partition(",")[0]) - 1
+
+    def _ends(self, join: int, up: bool) -> tuple[str, str]:
+        near, far = (self.layout.site_of[table] for table in self.layout.edges[join].ends)
+        return (far, near) if up else (near, far)
+
+    def _common(self, said: Said) -> None:
+        join = self._join(said)
+        if said.sees(*self._ends(join, up=True)):
+            pair = [site for site in said.owners if site in self._ends(join, up=True)]
+            _, self.common[join] = common_values(said, pair)
+
+    def _standing(self, said: Said) -> None:
+        join, up = self._join(said), said.step.endswith("up")
+        sender, receiver = self._ends(join, up)
+        if not said.sees(sender, receiver):
+            return
+        table = self.layout.edges[join].table
+        count = self.common[join] + (table in missing_tables(self.layout.edges))
+        try:
+            some = unpacked_bits(said.next(sender, receiver, Standing).bits, count)
+        except Unfit:
+            raise said.refuse(sender) from None
+        if not up and (some & ~self.standing[join, True]).any():
+            raise said.refuse(sender)
+        self.standing[join, up] = some
+
+    def _sums(self, said: Said) -> None:
+        join, up = self._join(said), said.step.endswith("up")
+        sender, receiver = self._ends(join, up)
+        if not said.sees(sender, receiver):
+            return
+        told = said.next(sender, receiver, Sums)
+        values = self.standing[join, False]
+        classes = 1 if up else len(self.model.classes)
+        try:
+            sums = unpacked(told, int(values.sum()), classes)
+        except Unfit:
+            raise said.refuse(sender) from None
+        if packed(sums) != told or not (sums > 0).any(axis=1).all():
+            raise said.refuse(sender)
+        if up:
+            table = self.layout.edges[join].table
+            lone = table in missing_tables(self.layout.edges) and bool(values[-1:].any())
+            if lone and sums[-1, 0] != 1:  # of the row that misses everything there is one
+                raise said.refuse(sender)
+            self.upward[join] = sums
+            return
+        if not self._floats:
+            whole = sums % np.where(self.upward[join] == 0, 1, self.upward[join])
+            if (whole != 0).any():
+                raise said.refuse(sender)
+        if not self._is_whole(sums.sum(axis=0).tolist()):
+            raise said.refuse(sender)
+        self.downward[join] = sums
+
+    @property
+    def _floats(self) -> bool:
+        return self.model.numbers == "float64"
+
+    def _is_whole(self, counts: Sequence[Any]) -> bool:
+        """Whether counts are those of the model's root."""
+        return self._are(counts, self.model.root)
+
+    def _are(self, counts: Sequence[Any], node: JoinNode) -> bool:
+        if self._floats:
+            return bool(np.allclose(counts, [float(n) for n in node.counts], rtol=1e-6))
+        return [Fraction(n, self.unit) for n in counts] == [Fraction(n) for n in node.counts]
+
+    def _counts(self, said: Said) -> None:
+        site = self.layout.site_of[self.layout.schema.root]
+        told = said.tells(site, TotalCounts)
+        try:
+            counts = unpacked(told.counts, 1, len(self.model.classes))
+        except Unfit:
+            raise said.refuse(site) from None
+        self.unit = told.unit
+        by_row = self.model.weight == "row" or self._floats
+        follows = (
+            told.numbers == self.model.numbers
+            and packed(counts) == told.counts
+            and (told.unit == 1 or not by_row)
+            and self._is_whole(counts[0].tolist())
+        )
+        if not follows:
+            raise said.refuse(site)
+        self._counted = counts[0]
+
+    _counted: Any = None
+
+    # Node by node.
+
+    @property
+    def _rules(self) -> TreeOptions:
+        return self.layout.schema.grow.options().of_unit(self.unit)
+
+    def _closed(self, counts: Sequence[Any], depth: int) -> bool:
+        """Whether a node is a leaf, whatever anybody could ask."""
+        rules = self._rules
+        few = sum(counts) < rules.min_rows
+        return few or sum(map(bool, counts)) < 2 or depth == rules.max_depth
+
+    def _begin(self) -> None:
+        if self.root is None:
+            self.root = _ToldNode(TreeNode(self._counted), 0, dict(self.downward))
+            self.told[id(self.root.tree)] = self.root
+            if not self._closed(self._counted.tolist(), 0):
+                self.waiting.append(self.root)
+
+    def _node(self, said: Said) -> None:
+        self._begin()
+        if not self.waiting:
+            raise Leak(0, f"there was no {said.step}")
+        node = self.waiting.pop()
+        while True:
+            winner = winner_of(said)
+            told = said.tells(winner, NodeSplit)
+            if told == NodeSplit():
+                return
+            branches = self._branches(said, winner, told, node)
+            opened = [b for b in branches if not self._closed(b.tree.counts.tolist(), b.depth)]
+            withheld = self._parts(said, told.block, node, branches, opened) if opened else False
+            if self.layout.schema.grow.min_count is None:
+                break
+            fits = {site: one.fits for site, one in said.everybody(SplitFits).items()}
+            if all(fits.values()) and not withheld:
+                break
+            if all(fits.values()):
+                raise said.refuse(winner)
+        self.splits += 1
+        node.site, node.number = winner, self.splits
+        node.tree.branches = [branch.tree for branch in branches]
+        self.told |= {id(branch.tree): branch for branch in branches}
+        self.waiting += opened
+
+    def _branches(
+        self, said: Said, winner: str, told: NodeSplit, node: _ToldNode
+    ) -> list[_ToldNode]:
+        """The branches of a split, by what the winner told of them."""
+        classes = len(self.model.classes)
+        lines = len(told.counts.numbers) // (classes * (told.counts.width or 8))
+        try:
+            counts = unpacked(told.counts, lines, classes)
+        except Unfit:
+            raise said.refuse(winner) from None
+        blocks = {self.layout.blocks[t] for t in self.layout.tables_of(winner)}
+        every, whole = counts.sum(axis=0).tolist(), node.tree.counts.tolist()
+        adds_up = np.allclose(every, whole, rtol=1e-6) if self._floats else every == whole
+        fits = lines > 1 and told.block in blocks and packed(counts) == told.counts
+        if not (fits and adds_up and (counts > 0).any(axis=1).all()):
+            raise said.refuse(winner)
+        return [_ToldNode(TreeNode(line), node.depth + 1, {}) for line in counts]
+
+    def _parts(
+        self, said: Said, block: int, node: _ToldNode, branches: Sequence[_ToldNode],
+        opened: Sequence[_ToldNode],
+    ) -> bool:  # fmt: skip
+        """Take the parts that went over joins of ours; whether somebody withheld some."""
+        withheld = False
+        sums: list[dict[int, Vectors]] = [{} for _ in opened]
+        for way in self.layout.ways_from(block):
+            sender, receiver = self.layout.site_of[way.start], self.layout.site_of[way.end]
+            if not said.sees(sender, receiver):
+                continue
+            told = said.next(sender, receiver, PartSums)
+            if told.withheld:
+                empty = PartSums(b"", Sums(1, b""), withheld=True)
+                if told != empty or self.layout.schema.grow.min_count is None:
+                    raise said.refuse(sender)
+                withheld = True
+                continue
+            try:
+                parts = self._divided(way, told, node, branches, opened)
+            except Unfit:
+                raise said.refuse(sender) from None
+            for one, part in zip(sums, parts, strict=True):
+                one[way.join] = part
+        for branch, one in zip(opened, sums, strict=True):
+            branch.sums = one
+        return withheld
+
+    def _divided(
+        self, way: Crossing, told: PartSums, node: _ToldNode, branches: Sequence[_ToldNode],
+        opened: Sequence[_ToldNode],
+    ) -> list[Vectors]:  # fmt: skip
+        """The sums of each branch that goes on, over one join."""
+        whole = node.sums[way.join]
+        rest = len(opened) == len(branches) and not self._floats
+        count = len(opened) - rest + self._floats
+        lines = unpacked_parts(told, count * len(whole), whole.shape[1])
+        if packed_parts(lines) != told:
+            raise Unfit
+        parts = [lines[at : at + len(whole)] for at in range(0, len(lines), len(whole))]
+        if self._floats:
+            if not np.allclose(parts[0], whole, rtol=1e-6):
+                raise Unfit
+            parts = parts[1:]
+        if rest:
+            parts.append(whole - sum(parts))
+        over = sum(parts) - whole
+        if (np.array(parts) < 0).any() or (over > (1e-6 * whole if self._floats else 0)).any():
+            raise Unfit
+        for part, branch in zip(parts, opened, strict=True):
+            every, counts = part.sum(axis=0).tolist(), branch.tree.counts.tolist()
+            if not (np.allclose(every, counts, rtol=1e-6) if self._floats else every == counts):
+                raise Unfit
+        # Further down only those values are told of that still stand.
+        return [part[(part > 0).any(axis=1)] for part in parts]
+
+    # The end.
+
+    def _ready(self, said: Said) -> None:
+        self._begin()
+        if self.waiting:
+            raise Leak(0, "it ends before all nodes had been talked about")
+        for site, told in said.everybody(Ready).items():
+            if told.digest != self.digest:
+                raise said.refuse(site)
+        assert self.root is not None
+        if self._rules.confidence is not None:
+            prune(self.root.tree, self._rules.confidence, self.unit)
+        self._see_same()
+
+    def _see_same(self) -> None:
+        """See that the model is the tree that was told."""
+        assert self.root is not None
+        waiting = [(self.root.tree, self.model.root)]
+        while waiting:
+            told, kept = waiting.pop()
+            same = self._are(told.counts.tolist(), kept) and len(told.branches) == len(kept.branches)
+            if told.branches and same:
+                known, asks = self.told[id(told)], kept.asks
+                same = asks is not None and (asks.site, asks.split) == (known.site, known.number)
+            if not same:
+                raise Leak(0, "the tree that was told is not that of the model")
+            waiting += zip(told.branches, kept.branches, strict=True)
