@@ -273,7 +273,7 @@ def test_a_run_ends_at_its_limit(tmp_path: Path) -> None:
     ("error", "code", "words"),
     [
         (InputError("my file", where="bank.csv"), 4, "its own data"),
-        (Unsatisfiable("no release"), 3, "no joint release can keep this policy"),
+        (Unsatisfiable("no release"), 3, "nothing can keep what all agreed on"),
         (Stopped("stopped"), 4, "it was stopped by its user"),
         (ZeroDivisionError(), 4, "a failure of its own"),
     ],

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from reticent.errors import InputError
+from reticent.front.party import register
 from reticent.jointree.commands import app as tree_app
 from reticent.releases.kinds import JOINT, KINDS, ReleaseKind
 from reticent.sources.addresses import shown_name
@@ -62,6 +63,7 @@ def _add(kind: ReleaseKind) -> None:
     app.add_typer(group, name=kind.group or None)
 
 
+register(JOINT.commands().app)
 for kind in KINDS:
     _add(kind)
 command(app, "integrate")(JOINT.commands().integrate)

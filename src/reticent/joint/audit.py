@@ -44,6 +44,7 @@ from reticent.parties import agreeing
 from reticent.parties.auditing import (
     COMMON_IDS,
     COMPARISON,
+    Audited,
     Said,
     common_ids,
     replay,
@@ -68,28 +69,6 @@ MESSAGES: tuple[type[Message], ...] = (
 )  # fmt: skip
 # Said again after a resume they may differ: random numbers, and wishes that may have changed.
 _FRESH = (sharing.ClassNonce, sharing.ClassDigest, rounds.RoundBegins, Limit)
-
-
-@dataclass(frozen=True, slots=True)
-class Audited:
-    """What an audit found."""
-
-    owner: str
-    entries: int
-    messages: int  # whose content was held against the table
-    fault: Fault | None = None
-
-    @property
-    def text(self) -> str:
-        """The finding in words."""
-        if self.fault is None:
-            return (
-                f"{self.entries:,} entries of the transcript of {self.owner}: each follows the one "
-                f"before it, and all that {self.messages:,} messages say follows from the release."
-            )
-        if not self.fault.entry:
-            return f"The transcript of {self.owner}: {self.fault.what}."
-        return f"Entry {self.fault.entry:,} of the transcript of {self.owner}: {self.fault.what}."
 
 
 def audit(folder: str | Path) -> Audited:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from reticent.errors import many
+from reticent.parties.participation import unfinished
 from reticent.terminal.text import table
 
 if TYPE_CHECKING:
@@ -39,15 +40,7 @@ def dry_run(found: DryRun) -> str:
 
 def after(found: JointRelease) -> list[str]:
     """Who did not say that the release has appeared there, and what finishes it."""
-    words = "did not say that the release has appeared there;"
-    sure = [owner for owner in found.unconfirmed if owner not in found.needed_by]
-    lines = [f"{', '.join(sure)} {words} --resume there finishes it."] if sure else []
-    if found.needed_by:
-        lines.append(
-            f"{', '.join(found.needed_by)} {words} --resume there and here, at the same time, "
-            f"finishes it. {found.output}.run is kept for that; remove it when all have theirs."
-        )
-    return lines
+    return unfinished(found.unconfirmed, found.needed_by, str(found.output), "the release")
 
 
 def release(found: JointRelease) -> str:

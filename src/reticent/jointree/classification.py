@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from reticent.data.columns import Column, Table, encode
 from reticent.data.scales import points_of
-from reticent.errors import InputError, Problem, did_you_mean, many, quoted, refuse
+from reticent.errors import InputError, Problem, many, refuse
 from reticent.files.tabular import Reading
 from reticent.jointree import kernels
 from reticent.jointree.learning import (
@@ -42,6 +42,7 @@ from reticent.jointree.tables import (
     CodedJoin,
     CodedTable,
     CodedTables,
+    choosing,
     form_of,
     mismatches,
     read_columns,
@@ -202,21 +203,7 @@ def read_asked(
         ids = schema.tables[name].ids if in_order else ()
         wanted = {c for table, c in asked if table == name} | schema.joins_with(t) | {*ids}
 
-        def choose(
-            every: Sequence[str], wanted: set[str] = wanted, name: str = name
-        ) -> list[str] | None:
-            unknown = sorted(wanted - {*every})
-            problems.extend(
-                Problem(
-                    f'table "{name}" has no column "{column}"',
-                    where=schema.name,
-                    do=did_you_mean(column, every) or f"it has {quoted(every)}.",
-                )
-                for column in unknown
-            )
-            # A table of which nothing is asked and that joins with nothing: any column counts it.
-            return None if unknown else [c for c in every if c in wanted] or [*every[:1]]
-
+        choose = choosing(schema, name, wanted, problems)
         data = standing(schema, name, given)
         table = read_columns(
             schema, t, data, choose, reading, in_order=in_order, engine=engine, watch=watch,

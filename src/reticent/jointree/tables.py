@@ -7,7 +7,7 @@ where it stands, since the tree asks for nothing but counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ from reticent.data.collapse import distinct
 from reticent.data.columns import Column, Table, without_missing
 from reticent.data.scales import kind_of
 from reticent.data.texts import is_text, shortest
-from reticent.errors import InputError, Problem, refuse
+from reticent.errors import InputError, Problem, did_you_mean, quoted, refuse
 from reticent.files.tabular import Reading
 from reticent.jointree.schema import JoinEdge, JoinSchema
 from reticent.progress import Watch
@@ -150,6 +150,27 @@ def load_some(
     return found
 
 
+Choose = Callable[[Sequence[str]], Sequence[str] | None]
+
+
+def choosing(schema: JoinSchema, name: str, wanted: Set[str], problems: list[Problem]) -> Choose:
+    """For `read_columns`: these columns, in the order of the file; what is not there is noted."""
+
+    def choose(every: Sequence[str]) -> Sequence[str] | None:
+        unknown = sorted(wanted - {*every})
+        problems.extend(
+            Problem(
+                f'table "{name}" has no column "{column}"', where=schema.name,
+                do=did_you_mean(column, every) or f"it has {quoted(every)}.",
+            )
+            for column in unknown
+        )  # fmt: skip
+        # A table of which nothing is asked and that joins with nothing: any column counts it.
+        return None if unknown else [c for c in every if c in wanted] or [*every[:1]]
+
+    return choose
+
+
 def standing(schema: JoinSchema, name: str, given: Mapping[str, Any]) -> Any:
     """Where a table stands: with the caller, or where the schema says."""
     data = given.get(name)
@@ -165,7 +186,7 @@ def read_columns(
     schema: JoinSchema,
     number: int,
     data: Any,
-    choose: Callable[[Sequence[str]], Sequence[str] | None],
+    choose: Choose,
     reading: Reading | None = None,
     *,
     in_order: bool = False,

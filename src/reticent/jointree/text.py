@@ -26,7 +26,7 @@ def trained(found: report.TrainedTree, *, show_values: bool = False) -> str:
         f"The join has {many(found.rows, 'row')}, and was not built{weighs}. "
         f"{found.joining:,} of {many(found.records, 'record')} with a class "
         f"{'joins' if found.joining == 1 else 'join'} ({found.coverage:.1%}).",
-        f"The tree for {tree.target}: {_size(size)}.",
+        f"The tree for {tree.target}: {sized(size)}.",
     ]
     if tree.numbers == "float64":
         lines.append("Weights have no common measure within 64 bits: counts are rounded.")
@@ -47,7 +47,8 @@ def trained(found: report.TrainedTree, *, show_values: bool = False) -> str:
     return "\n".join(lines)
 
 
-def _size(size: dict[str, Any]) -> str:
+def sized(size: dict[str, Any]) -> str:
+    """How large a tree is, in words."""
     if size["leaves"] == 1:
         return "a single leaf, of the largest class"
     return (
@@ -118,7 +119,7 @@ def shown(tree: JoinTree) -> str:
     """The tree as indented lines, below what it is."""
     counted = "weights of records" if tree.weight == "record" else "joined rows"
     rounded = ", rounded" if tree.numbers == "float64" else ""
-    size = _size(report.shape(tree))
+    size = sized(report.shape(tree))
     brackets = f"In brackets: {counted}{rounded}, and how many are of other classes."
     return f"{tree.target}: {size}. {brackets}\n\n{tree.text()}"
 

@@ -33,7 +33,7 @@ import msgspec
 from reticent.parties import comparison, group, intersection
 from reticent.parties.delivered import NOT_AGAIN, Attendance, Delivered, Leak, Link, Word
 from reticent.parties.messages import Envelope, Violation, decode
-from reticent.parties.transcript import Entry
+from reticent.parties.transcript import Entry, Fault
 from reticent.parties.wire import M, Message
 
 COMMON_IDS: tuple[type[Message], ...] = (
@@ -57,6 +57,29 @@ _Point = TypeVar(
     "_Point", intersection.BlindedIds, intersection.BlindedBack, intersection.FullyBlinded,
     intersection.Unblinding,
 )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """What an audit found."""
+
+    owner: str
+    entries: int
+    messages: int  # whose content was held against what came of the run
+    fault: Fault | None = None
+    came: str = "the release"  # of the run
+
+    @property
+    def text(self) -> str:
+        """The finding in words."""
+        if self.fault is None:
+            return (
+                f"{self.entries:,} entries of the transcript of {self.owner}: each follows the one "
+                f"before it, and all that {self.messages:,} messages say follows from {self.came}."
+            )
+        if not self.fault.entry:
+            return f"The transcript of {self.owner}: {self.fault.what}."
+        return f"Entry {self.fault.entry:,} of the transcript of {self.owner}: {self.fault.what}."
 
 
 class Said:

@@ -66,11 +66,11 @@ class RollCall:
         ]
         for name in self.present:
             lines += ["", *self._lines_of(name)]
-        lines += ["", "What each owner hands over, of each person whom all of them have:"]
+        lines += ["", f"What each owner hands over, {self.agreement.of_whom}:"]
         for owner, offered in self.agreement.offers.items():
             said = "; ".join(f"{words}: {', '.join(names)}" for words, names in offered.items())
             lines.append(f"  {owner}: {said}")
-        lines.append("Promises hold against whoever gets the joint table, not between owners.")
+        lines.append(self.agreement.between)
         return "\n".join(lines)
 
     def _lines_of(self, name: str) -> list[str]:

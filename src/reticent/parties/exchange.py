@@ -409,7 +409,7 @@ def told_by(peer: str, farewell: Farewell, me: str) -> ReticentError:
     match farewell.code:
         case 3:
             return Unsatisfiable(
-                f"{peer} says that no joint release can keep this policy", where=f"{peer}, {step}"
+                f"{peer} says that nothing can keep what all agreed on", where=f"{peer}, {step}"
             )
         case 2:
             words = "it ended the run: its own data, settings or machine cannot be used as they are"

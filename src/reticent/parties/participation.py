@@ -47,7 +47,7 @@ class Undertaking(Generic[T]):
 
     appear: Callable[[Conversation, State, Agree], T]  # talk, write beside, agree, and rename
     appeared: Callable[[Conversation, State], T]  # the same, where it stands already
-    kept_in: Path  # where the transcript stays
+    kept_in: Path | None  # where the transcript stays, if it does
     stands: str  # what stands in the end, at the beginning of a sentence: "The release"
 
 
@@ -59,6 +59,21 @@ class RunEnd(Generic[T]):
     unconfirmed: tuple[str, ...]  # owners that did not say that theirs is there
     needed_by: tuple[str, ...]  # of these, who may still need this owner's state
     notes: tuple[str, ...]
+
+
+def unfinished(
+    unconfirmed: Sequence[str], needed_by: Sequence[str], output: str, what: str
+) -> list[str]:
+    """Who did not say that what was to appear has appeared there, and what finishes it."""
+    words = f"did not say that {what} has appeared there;"
+    sure = [owner for owner in unconfirmed if owner not in needed_by]
+    lines = [f"{', '.join(sure)} {words} --resume there finishes it."] if sure else []
+    if needed_by:
+        lines.append(
+            f"{', '.join(needed_by)} {words} --resume there and here, at the same time, "
+            f"finishes it. {output}.run is kept for that; remove it when all have theirs."
+        )
+    return lines
 
 
 class Participation:
@@ -251,7 +266,7 @@ class Participation:
         What was to appear stands: what goes wrong here is a note.
         """
         try:
-            if (state.folder / TRANSCRIPT).is_dir():
+            if work.kept_in and (state.folder / TRANSCRIPT).is_dir():
                 state.transcript.sign(self.identity)
                 kept = work.kept_in / TRANSCRIPT
                 shutil.copytree(state.folder / TRANSCRIPT, kept, dirs_exist_ok=True)

@@ -43,6 +43,8 @@ class Agreement:
     owners: tuple[str, ...]  # in the order that all use
     digest: bytes  # of the policy
     offers: Mapping[str, Mapping[str, Sequence[str]]]  # by owner: columns by what becomes known
+    of_whom: str = "of each person whom all of them have"  # what is handed over
+    between: str = "Promises hold against whoever gets the joint table, not between owners."
 
 
 class PeerSettings(BaseModel):

@@ -131,6 +131,15 @@ class WrittenFile(BaseModel):
             part["description"] = part["description"].partition("\n\n")[0]
         return {"$schema": "https://json-schema.org/draft/2020-12/schema", **found}
 
+    @property
+    def text(self) -> str:
+        """It as TOML: the file it came from, or what was set in code."""
+        return self.canonical() if self._text is None else self._text
+
+    def canonical(self) -> str:
+        """It as TOML without the comments of its file, which may hold anything."""
+        return toml_lines(self.model_dump(mode="python", by_alias=True, exclude_defaults=True))
+
     def files(self) -> list[Path]:
         """The file itself, and those that it names."""
         return [self._source] if self._source else []
@@ -178,11 +187,6 @@ class PolicyFile(WrittenFile):
             )  # fmt: skip
 
     @property
-    def text(self) -> str:
-        """The policy as TOML: the file it came from, or what was set in code."""
-        return self.canonical() if self._text is None else self._text
-
-    @property
     def promised(self) -> list[str]:
         """What it promises, in words."""
         raise NotImplementedError
@@ -196,10 +200,6 @@ class PolicyFile(WrittenFile):
     def reads_released(self, told: Reading | None) -> Reading:
         """How a release is read: its cells as the input's; but it is a file of its own."""
         return (told or Reading()).over(self.reading.told().cells)
-
-    def canonical(self) -> str:
-        """The policy as TOML without the comments of its file, which may hold anything."""
-        return toml_lines(self.model_dump(mode="python", by_alias=True, exclude_defaults=True))
 
 
 def kind_in(path: Path) -> ReleaseKind:

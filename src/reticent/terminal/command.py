@@ -301,3 +301,17 @@ def named_paths(given: Sequence[str] | None) -> dict[str, str]:
     if len(named) < len(given or ()):
         raise InputError("one release has two paths", where="--previous")
     return named
+
+
+_TALKING = {"cryptography", "msgspec", "nacl"}  # the libraries of the extra `parties`
+
+
+def refuse_without_parties() -> None:
+    """Say how to install what owners need to talk, where it is not there."""
+    from importlib.util import find_spec
+
+    if lacking := sorted(name for name in _TALKING if find_spec(name) is None):
+        raise InputError(
+            f"owners who talk need libraries that are not installed: {', '.join(lacking)}",
+            do='install them with  pip install "reticent[parties]".',
+        )

@@ -1,4 +1,4 @@
-"""Does everything that was said in a training follow from the model and the sums that are told?
+"""Whether all that was said in a training follows from the model and the sums that are told.
 
 A transcript holds every word that a site sent and received. What knows no tree is replayed by
 `reticent.parties.auditing`. What sites say, step by step, to whom, and what it is held against:
@@ -26,16 +26,22 @@ that was told is pruned, and must be the model's.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.jointree.model import JoinNode, JoinTree
+from reticent.errors import InputError
+from reticent.jointree.model import MODEL, JoinNode, JoinTree, read_model
 from reticent.jointree.propagation import Vectors, missing_tables
+from reticent.jointree.schema import JoinSchema
+from reticent.jointree.sites.descending import refuse_hidden
 from reticent.jointree.sites.layout import Crossing, SiteLayout
 from reticent.jointree.sites.words import (
     ClassLabels,
@@ -54,8 +60,20 @@ from reticent.jointree.sites.words import (
     unpacked_parts,
 )
 from reticent.parties.agreeing import Go, Ready
-from reticent.parties.auditing import COMMON_IDS, COMPARISON, Said, common_values, winner_of
-from reticent.parties.delivered import Leak
+from reticent.parties.auditing import (
+    COMMON_IDS,
+    COMPARISON,
+    Audited,
+    Said,
+    common_values,
+    replay,
+    steps_named,
+    winner_of,
+)
+from reticent.parties.delivered import Attendance, Leak
+from reticent.parties.identity import PeerCertificate
+from reticent.parties.state import TRANSCRIPT
+from reticent.parties.transcript import Entry, Fault, read
 from reticent.parties.wire import Message
 from reticent.trees.learner import TreeOptions
 from reticent.trees.prune import prune
@@ -66,6 +84,50 @@ MESSAGES: tuple[type[Message], ...] = (
     PartSums, SplitFits, Ready, Go,
 )  # fmt: skip
 _KINDS = ("number", "time", "text", None)
+
+
+SCHEMA, SITE, CERTIFICATES = "schema.toml", "site.json", "certificates"  # beside a model
+
+
+def audit(folder: str | Path) -> Audited:
+    """Hold the transcript beside a model against the model."""
+    place = Path(folder)
+    model = read_model(place)
+    schema = JoinSchema.load(place / SCHEMA)
+    try:
+        told = json.loads((place / SITE).read_text("utf-8"))
+        site, product = str(told["site"]), str(told["made_by"]).removeprefix("reticent ")
+        digest = hashlib.sha256((place / MODEL).read_bytes()).digest()
+    except (OSError, ValueError, KeyError, TypeError):
+        raise InputError(
+            "this is no folder that `reticent tree train --party` made, or not all of it",
+            where=str(place), do="give the whole folder of the model.",
+        ) from None  # fmt: skip
+    layout = SiteLayout.of(schema)
+    if site not in layout.sites or model.sites != layout.sites:
+        raise InputError(
+            "its files do not fit each other", where=str(place),
+            why="they are of several models, or were changed.",
+            do="give the folder as  reticent tree train --party  wrote it.",
+        )  # fmt: skip
+    refuse_hidden(model, site, str(place))
+    certificate = PeerCertificate.load(place / CERTIFICATES / f"{site}.pem")
+    entries: list[Entry] = []
+    for one in read(place / TRANSCRIPT, certificate):
+        if isinstance(one, Fault):
+            return Audited(site, len(entries), 0, one, "the model")
+        entries.append(one)
+    named = steps_named(entries)
+    nodes = sum(name.startswith("node ") for name in named)
+    run = TrainingRun(layout, model, digest, site, nodes)
+    attendance = Attendance(site, layout.agreement, product, digest)
+    # Sites that a step does not concern go on to the next one.
+    ahead = 2 + (len(run.steps) - nodes if len(layout.sites) > 2 else 0)
+    try:
+        messages = replay(entries, attendance, run.steps, MESSAGES, run.play, ahead=ahead)
+    except Leak as leak:
+        return Audited(site, len(entries), 0, Fault(leak.entry, leak.what), "the model")
+    return Audited(site, len(entries), messages, None, "the model")
 
 
 @dataclass(eq=False, slots=True)
@@ -102,9 +164,10 @@ class TrainingRun:
     def steps(self) -> tuple[str, ...]:
         """The names of all steps, in their order."""
         crossing = [j for j in range(len(self.layout.edges)) if self.layout.crosses(j)]
-        up, down = [f"join {j + 1}, up" for j in reversed(crossing)], [
-            f"join {j + 1}, down" for j in crossing
-        ]
+        up, down = (
+            [f"join {j + 1}, up" for j in reversed(crossing)],
+            [f"join {j + 1}, down" for j in crossing],
+        )
         return (
             "our tables", "labels of the class", "columns that join",
             *(f"common values of join {j + 1}" for j in crossing),
@@ -128,7 +191,7 @@ class TrainingRun:
             "all counts": self._counts,
             "node": self._node,
             "ready": self._ready,
-            "go": lambda said: said.tells(said.owners[0], Go) and None,
+            "go": self._go,
         }
         kind = said.step.partition(" of join ")[0].rstrip("0123456789").rstrip()
         scripts[kind](said)
@@ -380,13 +443,18 @@ class TrainingRun:
             prune(self.root.tree, self._rules.confidence, self.unit)
         self._see_same()
 
+    def _go(self, said: Said) -> None:
+        said.tells(said.owners[0], Go)
+
     def _see_same(self) -> None:
         """See that the model is the tree that was told."""
         assert self.root is not None
         waiting = [(self.root.tree, self.model.root)]
         while waiting:
             told, kept = waiting.pop()
-            same = self._are(told.counts.tolist(), kept) and len(told.branches) == len(kept.branches)
+            same = self._are(told.counts.tolist(), kept) and len(told.branches) == len(
+                kept.branches
+            )
             if told.branches and same:
                 known, asks = self.told[id(told)], kept.asks
                 same = asks is not None and (asks.site, asks.split) == (known.site, known.number)

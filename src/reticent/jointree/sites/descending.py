@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -29,8 +29,9 @@ from reticent.jointree import kernels
 from reticent.jointree.classification import TEST_KINDS, AskedColumn, asked_columns
 from reticent.jointree.model import HiddenQuestion, JoinNode, JoinTree, Question
 from reticent.jointree.propagation import missing_tables
+from reticent.jointree.schema import JoinSchema
 from reticent.jointree.sites.layout import SiteLayout
-from reticent.jointree.tables import form_of
+from reticent.jointree.tables import choosing, form_of, read_columns, standing
 from reticent.parties.wire import Conversation, Message, others
 from reticent.progress import Watch
 
@@ -56,6 +57,7 @@ class NamedRecords:
     """Records by the ids of all tables, in the order of their file."""
 
     columns: tuple[tuple[int, str], ...]  # table and name of each column
+    names: tuple[str, ...]  # the same as table.column
     cells: tuple[tuple[str | None, ...], ...]  # by column
     rows: int
 
@@ -108,7 +110,7 @@ def named_records(layout: SiteLayout, table: pa.Table, where: str, most: int) ->
             do=f"--most-records {table.num_rows}  at every site allows them.",
         )  # fmt: skip
     cells = [tuple(c or None for c in table[name].cast(pa.string()).to_pylist()) for name in wanted]
-    return NamedRecords(tuple(wanted.values()), tuple(cells), table.num_rows)
+    return NamedRecords(tuple(wanted.values()), tuple(wanted), tuple(cells), table.num_rows)
 
 
 def places_of(
@@ -146,6 +148,31 @@ def places_of(
             )
     refuse(problems)
     return np.array([-1 if miss else at[n] for n, miss in zip(asked, gone, strict=True)], np.int64)
+
+
+def read_own(
+    tree: JoinTree,
+    schema: JoinSchema,
+    mine: Collection[int],
+    given: Mapping[str, Any],
+    reading: Reading | None = None,
+    watch: Watch | None = None,
+) -> list[Table | None]:
+    """Of this site's tables the ids and what the tree asks about; None in the place of others."""
+    asked = asked_columns(tree)
+    tables: list[Table | None] = []
+    problems: list[Problem] = []
+    for t, name in enumerate(schema.names):
+        wanted = {c for table, c in asked if table == name} | {*schema.tables[name].ids}
+        data = standing(schema, name, given) if t in mine else None
+        tables.append(
+            data and read_columns(
+                schema, t, data, choosing(schema, name, wanted, problems), reading, in_order=True,
+                watch=watch,
+            )
+        )  # fmt: skip
+    refuse(problems)
+    return tables
 
 
 def descend(

@@ -114,7 +114,10 @@ class SiteLayout:
     def agreement(self) -> Agreement:
         """The schema as those see it who carry words between sites."""
         offers = {site: self.handed_over(site) for site in self.sites}
-        return Agreement(self.sites, self.digest, offers)
+        return Agreement(
+            self.sites, self.digest, offers, "besides the tree with its counts",
+            "Where few records stand behind a join value, counts tell of single ones.",
+        )  # fmt: skip
 
 
 def _written(value: object) -> object:
