@@ -309,11 +309,13 @@ class _Training:
         common = []
         for join, count in tree.common.items():
             edge = site.layout.edges[join]
-            sides = [[f"{names[t]}.{c}" for c in edge.columns_of(t)] for t in edge.ends]
-            common.append((*map(", ".join, sides), count))
+            near, far = (
+                ", ".join(f"{names[t]}.{c}" for c in edge.columns_of(t)) for t in edge.ends
+            )
+            common.append((near, far, count))
         return TrainedAtSite(
-            site.schema, site.settings.owner, model, rows, tuple(common), tree.splits, tree.compared,
-            site.wire(state), dict(site.clock.seconds), output=str(self.output),
+            site.schema, site.settings.owner, model, rows, tuple(common), tree.splits,
+            tree.compared, site.wire(state), dict(site.clock.seconds), output=str(self.output),
         )  # fmt: skip
 
 
