@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from typer.core import TyperGroup
 
-from reticent.errors import InputError, ReticentError, Stopped
+from reticent.errors import InputError, ReticentError, Stopped, only_in_reading
 from reticent.terminal import progress, signals
 from reticent.version import __version__
 
@@ -165,7 +165,7 @@ def command(group: typer.Typer, name: str) -> Callable[[Callable[..., None]], Ca
         def run(**given: Any) -> None:
             say = Say(**{key: given.pop(key) for key in _COMMON if key != "version"})
             given.pop("version")
-            with _failing_well(say):
+            with _failing_well(say), contextlib.nullcontext() if reads else only_in_reading():
                 if reads:
                     given["reading"] = _reading(**{key: given.pop(key) for key in _READING})
                 if chooses:
