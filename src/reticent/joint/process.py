@@ -23,7 +23,7 @@ from reticent.errors import InputError, PartyError, Unsatisfiable
 from reticent.files.output import whole_file
 from reticent.joint.flow import Wishes, common_records, joint_table, see_alone
 from reticent.joint.folder import contents
-from reticent.joint.owner import OwnRecords, own_records
+from reticent.joint.owner import OwnRecords, data_of, own_records
 from reticent.joint.policy import JointPolicy
 from reticent.joint.publishing import exchange_go, exchange_ready, publish_joint
 from reticent.joint.report import MEETING, JointRelease, WireFacts, said_in
@@ -39,6 +39,7 @@ from reticent.parties.wire import Conversation, M, Message, R
 from reticent.progress import Clock, Watch
 from reticent.releases.folder import digest
 from reticent.releases.places import Place
+from reticent.sources.addresses import file_of, is_url
 
 _RUNS = "runs.jsonl"  # in the identity's folder: which runs it was in, with whom
 _GO = "go"
@@ -101,7 +102,7 @@ class _Owner:
         self.identity, self.peers = parties_of(settings)
         if settings.data is None:
             raise InputError("no data are named", where=settings.name, do='say  data = "…".')
-        self.data = settings.data if "://" in settings.data else settings.path(settings.data)
+        self.data = data_of(settings.data, settings.folder)
         named = options.output or (settings.output and str(settings.path(settings.output)))
         if not named:
             raise InputError(
@@ -185,7 +186,8 @@ class _Owner:
 
     def _place(self) -> Place:
         files = [self.settings.path(self.settings.policy)]
-        files += [] if "://" in str(self.data) else [Path(self.data)]
+        data = file_of(self.data) if is_url(self.data) else Path(self.data)
+        files += [data] if data else []
         return Place.of(
             self.output, (), inputs=files, force=self.options.force,
             form=" by several owners",
