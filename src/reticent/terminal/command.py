@@ -67,6 +67,13 @@ class Say:
             for text in texts:
                 _print(text, sys.stderr)
 
+    def beforehand(self, stage: str, lines: Sequence[str]) -> None:
+        """Tell what somebody must know before it is done; to programs as an object of progress."""
+        if self.progress == "json":
+            progress.said(stage, "\n".join(lines))
+        else:
+            self.note(*lines)
+
     def failure(self, error: ReticentError) -> None:
         """Say what went wrong; to machines as well."""
         if self.json:
