@@ -69,6 +69,11 @@ class JointRelease:
         return (*policy.emptiness, *self.proof.warnings)
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What was assumed in reading this owner's records."""
+        return self.joint.notes
+
+    @property
     def table(self) -> Any:
         """The released rows."""
         return self.sheet.arrow() if self.frame is None else self.frame
