@@ -17,7 +17,7 @@ from reticent.joint.experiment import integrate
 from reticent.joint.owner import own_records
 from reticent.joint.policy import JointPolicy
 from reticent.releases.folder import digest
-from terminal import finished
+from terminal import finished, run
 
 POLICY = JointPolicy.from_data(
     {
@@ -128,3 +128,64 @@ def test_advice_names_no_option_that_the_command_has_not(tmp_path: Path, written
     assert said in " ".join(told[2].split()), told
     for option in ("--encoding", "--delimiter", "--header-row", "--decimal", "--date-format"):
         assert option not in told[2]
+
+
+NUMBERS = pa.table({"Id": pa.array([*range(38)]), "Sex": ["f", "m"] * 19})
+TEXTS = pa.table({"Id": [str(n) for n in range(40)], "Job": ["cook", "clerk"] * 20,
+                  "Age": [n % 5 for n in range(40)]})  # fmt: skip
+
+
+def test_ids_that_are_numbers_at_one_owner_are_told() -> None:
+    """There, and to whoever calls from Python; whoever has texts need not look."""
+    found = integrate(POLICY, {"bank": TEXTS, "card": NUMBERS})
+    [note] = found["card"].notes
+    assert 'the ids in "Id" are no texts (int64), and are compared as they print' in note
+    assert "00123 for 123" in note
+    assert not found["bank"].notes
+    assert found["card"].joint.records == 38
+
+
+@pytest.mark.parametrize("kind", [pa.float64(), pa.float32()])
+def test_ids_that_print_alike_are_one_id(kind: pa.DataType) -> None:
+    """Told by the owner, with its file's name, before it meets anybody."""
+    ids = pa.array([0.0, -0.0, 1.5, 2.0], kind)
+    texts = {str(text) for text in pa.array(["0", "-0"]).to_pylist()}
+    with pytest.raises(InputError, match='column "Id": 2 records share an id') as raised:
+        own_records(pa.table({"Id": ids, "Sex": ["f", "m"] * 2}), POLICY, "card")
+    assert not texts & {*str(raised.value).split()}
+
+
+SETTINGS = {  # a line of the party file, another one, and what is said
+    "listen": ('listen = "127.0.0.1:', 'listen = "here:port', "party.toml, listen: ", "host:port"),
+    "peer": ('address = "127.0.0.1:', 'address = "there', "[peers.card], address: ", "host:port"),
+    "certificate": (
+        "../card/identity", "identity", "[peers.card]: card and this owner have", "its own",
+    ),
+    "ids": ('run = "one"', 'run = "one"\nids = "alligned"', "party.toml, ids: ", "aligned"),
+}  # fmt: skip
+
+
+@pytest.mark.net
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_a_wrong_setting_names_its_file_before_anything_is_said(
+    tmp_path: Path, setting: str
+) -> None:
+    owners = Owners(tmp_path, more={"meet_timeout": 1})
+    party = tmp_path / "bank" / "party.toml"
+    before, after, where, remedy = SETTINGS[setting]
+    assert before in party.read_text()
+    party.write_text(party.read_text().replace(before, after))
+    code, _, said = finished(owners.start("bank"))
+    assert code == 2
+    assert where in said, said
+    assert remedy in said.partition("Do:")[2], said
+    assert "will learn" not in said
+
+
+@pytest.mark.net
+def test_rows_are_added_to_no_joint_release(tmp_path: Path) -> None:
+    owners = Owners(tmp_path)
+    assert {code for code, _, _ in owners.integrate().values()} == {0}
+    new = tmp_path / "bank" / "own.csv"
+    said = run("apply", owners.out("bank"), new, "-o", tmp_path / "more.csv", code=2).stderr
+    assert "this is a release of several owners, and rows are added to none of these" in said

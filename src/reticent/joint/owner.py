@@ -7,6 +7,7 @@ have agreed on the common records and their order, everything is about those alo
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -150,8 +151,11 @@ def _id_problems(table: Table, policy: JointPolicy) -> list[Problem]:
     texts = column.texts()
     cells = np.bincount(column.codes, minlength=len(texts))
     missing = sum(int(n) for text, n in zip(texts, cells, strict=True) if text in (None, ""))
-    known = [int(n) for text, n in zip(texts, cells, strict=True) if text not in (None, "")]
-    repeated = sum(n for n in known if n > 1)
+    known = Counter[str]()  # by text: 0.0 and -0.0 are two values, and one id
+    for text, count in zip(texts, cells, strict=True):
+        if text:
+            known[text] += int(count)
+    repeated = sum(n for n in known.values() if n > 1)
     where = f'{table.name}, column "{policy.id}"'
     found = []
     if missing:
