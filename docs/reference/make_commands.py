@@ -18,7 +18,9 @@ PROGRESS = """
 object tells how far it is, with the seconds since its stage began and what a terminal shows:
 `{"stage": "refine", "step": 12, "seconds": 1.4, "text": "…"}` or
 `{"stage": "write", "done": 300, "of": 1000, "seconds": 0.8, "text": "…"}`.
-A stage is told as it begins, and then at most five times a second. Every other line is a message.
+A stage is told as it begins, and then at most five times a second. What others will learn, which
+`integrate` says before anything is sent, is the stage `told`; in words it is a message, which
+`--quiet` leaves out, as all but failures. Every other line is a message.
 The last line, however the command ends, is `{"stage": "done", "exit": 0}` with its exit code.
 SIGTERM ends a command: it exits with 143, and has written nothing unless it says so. SIGINT is
 Ctrl-C: once a search has something that is safe to publish, it ends in a release of that (compiled

@@ -14,7 +14,9 @@ passes ``show_values=True``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -119,6 +121,31 @@ def listed(items: Sequence[object], most: int = SHOWN) -> str:
     if len(items) <= most:
         return ", ".join(map(str, items))
     return ", ".join(map(str, items[:most])) + f" and {len(items) - most} more"
+
+
+_has_options: ContextVar[bool] = ContextVar("has_options", default=True)
+
+
+@contextmanager
+def only_in_reading() -> Iterator[None]:
+    """While this lasts, how a file is written is told in [reading] alone, and by no option."""
+    before = _has_options.set(False)
+    try:
+        yield
+    finally:
+        _has_options.reset(before)
+
+
+def remedy(by_option: str, in_reading: str) -> str:
+    """How to tell in which way data are written: words for who has options, and for who has none.
+
+    >>> remedy("--header-row, or [reading]", "header_row in [reading]")
+    '--header-row, or [reading]'
+    >>> with only_in_reading():
+    ...     remedy("--header-row, or [reading]", "header_row in [reading]")
+    'header_row in [reading]'
+    """
+    return by_option if _has_options.get() else in_reading
 
 
 def many(count: int, thing: str, things: str = "") -> str:

@@ -132,6 +132,32 @@ def test_a_dry_run_tells_sizes_only(owners: Owners) -> None:
     assert not [*owners.folder.glob("*/*.run")]
 
 
+COVERED = "Promises hold against whoever gets the joint table, not between owners."
+
+
+def test_what_others_will_learn_is_told_before(tmp_path: Path) -> None:
+    """Before the others are there: in words, or as an object; and not to who asked for quiet."""
+    owners = Owners(tmp_path, more={"meet_timeout": 1})
+    by_words = finished(owners.start("bank"))[2]
+    told = by_words.partition("card, meeting")[0]
+    assert told.startswith("Of each person whom all owners have, the others will learn:\n")
+    assert "sensitive values: Diagnosis" in told
+    assert told.rstrip().endswith(COVERED)
+    lines = finished(owners.start("bank", "--progress", "json"))[2].splitlines()
+    events = [json.loads(line) for line in lines if line.startswith("{")]
+    stages = [event["stage"] for event in events]
+    assert stages.index("told") < stages.index("meet")
+    assert [event["text"] for event in events if event["stage"] == "told"] == [told.rstrip()]
+    quiet = finished(owners.start("bank", "--quiet"))[2]
+    assert COVERED not in quiet
+    assert "card, meeting" in quiet
+
+
+def test_a_dry_run_says_whom_promises_cover(owners: Owners) -> None:
+    for code, said, _ in owners.integrate("--dry-run").values():
+        assert (code, COVERED in said) == (0, True), said
+
+
 def test_outputs_that_cannot_be(owners: Owners) -> None:
     code, _, said = finished(owners.start("bank", "-o", "out.csv"))
     assert (code, "out.csv" in said) == (2, True), said

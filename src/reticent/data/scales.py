@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from reticent.data.columns import Column
 from reticent.data.texts import CANONICAL, is_text, number_text
-from reticent.errors import InputError
+from reticent.errors import InputError, remedy
 
 Kind = Literal["text", "boolean", "number", "date", "timestamp"]
 
@@ -214,7 +214,8 @@ def _refuse_non_times(column: Column, date_format: str | None) -> None:
     """Say which values of a column of times are none."""
     bad = [text is not None and not _is_time(text, date_format) for text in column.texts()]
     wanted = f"dates of the form {date_format}" if date_format else "ISO dates or timestamps"
-    do = "correct them; --date-format, or [reading], reads other forms; missing_values names texts "
+    by = remedy("--date-format, or [reading],", "date_format in [reading]")
+    do = f"correct them; {by} reads other forms; missing_values names texts "
     _refuse(column, bad, wanted, do + "that mean missing.")
 
 
@@ -248,11 +249,14 @@ def _numbers_from_text(column: Column, decimal: str) -> list[Any]:
     if decimal != ".":  # a point would be a thousands mark: no number we can be sure of
         cells = [c if c is None else c.replace(".", "?").replace(decimal, ".") for c in cells]
     bad = [c is not None and not _NUMBER.fullmatch(c) for c in cells]
-    hint = (
-        f"--decimal {',' if decimal == '.' else '.'} reads the other decimal sign, --date-format "
-        "%d.%m.%Y other dates, or [reading] both; missing_values names texts that mean missing; "
-        'or use  mask = "suppress".'
+    sign = "," if decimal == "." else "."
+    by = remedy(
+        f"--decimal {sign} reads the other decimal sign, --date-format %d.%m.%Y other dates, or "
+        "[reading] both",
+        f'decimal = "{sign}" in [reading] reads the other decimal sign, date_format = "%d.%m.%Y" '
+        "other dates",
     )
+    hint = f'{by}; missing_values names texts that mean missing; or use  mask = "suppress".'
     _refuse(column, bad, "a number, an ISO date or an ISO timestamp", hint)
     if all(c is None or c.lstrip("+-").isdigit() for c in cells):
         return [None if c is None else int(c) for c in cells]

@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 
 from reticent.data.scales import has_year
-from reticent.errors import SHOWN, InputError, Problem, listed, quoted, refuse
+from reticent.errors import SHOWN, InputError, Problem, listed, quoted, refuse, remedy
 from reticent.files.output import name_of
 
 _DELIMITERS = ",;\t|"
@@ -41,9 +41,6 @@ _MADE_UP = re.compile(
     r"unnamed \d+( \(\d+\))?|Unnamed: \d+(_level_\d+)?|\.\.\.\d+|__index_level_\d+__"
 )
 _CELL = pa.dictionary(pa.int32(), pa.large_string())
-_READ_AS_LATIN = (
-    "{} is not UTF-8 and was read as Latin-1; --encoding, or [reading], tells otherwise."
-)
 
 Result = TypeVar("Result")
 
@@ -153,7 +150,7 @@ def read_csv(path: Path, reading: Reading, notes: list[str]) -> pa.Table:
 def _assumed(path: Path, dialect: Dialect, reading: Reading) -> Iterator[str]:
     """What was assumed in reading a file."""
     if dialect.encoding == "latin-1" and not reading.encoding:
-        yield _READ_AS_LATIN.format(path)
+        yield _read_as_latin(path)
     yield from told_unnamed(dialect.unnamed, path)
 
 
@@ -280,7 +277,7 @@ def _refuse_no_header(path: Path, header: Sequence[str] | None, line: int) -> No
         said = f"there is no line {line}" if header is None else f"line {line} is blank"
         raise InputError(
             f"{said}, where the header should be", where=str(path),
-            do="correct --header-row, or header_row in [reading].",
+            do=f"correct {remedy('--header-row, or header_row', 'header_row')} in [reading].",
         )  # fmt: skip
 
 
@@ -288,7 +285,7 @@ def _zero_bytes(where: str) -> Problem:
     """Why a file with zero bytes is not read where none can be meant."""
     return Problem(
         "there are zero bytes in it, so it is no text, or in another encoding",
-        where=where, do="tell its encoding by --encoding, or in [reading]: utf-16-le, for example.",
+        where=where, do=f"tell its encoding {_by_encoding()} [reading]: utf-16-le, for example.",
     )  # fmt: skip
 
 
@@ -457,7 +454,7 @@ def read_lines(
             encoding = "latin-1"
             taken = take(_whole_lines(path, encoding))
     if encoding == "latin-1" and not reading.encoding:
-        notes.append(_READ_AS_LATIN.format(path))
+        notes.append(_read_as_latin(path))
     return taken
 
 
@@ -642,18 +639,28 @@ def _ragged(path: Path, dialect: Dialect) -> list[Problem]:
     if not problems:
         raise csv.Error
     hint = f"cells are cut at {dialect.delimiter!r}; quote cells that hold it, or tell the right "
-    hint += "one by --delimiter, or in [reading]."
+    hint += remedy("one by --delimiter, or in [reading].", "delimiter in [reading].")
     if want == 1:
-        hint += " If the header stands below a title, tell its line by --header-row, or there."
+        hint += " If the header stands below a title, tell its line "
+        hint += remedy("by --header-row, or there.", "there, as header_row.")
     problems[0] = replace(problems[0], do=hint)
     return problems
+
+
+def _by_encoding() -> str:
+    return remedy("by --encoding, or in", "in")
+
+
+def _read_as_latin(path: Path) -> str:
+    by = remedy("--encoding, or [reading],", "encoding in [reading]")
+    return f"{path} is not UTF-8 and was read as Latin-1; {by} tells otherwise."
 
 
 def _undecodable(path: Path, encoding: str) -> InputError:
     return InputError(
         f"the file is not {encoding} text",
         where=str(path),
-        do="tell its real encoding by --encoding, or in [reading]: latin-1 or utf-16, for example.",
+        do=f"tell its real encoding {_by_encoding()} [reading]: latin-1 or utf-16, for example.",
     )
 
 

@@ -81,13 +81,11 @@ def integrate(
     )
     stopping = "all owners write the release so far. Press Ctrl-C again to write nothing."
     with watching(say, STAGES, stopping=stopping) as watch:
-        # Lines of progress for programs are objects.
-        tell = say.note if say.progress != "json" else lambda *lines: None
 
         def warn(policy: JointPolicy, notes: Sequence[str]) -> None:
             say.note(*notes)
             if not dry_run:  # which sends nothing of it, and says so at its end
-                tell(*text.before(policy))
+                say.beforehand("told", text.before(policy))
 
         found = run(party, options, watch, warn)
     if isinstance(found, DryRun):
@@ -100,5 +98,5 @@ def integrate(
         say.result(text.dry_run(found), facts)
         return
     say.note(*(f"Warning: {warning}" for warning in found.warnings))
-    say.note(*text.after(found), *found.notes)
+    say.note(*text.after(found), *found.troubles)
     say.result(text.release(found), found.summary())

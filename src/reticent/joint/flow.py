@@ -73,6 +73,7 @@ class JointTable:
     not_common: int  # records of this owner
     stopped_early: bool
     round_seconds: tuple[float, ...] = field(default=(), repr=False)
+    notes: tuple[str, ...] = ()  # what was assumed in reading this owner's records
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -135,6 +136,7 @@ def joint_table(
         search.found(stopped_early=rounds.stopped_early), tuple(rounds.partitions), labels,
         tuple(order), sizes, {tuple(names): count for names, count in held_by},
         len(own.ids) - len(order), rounds.stopped_early, tuple(rounds.seconds),
+        own.notes,
     )  # fmt: skip
 
 

@@ -7,9 +7,11 @@ have agreed on the common records and their order, everything is about those alo
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,9 +22,15 @@ from reticent.errors import InputError, Problem, many, refuse
 from reticent.files.tabular import Reading
 from reticent.joint.policy import JointPolicy
 from reticent.privacy.promises import columns_of
+from reticent.progress import Clock, Watch
 from reticent.releases.policyfile import unknown_column
-from reticent.sources.arrival import read
+from reticent.sources.addresses import is_ibis_table, is_url
+from reticent.sources.arrival import at_hand, means_of, read
+from reticent.sources.means import elsewhere
 from reticent.tables.prepare import Prepared, cleared, fit, without_blanks
+
+if TYPE_CHECKING:
+    from reticent.sources.engines import RowSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +71,8 @@ def own_records(
     data: Any, policy: JointPolicy, owner: str, reading: Reading | None = None
 ) -> OwnRecords:
     """Read what the policy says that an owner contributes, and see that ids are ids."""
-    table, _ = read(data, reading)
     wanted = [policy.id, *policy.owners[owner].columns]
-    refuse(
-        unknown_column(name, f"{policy.name}, [owners.{owner}]", table.known)
-        for name in wanted
-        if name not in table.columns
-    )
+    table = _read(data, reading, wanted, f"{policy.name}, [owners.{owner}]")
     table = replace(table, columns={name: table.columns[name] for name in wanted})
     table = without_blanks(table, policy)
     if not table.rows:
@@ -82,6 +85,39 @@ def own_records(
     own = {name: column for name, column in table.columns.items() if name != policy.id}
     notes = (*table.notes, *_id_notes(table.columns[policy.id], table.name))
     return OwnRecords(owner, replace(table, columns=own), ids, whole.rows - table.rows, notes)
+
+
+def _read(data: Any, reading: Reading | None, wanted: Sequence[str], where: str) -> Table:
+    """A table with the columns that are wanted, all of it in memory."""
+
+    def refuse_unknown(known: Sequence[str]) -> None:
+        refuse(unknown_column(name, where, known) for name in wanted if name not in known)
+
+    def counted(source: RowSource) -> Table:
+        refuse_unknown(source.schema.names)
+        return source.counted(wanted)
+
+    engine = None if is_url(data) or is_ibis_table(data) else "memory"
+    means = means_of(engine, table=reading.table if reading else None)
+    if not elsewhere(data, means):
+        table, _ = read(data, reading)
+        refuse_unknown(table.known)
+        return table
+    with ExitStack() as ends:
+        table, _, _ = at_hand(data, reading, means, Clock(Watch()), ends, counted)
+        return _row_by_row(table, wanted[0])
+
+
+def _row_by_row(counted: Table, id: str) -> Table:
+    """Rows that a database has counted, each for itself, in an order that is always the same."""
+    assert counted.counts is not None
+    codes, texts = counted.columns[id].codes, counted.columns[id].texts()
+    order = sorted(range(counted.rows), key=lambda row: texts[codes[row]] or "")
+    rows = np.repeat(np.array(order, dtype=np.int64), counted.counts[order])
+    columns = {
+        name: replace(column, codes=column.codes[rows]) for name, column in counted.columns.items()
+    }
+    return replace(counted, columns=columns, rows=len(rows), counts=None, names=())
 
 
 def _id_notes(column: Column, where: str) -> list[str]:
@@ -99,8 +135,11 @@ def _id_problems(table: Table, policy: JointPolicy) -> list[Problem]:
     texts = column.texts()
     cells = np.bincount(column.codes, minlength=len(texts))
     missing = sum(int(n) for text, n in zip(texts, cells, strict=True) if text in (None, ""))
-    known = [int(n) for text, n in zip(texts, cells, strict=True) if text not in (None, "")]
-    repeated = sum(n for n in known if n > 1)
+    known = Counter[str]()  # by text: 0.0 and -0.0 are two values, and one id
+    for text, count in zip(texts, cells, strict=True):
+        if text:
+            known[text] += int(count)
+    repeated = sum(n for n in known.values() if n > 1)
     where = f'{table.name}, column "{policy.id}"'
     found = []
     if missing:

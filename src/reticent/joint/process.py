@@ -32,6 +32,7 @@ from reticent.parties.wire import Conversation
 from reticent.progress import Watch
 from reticent.releases.folder import digest
 from reticent.releases.places import Place
+from reticent.sources.addresses import data_of, file_of, is_url
 
 _RUNS = "runs.jsonl"  # in the identity's folder: which runs it was in, with whom
 _MOST = "what all accept"
@@ -92,7 +93,7 @@ class _Owner:
         settings.refuse_unlike(self.policy.agreement)
         if settings.data is None:
             raise InputError("no data are named", where=settings.name, do='say  data = "…".')
-        self.data = settings.source(str(settings.data))
+        self.data = data_of(str(settings.data), settings.folder)
         self.output = settings.output_of(options.output)
         refuse_nameless(self.output)
         self.part = Participation(
@@ -120,7 +121,7 @@ class _Owner:
         )  # fmt: skip
         end = self.part.take_part(work, agreed, stands=stands, begin=begin)
         return replace(
-            end.result, unconfirmed=end.unconfirmed, needed_by=end.needed_by, notes=end.notes
+            end.result, unconfirmed=end.unconfirmed, needed_by=end.needed_by, troubles=end.notes
         )
 
     @property
@@ -132,7 +133,8 @@ class _Owner:
 
     def _place(self) -> Place:
         files = [self.settings.policy_file]
-        files += [] if "://" in str(self.data) else [Path(self.data)]
+        data = file_of(self.data) if is_url(self.data) else Path(self.data)
+        files += [data] if data else []
         return Place.of(
             self.output, (), inputs=files, force=self.options.force,
             form=" by several owners",

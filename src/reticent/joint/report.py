@@ -50,7 +50,7 @@ class JointRelease:
     wire: WireFacts = field(default_factory=WireFacts, repr=False)
     unconfirmed: tuple[str, ...] = ()  # owners that did not say that theirs is there
     needed_by: tuple[str, ...] = ()  # of these, who may have to hear from us that all were ready
-    notes: tuple[str, ...] = ()  # what went wrong after it had appeared
+    troubles: tuple[str, ...] = ()  # what went wrong after it had appeared
     output: str | None = None
     frame: Any = field(default=None, repr=False)  # the rows, as the kind of data that came in
 
@@ -59,6 +59,11 @@ class JointRelease:
         """What breaks no promise but should be looked at."""
         policy = self.joint.policy
         return (*policy.emptiness, *self.proof.warnings)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was assumed in reading this owner's records."""
+        return self.joint.notes
 
     @property
     def table(self) -> Any:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from reticent.joint.report import JointRelease
 
 
+_WHOM_THEY_COVER = "Promises hold against whoever gets the joint table, not between owners."
+
+
 def before(policy: JointPolicy) -> list[str]:
     """What an owner hears before anything is sent: what the others will learn."""
     lines = ["Of each person whom all owners have, the others will learn:"]
@@ -23,7 +26,7 @@ def before(policy: JointPolicy) -> list[str]:
             f"{words}: {', '.join(names)}" for words, names in policy.handed_over(owner).items()
         )
         lines.append(f"  of {owner}: {said}")
-    return lines
+    return [*lines, _WHOM_THEY_COVER]
 
 
 def dry_run(found: DryRun) -> str:
@@ -34,7 +37,7 @@ def dry_run(found: DryRun) -> str:
     for owner, told in found.hands_over.items():
         said = "; ".join(f"{words}: {', '.join(names)}" for words, names in told.items())
         lines.append(f"  {owner}: {said}")
-    lines.append("Nothing of that was sent.")
+    lines += [_WHOM_THEY_COVER, "Nothing of that was sent."]
     return "\n".join(lines)
 
 

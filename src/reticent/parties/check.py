@@ -11,7 +11,7 @@ from reticent.parties.identity import Identity, PeerCertificate
 from reticent.parties.messages import PROTOCOL, Hello, printable, short
 from reticent.parties.rollcall import Presence, roll_call
 from reticent.parties.settings import Agreement, PartySettings
-from reticent.parties.tcp import Peer, TcpChannel
+from reticent.parties.tcp import Peer, TcpChannel, names_by_digest, place_of
 from reticent.version import __version__
 
 _CLOCKS_DIFFER = 300  # seconds, from which on people should look at them
@@ -117,10 +117,13 @@ def call_roll(settings: PartySettings, agreement: Agreement) -> RollCall:
 
 
 def parties_of(settings: PartySettings) -> tuple[Identity, dict[str, Peer]]:
-    """Who we are and who the peers are, as the settings say."""
+    """Who we are and who the peers are, as the settings say; what they say wrong names the file."""
+    place_of(settings.listen, f"{settings.name}, listen")
     identity = Identity.load(settings.path(settings.identity))
-    peers = {
-        name: Peer(peer.address, PeerCertificate.load(settings.path(peer.certificate)))
-        for name, peer in settings.peers.items()
-    }
+    peers = {}
+    for name, peer in settings.peers.items():
+        place_of(peer.address, f"{settings.name}, [peers.{name}], address")
+        certificate = PeerCertificate.load(settings.path(peer.certificate))
+        peers[name] = Peer(peer.address, certificate)
+    names_by_digest(identity, peers, f"{settings.name}, ")
     return identity, peers

@@ -171,10 +171,6 @@ class PartySettings(WrittenFile):
             )
         return Path(named)
 
-    def source(self, of: str) -> str:
-        """Where data stand that the settings name: a database, or a path."""
-        return of if "://" in of else str(self.path(of))
-
     def path(self, of: str) -> Path:
         """Where something stands that the settings name."""
         return self.folder / of

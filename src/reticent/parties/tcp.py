@@ -68,7 +68,7 @@ class TcpChannel:
         self._troubles: dict[str, Trouble | None] = {
             name: Trouble("it has not answered yet") for name in peers
         }
-        self._names = _by_digest(identity, peers)
+        self._names = names_by_digest(identity, peers)
         self._peers = dict(peers)
         self._accepted: dict[str, Accepted] = {}
         self._contexts = {name: identity.dialling(peer.certificate) for name, peer in peers.items()}
@@ -241,12 +241,15 @@ async def _cancel_all() -> None:
         await asyncio.sleep(0)
 
 
-def _by_digest(identity: Identity, peers: Mapping[str, Peer]) -> dict[bytes, str]:
+def names_by_digest(
+    identity: Identity, peers: Mapping[str, Peer], where: str = ""
+) -> dict[bytes, str]:
+    """By which certificate each peer is known; refuses two that have the same."""
     found = {identity.certificate.digest: "this owner"}
     for name, peer in peers.items():
         if other := found.get(peer.certificate.digest):
             raise InputError(
-                f"{name} and {other} have the same certificate", where=f"[peers.{name}]",
+                f"{name} and {other} have the same certificate", where=f"{where}[peers.{name}]",
                 why="they could not be told apart.", do="give each peer its own certificate.",
             )  # fmt: skip
         found[peer.certificate.digest] = name

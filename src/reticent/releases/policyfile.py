@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -304,10 +305,19 @@ def problems(error: ValidationError, where: str, whole: type[WrittenFile]) -> li
             )
         else:
             what = _PLAINER.get(finding["type"], finding["msg"]).removeprefix("Value error, ")
-            problem = Problem(what[:1].lower() + what[1:], where=f"{where}, {place}".rstrip(", "))
+            problem = Problem(
+                what[:1].lower() + what[1:], where=f"{where}, {place}".rstrip(", "),
+                do=_nearest(finding) if finding["type"] == "literal_error" else "",
+            )  # fmt: skip
         # A union reports each of its branches; the first says enough.
         found.setdefault(problem.where if finding["type"] != "extra_forbidden" else place, problem)
     return list(found.values())
+
+
+def _nearest(finding: Any) -> str:
+    """Of the words that may stand somewhere, the one that was meant."""
+    words = re.findall(r"'([^']*)'", finding["ctx"]["expected"])
+    return did_you_mean(str(finding["input"]), words)
 
 
 _PLAINER = {

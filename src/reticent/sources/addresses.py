@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 _FILES = {"sqlite", "duckdb"}  # databases that are a file
 
@@ -57,3 +57,17 @@ def shown_name(data: Any) -> str:
     ('postgres://here/clinic', 'patients.csv')
     """
     return without_password(data) if is_url(data) else str(data)
+
+
+def data_of(named: str, folder: Path) -> str:
+    """The data that a file in a folder names, from wherever somebody stands.
+
+    >>> data_of("own.csv", Path("/srv/bank")), data_of("sqlite:///own.db", Path("/srv/bank"))
+    ('/srv/bank/own.csv', 'sqlite:////srv/bank/own.db')
+    """
+    if not is_url(named):
+        return str(folder / named)
+    path = file_of(named)
+    if path is None or path.is_absolute():
+        return named
+    return f"{named.partition('://')[0]}:///{quote(str(folder / path))}"

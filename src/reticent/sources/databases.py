@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 import pyarrow as pa
 
-from reticent.errors import InputError, ReticentError, did_you_mean
+from reticent.errors import InputError, ReticentError, did_you_mean, remedy
 from reticent.files.sheets import Sheet
 from reticent.sources.addresses import file_of, without_password
 from reticent.sources.duckdb import Embedded, sql_name, sql_of
@@ -43,7 +43,8 @@ def table_of(connection: Any, name: str | None) -> Any:
 
 def _which(name: str | None, tables: Sequence[str], where: str) -> InputError:
     said = "which of its tables is meant?" if name is None else f'there is no table "{name}"'
-    offer = f"--table takes one of {', '.join(tables[:10])}." if tables else "it has none."
+    by = remedy("--table", "table in [reading]")
+    offer = f"{by} takes one of {', '.join(tables[:10])}." if tables else "it has none."
     return InputError(said, where=where, do=did_you_mean(name or "", tables) or offer)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from reticent.errors import InputError
+from reticent.errors import InputError, remedy
 from reticent.files.tabular import paths_of, suffix_of
 from reticent.sources.addresses import is_ibis_connection, is_ibis_table, is_url
 from reticent.sources.spark_session import is_spark
@@ -82,8 +82,8 @@ def _refuse_idle(data: Any, means: Means) -> None:
     """Refuse what would change nothing: whoever said it expects something."""
     if means.table is not None and not (is_url(data) or is_ibis_connection(data)):
         raise InputError(
-            "only databases have tables", where="--table, or [reading] of the policy",
-            do="leave it out.",
+            "only databases have tables", do="leave it out.",
+            where=remedy("--table, or [reading] of the policy", "[reading], table"),
         )  # fmt: skip
     if is_url(data) and isinstance(means.engine, str) and means.engine != "duckdb":
         raise InputError(

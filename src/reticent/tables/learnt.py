@@ -9,7 +9,7 @@ from pathlib import Path
 from reticent.data.columns import Column, Table, trimmed, without_missing
 from reticent.data.recode import Recoding
 from reticent.errors import InputError, quoted
-from reticent.releases.folder import FORMAT
+from reticent.releases.folder import FORMAT, told_kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,12 @@ def read_learnt(folder: Path) -> Learnt:
     except (OSError, ValueError):
         raise InputError("the recoding cannot be read", where=str(path)) from None
     if not isinstance(plain, dict) or plain.get("format") != FORMAT:
+        kind = told_kind(folder)
+        if kind is not None and "apply" not in kind.does:
+            raise InputError(
+                f"this is a release of {kind.name}, and rows are added to none of these",
+                where=str(folder), do="release all rows again.",
+            )  # fmt: skip
         raise InputError("the folder was made by another version", where=str(path))
     try:
         return Learnt(

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from typer.core import TyperGroup
 
-from reticent.errors import InputError, ReticentError, Stopped
+from reticent.errors import InputError, ReticentError, Stopped, only_in_reading
 from reticent.terminal import progress, signals
 from reticent.version import __version__
 
@@ -66,6 +66,13 @@ class Say:
         if not self.quiet:
             for text in texts:
                 _print(text, sys.stderr)
+
+    def beforehand(self, stage: str, lines: Sequence[str]) -> None:
+        """Tell what somebody must know before it is done; to programs as an object of progress."""
+        if self.progress == "json":
+            progress.said(stage, "\n".join(lines))
+        else:
+            self.note(*lines)
 
     def failure(self, error: ReticentError) -> None:
         """Say what went wrong; to machines as well."""
@@ -165,7 +172,7 @@ def command(group: typer.Typer, name: str) -> Callable[[Callable[..., None]], Ca
         def run(**given: Any) -> None:
             say = Say(**{key: given.pop(key) for key in _COMMON if key != "version"})
             given.pop("version")
-            with _failing_well(say):
+            with _failing_well(say), contextlib.nullcontext() if reads else only_in_reading():
                 if reads:
                     given["reading"] = _reading(**{key: given.pop(key) for key in _READING})
                 if chooses:

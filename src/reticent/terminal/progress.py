@@ -90,6 +90,11 @@ def shown(how: str, stages: Mapping[str, str], *, quiet: bool) -> Iterator[Progr
         yield progress
 
 
+def said(stage: str, text: str) -> None:
+    """Say something that is no progress, to programs that read it."""
+    _line({"stage": stage, "seconds": 0.0, "text": text})
+
+
 def ended(words: Sequence[str], code: int) -> None:
     """Say how a command ended, as the last line of all, if these words of it ask for JSON."""
     asked = any(pair == ("--progress", "json") for pair in pairwise(words))

@@ -56,6 +56,7 @@ from reticent.progress import Watch
 from reticent.releases.facts import seconds
 from reticent.releases.folder import as_json
 from reticent.releases.places import format_asked
+from reticent.sources.addresses import data_of
 from reticent.sources.arrival import inputs, parse
 from reticent.version import __version__
 
@@ -242,7 +243,7 @@ def _own_data(
         for name in mine
         if name not in told and schema.tables[name].path is None
     )  # fmt: skip
-    return {name: settings.source(source) for name, source in told.items()}
+    return {name: data_of(source, settings.folder) for name, source in told.items()}
 
 
 class _Training:

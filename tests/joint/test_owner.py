@@ -1,0 +1,191 @@
+"""What an owner brings: from a database as from a file, and what is said of how it is written."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from joint.owners_at_work import Owners
+from reticent.errors import InputError
+from reticent.files.tabular import Reading
+from reticent.joint.experiment import integrate
+from reticent.joint.owner import own_records
+from reticent.joint.policy import JointPolicy
+from reticent.releases.folder import digest
+from terminal import finished, run
+
+POLICY = JointPolicy.from_data(
+    {
+        "id": "Id",
+        "owners": {"bank": {"columns": ["Job", "Age"]}, "card": {"columns": ["Sex"]}},
+        "attributes": {"Job": {"mask": "suppress"}, "Age": {"mask": "discretize"}, "Sex": {"mask": "suppress"}},
+        "anonymity": [{"over": ["Job", "Age", "Sex"], "k": 3}],
+    }
+)  # fmt: skip
+PEOPLE = [(f"p{n:02}", ["cook", "clerk", None][n % 3], n % 5) for n in range(40)]
+CARD = pa.table({"Id": [f"p{n:02}" for n in range(38)], "Sex": ["f", "m"] * 19})
+
+
+def database(folder: Path, people: list[tuple[Any, ...]] = PEOPLE) -> str:
+    """Two tables in a file, in an order of their own; one column of it is of no use to anybody."""
+    with sqlite3.connect(folder / "own.db") as made:
+        made.execute("CREATE TABLE people (Note BLOB, Job TEXT, Id TEXT, Age INTEGER)")
+        rows = [(b"\x00", job, who, age) for who, job, age in reversed(people)]
+        made.executemany("INSERT INTO people VALUES (?, ?, ?, ?)", rows)
+        made.execute("CREATE TABLE other (Id TEXT)")
+    made.close()
+    return f"sqlite:///{folder / 'own.db'}"
+
+
+def test_a_table_of_a_database_is_as_good_as_a_file(tmp_path: Path) -> None:
+    file = pa.table({"Id": [p[0] for p in PEOPLE], "Job": [p[1] for p in PEOPLE],
+                     "Age": [p[2] for p in PEOPLE]})  # fmt: skip
+    url, reading = database(tmp_path), Reading(table="people")
+    first, again = (own_records(url, POLICY, "bank", reading) for _ in range(2))
+    assert first.digest == again.digest  # or nobody could resume
+    by_file = integrate(POLICY, {"bank": file, "card": CARD})["bank"]
+    found = integrate(POLICY, {"bank": url, "card": CARD}, readings={"bank": reading})["bank"]
+    assert found.table.to_pydict() == by_file.table.to_pydict()
+    assert found.joint.not_common == 2
+
+
+def test_ids_of_a_database_are_ids(tmp_path: Path) -> None:
+    """Equal rows, which a database counts as one, are as many records."""
+    people = [*PEOPLE, PEOPLE[0], ("p01", "pilot", 3), (None, "cook", 2)]
+    with pytest.raises(InputError) as raised:
+        own_records(database(tmp_path, people), POLICY, "bank", Reading(table="people"))
+    assert "4 records share an id" in str(raised.value)
+    assert "1 record without an id" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("table", "said"), [("persons", "no table"), (None, "which of its tables")]
+)
+def test_a_database_that_does_not_say_which(tmp_path: Path, table: str | None, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        own_records(database(tmp_path), POLICY, "bank", Reading(table=table))
+
+
+def test_only_databases_have_tables() -> None:
+    with pytest.raises(InputError, match="only databases have tables"):
+        own_records(CARD, POLICY, "card", Reading(table="people"))
+
+
+def test_columns_that_a_database_has_not(tmp_path: Path) -> None:
+    policy = POLICY.model_copy(update={"id": "Ident"})
+    with pytest.raises(InputError, match="Ident"):
+        own_records(database(tmp_path), policy, "bank", Reading(table="people"))
+
+
+@pytest.mark.net
+def test_a_database_as_the_party_file_names_it(tmp_path: Path) -> None:
+    """Its file stands beside the party file, wherever the command is typed."""
+    owners = Owners(tmp_path)
+    from_files = owners.integrate()
+    assert {code for code, _, _ in from_files.values()} == {0}, from_files
+    before = owners.public("bank")["data.csv"]
+    with sqlite3.connect(tmp_path / "bank" / "own.db") as made:
+        made.execute("CREATE TABLE people (SSN TEXT, Job TEXT, Balance TEXT, Class TEXT)")
+        rows = [(p["SSN"], p["Job"], p["Balance"], p["Class"]) for p in owners.rows[:-20]]
+        made.executemany("INSERT INTO people VALUES (?, ?, ?, ?)", rows)
+    made.close()
+    party = tmp_path / "bank" / "party.toml"
+    said = party.read_text().replace('data = "own.csv"', 'data = "sqlite:///own.db"')
+    party.write_text(said + '\n[reading]\ntable = "people"\n')
+    ends = owners.integrate("--force")
+    assert {code for code, _, _ in ends.values()} == {0}, ends
+    assert owners.public("bank")["data.csv"] == before
+    told = json.loads((owners.out("bank") / "private" / "input.json").read_text())
+    assert told["database"].endswith("own.db")
+    assert digest(owners.out("bank") / "public" / "manifest.json")
+
+
+WRITTEN = {  # how own.csv is written, and what is said of it
+    "latin": ("SSN,Sex,Limit,Diagnosis\n1,M\xe4nnlich,3,flu\n".encode("latin-1"), "encoding in [reading]"),
+    "no text": (b"SSN,S\x00ex\n1,2\n", "encoding in [reading]"),
+    "ragged": (b"SSN,Sex,Limit,Diagnosis\n1,M,3,4,flu\n", "delimiter in [reading]"),
+    "not a number": (b"SSN,Sex,Limit,Diagnosis\n1,M,\"3,5\",flu\n2,M,4,flu\n", "decimal = "),
+}  # fmt: skip
+
+
+@pytest.mark.net
+@pytest.mark.parametrize("written", WRITTEN)
+def test_advice_names_no_option_that_the_command_has_not(tmp_path: Path, written: str) -> None:
+    owners = Owners(tmp_path, more={"meet_timeout": 1, "step_timeout": 10})
+    content, said = WRITTEN[written]
+    (tmp_path / "card" / "own.csv").write_bytes(content)
+    if written == "not a number":  # which is seen once the common records are known
+        owners.bring("bank", [{**owners.rows[0], "SSN": n} for n in ("1", "2")])
+        told = owners.integrate()["card"]
+    else:
+        told = finished(owners.start("card"))
+    assert told[0] in (2, 4), told
+    assert said in " ".join(told[2].split()), told
+    for option in ("--encoding", "--delimiter", "--header-row", "--decimal", "--date-format"):
+        assert option not in told[2]
+
+
+NUMBERS = pa.table({"Id": pa.array([*range(38)]), "Sex": ["f", "m"] * 19})
+TEXTS = pa.table({"Id": [str(n) for n in range(40)], "Job": ["cook", "clerk"] * 20,
+                  "Age": [n % 5 for n in range(40)]})  # fmt: skip
+
+
+def test_ids_that_are_numbers_at_one_owner_are_told() -> None:
+    """There, and to whoever calls from Python; whoever has texts need not look."""
+    found = integrate(POLICY, {"bank": TEXTS, "card": NUMBERS})
+    [note] = found["card"].notes
+    assert 'the ids in "Id" are no texts (int64), and are compared as they print' in note
+    assert "00123 for 123" in note
+    assert not found["bank"].notes
+    assert found["card"].joint.records == 38
+
+
+@pytest.mark.parametrize("kind", [pa.float64(), pa.float32()])
+def test_ids_that_print_alike_are_one_id(kind: pa.DataType) -> None:
+    """Told by the owner, with its file's name, before it meets anybody."""
+    ids = pa.array([0.0, -0.0, 1.5, 2.0], kind)
+    texts = {str(text) for text in pa.array(["0", "-0"]).to_pylist()}
+    with pytest.raises(InputError, match='column "Id": 2 records share an id') as raised:
+        own_records(pa.table({"Id": ids, "Sex": ["f", "m"] * 2}), POLICY, "card")
+    assert not texts & {*str(raised.value).split()}
+
+
+SETTINGS = {  # a line of the party file, another one, and what is said
+    "listen": ('listen = "127.0.0.1:', 'listen = "here:port', "party.toml, listen: ", "host:port"),
+    "peer": ('address = "127.0.0.1:', 'address = "there', "[peers.card], address: ", "host:port"),
+    "certificate": (
+        "../card/identity", "identity", "[peers.card]: card and this owner have", "its own",
+    ),
+    "ids": ('run = "one"', 'run = "one"\nids = "alligned"', "party.toml, ids: ", "aligned"),
+}  # fmt: skip
+
+
+@pytest.mark.net
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_a_wrong_setting_names_its_file_before_anything_is_said(
+    tmp_path: Path, setting: str
+) -> None:
+    owners = Owners(tmp_path, more={"meet_timeout": 1})
+    party = tmp_path / "bank" / "party.toml"
+    before, after, where, remedy = SETTINGS[setting]
+    assert before in party.read_text()
+    party.write_text(party.read_text().replace(before, after))
+    code, _, said = finished(owners.start("bank"))
+    assert code == 2
+    assert where in said, said
+    assert remedy in said.partition("Do:")[2], said
+    assert "will learn" not in said
+
+
+@pytest.mark.net
+def test_rows_are_added_to_no_joint_release(tmp_path: Path) -> None:
+    owners = Owners(tmp_path)
+    assert {code for code, _, _ in owners.integrate().values()} == {0}
+    new = tmp_path / "bank" / "own.csv"
+    said = run("apply", owners.out("bank"), new, "-o", tmp_path / "more.csv", code=2).stderr
+    assert "this is a release of several owners, and rows are added to none of these" in said
