@@ -266,10 +266,12 @@ class _Owner:
 
         try:
             return session.run(flow)
-        except (Decided, PartyError):
-            if not _is_decided(state):
-                raise
-            return self._finish_alone(state, own, place)
+        except (Decided, PartyError) as error:
+            if _is_decided(state):
+                return self._finish_alone(state, own, place)
+            if state.known.ready:
+                _tell_doubt(error)
+            raise
 
     def _agree(self, talk: Session, state: State, public: bytes) -> None:
         def ready() -> str:
@@ -465,6 +467,15 @@ def _has_heard_go(state: State) -> bool:
                 if isinstance(word, Envelope) and word.step == _GO:
                     return True
     return False
+
+
+def _tell_doubt(error: Exception) -> None:
+    """Say of an owner that was ready what it cannot know: nothing was written *here*."""
+    if isinstance(error, PartyError):
+        why = "we were ready, and cannot know whether all were: the release may stand elsewhere."
+        do = "go on with --resume, while the others do so, too, the first owner above all."
+        error.problems = tuple(replace(problem, why=why, do=do) for problem in error.problems)
+        error.args = (error.text(),)
 
 
 def _see_same(public: bytes, ready: bytes, folder: Path) -> None:
