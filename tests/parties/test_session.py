@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import threading
 from pathlib import Path
 from typing import Any
@@ -473,3 +474,18 @@ def test_what_a_kill_left_of_a_forgotten_run_is_in_nobodys_way(tmp_path: Path) -
     (folder / "mine").touch()
     with pytest.raises(InputError, match="an earlier run did not end here"):
         scene.state("bank")
+
+
+def test_a_state_that_cannot_be_written_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(file: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    state = Scene(tmp_path).state("bank")
+    with monkeypatch.context() as patched:
+        patched.setattr("reticent.parties.state.os.fsync", full)
+        with pytest.raises(InputError, match="cannot write it: No space left on device"):
+            state.decide()
+    assert not state.known.agreed
+    state.close()

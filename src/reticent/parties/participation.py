@@ -214,10 +214,12 @@ class Participation:
             return session.run(
                 lambda talk: work.appear(talk, state, partial(self._agree, talk, state))
             )
-        except (Decided, PartyError):
-            if not _is_decided(state):
-                raise
-            return self._finish_alone(state, work, stands=False)
+        except (Decided, PartyError) as error:
+            if _is_decided(state):
+                return self._finish_alone(state, work, stands=False)
+            if state.known.ready:
+                _tell_doubt(error, work.stands)
+            raise
 
     def _agree(self, talk: Session, state: State, digest: bytes) -> None:
         def ready() -> str:
@@ -311,12 +313,22 @@ def _has_heard_go(state: State) -> bool:
     return False
 
 
+def _tell_doubt(error: Exception, what: str) -> None:
+    """Say of an owner that was ready what it cannot know: nothing was written *here*."""
+    if isinstance(error, PartyError):
+        what = what[:1].lower() + what[1:]
+        why = f"we were ready, and cannot know whether all were: {what} may stand elsewhere."
+        do = "go on with --resume, while the others do so, too, the first owner above all."
+        error.problems = tuple(replace(problem, why=why, do=do) for problem in error.problems)
+        error.args = (error.text(),)
+
+
 def _see_same(public: bytes, ready: bytes, folder: Path) -> None:
     """Let nothing appear but what we were ready for."""
     if public != ready:
         raise InputError(
             "what would appear now is not what all were ready for", where=str(folder),
-            why="the data, the taxonomies or the program have changed since.",
+            why="the data, what they are read with, or the program have changed since.",
             do="go on with what it began with, or remove the folder to give it up.",
         )  # fmt: skip
 

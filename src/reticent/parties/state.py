@@ -23,7 +23,7 @@ from typing import Self
 import msgspec
 
 from reticent.errors import InputError, PartyError
-from reticent.parties.chained import ChainedFile
+from reticent.parties.chained import ChainedFile, Unwritable
 from reticent.parties.messages import short
 from reticent.parties.transcript import Transcript
 
@@ -124,7 +124,12 @@ class State:
     def save(self, **changes: object) -> None:
         """Change what is known of the run, on the disk first."""
         known = msgspec.structs.replace(self.known, **changes)
-        _save(self.folder, known)
+        try:
+            _save(self.folder, known)
+        except OSError as error:
+            raise Unwritable(
+                f"cannot write it: {error.strerror}", where=str(self.folder), do="free some space."
+            ) from None
         self.known = known
 
     def decide(self, *, needed_by: Sequence[str] = ()) -> None:
