@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from parties.forgery import Change, forge, kind_of
 from parties_net_at_hand import free_ports
 from reticent.joint import rounds, sharing
 from reticent.joint.audit import audit
@@ -36,7 +37,7 @@ from reticent.parties.messages import (
     digest_of,
     encode,
 )
-from reticent.parties.transcript import Entry, Transcript, entries_in
+from reticent.parties.transcript import Transcript, entries_in
 from reticent.parties.wire import Message
 from terminal import run
 
@@ -162,42 +163,14 @@ def test_with_the_keys_ciphertexts_tell_bits_and_at_most_a_zero(released: Path) 
         assert abs(ones - len(spread) / 2) < 5 * (len(spread) / 4) ** 0.5
 
 
-Change = Callable[[Envelope, Any], Any]
-
-
 def forged(released: Path, to: Path, change: Change) -> Path:
     """The release of the bank with a transcript in which something else was said.
 
     It is chained and signed anew, as an owner could who wants to hide what it heard.
     """
     shutil.copytree(released / "bank" / "out", to)
-    entries = list(entries_in(to / "private" / "transcript" / "entries"))
-    shutil.rmtree(to / "private" / "transcript")
-    transcript = Transcript(to / "private" / "transcript")
-    last: dict[tuple[str, str], bytes] = {}
-    for entry in entries:
-        transcript.append(entry.direction, entry.peer, _rewritten(entry, last, change))
-    transcript.sign(Identity.load(released / "bank" / "identity"))
-    transcript.close()
+    forge(to / "private" / "transcript", released / "bank" / "identity", change)
     return to
-
-
-def _rewritten(entry: Entry, last: dict[tuple[str, str], bytes], change: Change) -> bytes:
-    word = None if entry.direction == "note" else decode(entry.frame)
-    if not isinstance(word, Envelope):
-        return entry.frame
-    said = change(word, msgspec.msgpack.decode(word.body))
-    body = said if isinstance(said, bytes) else encode(said)
-    link = (entry.direction, entry.peer)
-    frame = encode(
-        msgspec.structs.replace(word, body=body, previous=last.get(link, START), step=word.step)
-    )
-    last[link] = digest_of(frame)
-    return frame
-
-
-def kind_of(said: Any) -> str:
-    return str(said["type"])
 
 
 def unchanged(envelope: Envelope, said: Any) -> Any:

@@ -18,7 +18,7 @@ from reticent.jointree.sites import growing
 from reticent.jointree.sites.experiment import model_at
 from reticent.jointree.sites.layout import Crossing, SiteLayout
 from reticent.jointree.tables import code
-from sites_at_hand import (
+from sites.sites_at_hand import (
     classified_at_sites,
     cleared,
     grown_at_sites,

@@ -29,7 +29,7 @@ from reticent.jointree.sites.words import (
 )
 from reticent.parties.intersection import CommonDigest
 from reticent.parties.wire import Message
-from sites_at_hand import classified_at_sites, cleared, grown_at_sites, highest_in_the_open
+from sites.sites_at_hand import classified_at_sites, cleared, grown_at_sites, highest_in_the_open
 
 SCHEMA = JoinSchema.of({
     "class": "visit.ill",
