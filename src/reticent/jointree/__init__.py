@@ -36,12 +36,14 @@ if TYPE_CHECKING:
     from reticent.jointree.report import JoinTest as Test
     from reticent.jointree.report import TrainedTree as Trained
     from reticent.jointree.schema import JoinSchema as Schema
+    from reticent.jointree.sites.experiment import train_at_sites as train_at_sites
 
 _HOMES = {
     "flow": ["classify", "save", "train"],
     "model": ["Tree", "read_model"],
     "report": ["Classes", "Test", "Trained"],
     "schema": ["Schema"],
+    "sites.experiment": ["train_at_sites"],
 }
 _CALLED = {
     "Classes": "JoinClasses", "Schema": "JoinSchema", "Test": "JoinTest",
@@ -58,4 +60,5 @@ __all__ = [
     "read_model",
     "save",
     "train",
+    "train_at_sites",
 ]
