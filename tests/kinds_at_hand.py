@@ -64,6 +64,10 @@ class KindExample:
         """Release it."""
         return run(*self.under(policy), output, *how, code=code)
 
+    def refused(self, output: str, *how: str) -> str:
+        """What is said where nothing can be made of it."""
+        return run(*self.release, output, *how, code=2).stderr
+
     def by_python(self, folder: Path) -> Any:
         """Its release, by the door for Python users, of files laid there."""
         return self.kind.door().release(folder / self.data, folder / "p.toml")
@@ -151,6 +155,10 @@ class JointExample(KindExample):
         with ThreadPoolExecutor(1) as pool:
             pool.submit(play)
             return run("integrate", "bank.toml", "-o", output, "--again", *how, code=code)
+
+    def refused(self, output: str, *how: str) -> str:
+        """It is said before anybody is met: the peer need not be there."""
+        return run("integrate", "bank.toml", "-o", output, "--again", *how, code=2).stderr
 
     def by_python(self, folder: Path) -> Any:
         """The release as this owner has it, both of them in one process."""

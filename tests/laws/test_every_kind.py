@@ -25,7 +25,7 @@ import pytest
 from typer.testing import Result
 
 from at_hand import contents
-from kinds_at_hand import ALL, MARK, KindExample
+from kinds_at_hand import ALL, EXAMPLES, MARK, KindExample
 from reticent.errors import Stopped
 from reticent.files.tabular import LINES, SUFFIXES
 from reticent.progress import Watch
@@ -251,36 +251,44 @@ AN_INPUT = (
 )
 
 
-def test_places(example: KindExample) -> None:
+def test_places(any_example: KindExample) -> None:
     """One rule for -o: a folder, a file of a format that this kind writes, or exit 2."""
+    example = any_example
+    alone = "release" in example.kind.does  # its data stand in the command, and not in a file
     for name in ("plain", "slash/", "out.v2", "my.data.2026"):
-        run(*example.release, name)
+        example.make(name)
         assert {path.name for path in Path(name).iterdir()} == {"public", "private"}
         assert Path(name, "private").stat().st_mode & 0o077 == 0
     before = contents()
     formats = {*SUFFIXES, *LINES, ".xlsx", ".json", ".html", ".gz", ".zip"}
     for suffix in formats - {*example.writes}:
-        said = run(*example.release, f"no{suffix}", code=2).stderr
+        said = example.refused(f"no{suffix}")
         assert said.startswith(f"no{suffix}: {suffix} files cannot be written")
         others = ", ".join(example.writes)
-        assert said.endswith(f"\n  Do:  write {others}; a name without suffix is a folder.\n")
+        remedy = f"write {others}; " if others else ""
+        assert said.endswith(f"\n  Do:  {remedy}a name without suffix is a folder.\n")
     refused = {
-        "plain": TAKEN, example.data: TAKEN, f"{example.data} --force": AN_INPUT,
+        "plain": TAKEN,
         "no/where": "there is no folder no\n  Do:  create it first.\n",
-        "no/where.csv": "there is no folder no\n  Do:  create it first.\n",
         "no/deep/where": "there is no folder no/deep\n  Do:  create it first.\n",
     }  # fmt: skip
+    if alone:
+        refused |= {
+            example.data: TAKEN, f"{example.data} --force": AN_INPUT,
+            "no/where.csv": "there is no folder no\n  Do:  create it first.\n",
+        }  # fmt: skip
     for given, said in refused.items():
         name, *how = given.split()
-        assert run(*example.release, name, *how, code=2).stderr == f"{name}: {said}"
-    missing = [
-        f"gone{Path(word).suffix}" if word == example.data else word for word in example.release
-    ]
-    assert ": there is no such file\n" in run(*missing, "no", code=2).stderr
+        assert example.refused(name, *how) == f"{name}: {said}"
+    if alone:
+        missing = [
+            f"gone{Path(word).suffix}" if word == example.data else word for word in example.release
+        ]
+        assert ": there is no such file\n" in run(*missing, "no", code=2).stderr
     assert contents() == before
-    run(*example.release, "plain", "--force")
+    example.make("plain", "--force")
     Path("plain/precious").write_text("mine")
-    run(*example.release, "plain", "--force", code=2)
+    example.refused("plain", "--force")
     assert Path("plain/precious").read_text() == "mine"
 
 
@@ -426,3 +434,35 @@ def test_killed_at_any_stage_nothing_half_is_left(example: KindExample, number: 
         assert contents("out") == whole
         assert {path.name for path in Path().iterdir()} == {*example.files, "whole", "out"}
         shutil.rmtree("out")
+
+
+@pytest.mark.net
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_an_owner_killed_at_any_stage_leaves_nothing_half(work: Path, number: int) -> None:
+    """The same where several release: nothing, or all of it; what it left can be gone on with.
+
+    At any moment, and with the others going on: `joint/test_kills.py`.
+    """
+    example = EXAMPLES[JOINT.name]
+    example.lay(work)
+    example.make("whole")
+    whole = contents("whole/public")
+    before = {path.name for path in work.iterdir()}
+    stages = ["read", "meet", "intersect", "encode", "share", "refine", "write", "verify", "agree"]
+    for stage in stages:
+        peer = started(["integrate", "card.toml", "--force", "--again"])
+        owner = started(["integrate", "bank.toml", "-o", "out", "--again"])
+        assert owner.stderr is not None
+        seen = any(f'"stage": "{stage}"' in line for line in owner.stderr)
+        owner.send_signal(number)
+        owner.communicate()
+        peer.send_signal(signal.SIGKILL)  # it would wait for us
+        peer.communicate()
+        assert seen, stage
+        if Path("out").exists():
+            assert contents("out/public") == whole
+        left = {path.name for path in work.iterdir()} - before
+        assert left <= {"out", "out.run", "of-card.run"} | {n for n in left if n.startswith(".")}
+        for name in left:
+            shutil.rmtree(name, ignore_errors=True)
