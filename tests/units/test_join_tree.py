@@ -334,6 +334,47 @@ def test_every_damage_to_a_model_is_refused(tmp_path: Path) -> None:
             read_model(tmp_path)
 
 
+ASKS = {"table": "T", "column": "c", "missing": 0}
+
+
+def told(test: Any, *below: Any, counts: Any = (2, 1)) -> dict[str, Any]:
+    """A model as people may have written it: one question, and whatever stands below."""
+    leaf = {"class": "a", "counts": [2, 1]}
+    tree = {**ASKS, "test": test, "counts": counts, "branches": [*below] or [leaf, leaf]}
+    return {
+        "class": "T.Class", "classes": ["a", "b"], "weight": "row", "numbers": "int64",
+        "seen": {"T": {"c": ["x", "y"]}}, "tree": tree,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        *({**told({"at_most": 1}), "tree": {"class": "a", "counts": [count, 0]}} for count in (
+            10**400, "1" + "0" * 400, f"{10**400}/3", float("nan"), float("inf"), 1e301,
+        )),
+        told({"at_most": 1}, counts=[10**400, 1.5]),
+        told({"at_most": 1}, counts="21"),
+        *(told({"at_most": at}) for at in (float("nan"), float("inf"), "nonsense", "2020-13-01", True)),
+        *(told({"by": by}) for by in (["y", "x"], ["x", "x"], "xy")),
+        told({"is": "x"}, {"class": "a", "counts": [1, 0]}, told({"at_most": 1})["tree"]),
+        told({"at_most": 1}, {"class": "a", "counts": [1, 0]}, told({"at_most": "2020-01-01"})["tree"]),
+        {**told({"is": "x"}), "seen": {"T": {"c": "xy"}}},
+        {**told({"at_most": 1}), "classes": ["a", "\ud800"]},
+        {**told({"at_most": 1}), "\udfff": 1},
+    ],
+)  # fmt: skip
+def test_what_no_training_writes_is_damage(broken: dict[str, Any], tmp_path: Path) -> None:
+    """Numbers beyond all numbers, times that are none, columns asked in two ways, halves of signs."""
+    place = tmp_path / "model.json"
+    for whole in (told({"at_most": 10**400}), told({"at_most": "2020-01-01"}), told({"is": "x"})):
+        place.write_text(json.dumps(whole), encoding="utf-8")
+        assert read_model(tmp_path).leaves == 2
+    place.write_text(json.dumps(broken), encoding="utf-8")
+    with pytest.raises(InputError, match="damaged"):
+        read_model(tmp_path)
+
+
 def test_join_values_meet_by_their_shortest_text() -> None:
     said = {
         "class": "A.Class", "tables": {"A": {}, "B": {}},

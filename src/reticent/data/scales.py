@@ -164,7 +164,7 @@ def points_of(
     """
     values, kind = column.values, column.values.type
     if is_text(kind):
-        read = _time_or_none if times else _number_or_none
+        read = time_of if times else _number_or_none
         other = date_format if times else decimal
         return [None if text is None else read(text, other) for text in values.to_pylist()]
     if times and pa.types.is_timestamp(kind):
@@ -179,7 +179,8 @@ def points_of(
     return [n if n is not None and math.isfinite(n) else None for n in plain.to_pylist()]
 
 
-def _time_or_none(text: str, date_format: str | None) -> int | None:
+def time_of(text: str, date_format: str | None = None) -> int | None:
+    """Microseconds since 1970, as if in UTC where nothing else is said; None if it is no time."""
     fits = _is_time(text, date_format)
     return _microseconds(_parse_time(text, date_format)) if fits else None
 

@@ -14,15 +14,14 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from reticent.data.columns import Column, Table, encode
-from reticent.data.scales import points_of
+from reticent.data.columns import Column, Table
+from reticent.data.scales import points_of, time_of
 from reticent.errors import InputError, Problem, did_you_mean, many, quoted, refuse
 from reticent.files.tabular import Reading
 from reticent.jointree import kernels
@@ -129,10 +128,7 @@ def _point(threshold: Any) -> Any:
     """A threshold as cells are compared with it; times in microseconds, as if UTC."""
     if not isinstance(threshold, str):
         return threshold
-    [found] = points_of(encode("", pa.array([threshold])), times=True)
-    if found is None:
-        datetime.fromisoformat(threshold)  # says that it is none
-    return found
+    return time_of(threshold)
 
 
 def asked_columns(tree: JoinTree) -> dict[tuple[str, str], AskedColumn]:
