@@ -273,6 +273,58 @@ def test_unknown_columns_and_tables_are_named_all_at_once() -> None:
     refusal(lambda: train(schema()), 'where the table "T1" stands')
 
 
+def test_cells_that_no_tree_can_use_are_named_with_what_helps(tmp_path: Path) -> None:
+    """Of which file they are, in which column, and how to go on: a schema has no `mask` or `drop`."""
+    alone = {"class": "T.Class", "tables": {"T": {}}}
+    lines = "a,b,day,Class\n1e999,1,2020-01-01T00:00Z,x\n2,1e400,2020-01-02T00:00,y\n"
+    (tmp_path / "t.csv").write_text(lines, encoding="utf-8")
+    error = refusal(
+        lambda: train(alone, {"T": str(tmp_path / "t.csv")}),
+        f'{tmp_path / "t.csv"}, column "a": 1 of 2 distinct values are not a finite number',
+        'column "b"', 'column "day": some timestamps carry an offset',
+        "correct them, or list the columns that may split, without it, as  candidates  in [tables.T].",
+    )  # fmt: skip
+    assert len(error.problems) == 3
+    listed = {"class": "T.Class", "tables": {"T": {"candidates": ["a", "b"]}}}
+    refusal(lambda: train(listed, {"T": str(tmp_path / "t.csv")}), "or take it off  candidates")
+
+
+def test_columns_of_a_kind_that_no_tree_can_use_are_named_with_what_helps(tmp_path: Path) -> None:
+    odd = pa.array([[1], [2]])
+    table = pa.table({"j": odd, "z": odd, "id": odd, "Class": ["x", "y"]})
+    pq.write_table(table, tmp_path / "t.parquet")
+    said = {
+        "class": "T.Class", "tables": {"T": {"ids": ["id"]}, "U": {}},
+        "joins": [{"left": "T.j", "right": "U.j"}],
+    }  # fmt: skip
+    given = {"T": str(tmp_path / "t.parquet"), "U": pa.table({"j": ["x"]})}
+    refusal(
+        lambda: train(said, given), f'{tmp_path / "t.parquet"}, column "z": the type list',
+        "make it numbers or texts, or list the columns", "or join by another column",
+    )  # fmt: skip
+    refusal(
+        lambda: train(said, given, engine={"engine": "duckdb"}),
+        "make it numbers or texts, or list the columns", "or join by another column",
+    )  # fmt: skip
+    whole = {"T": table.drop_columns(["j", "z"]).append_column("j", pa.array(["x", "y"])),
+             "U": pa.table({"j": ["x", "y"], "n": [1, 2]})}  # fmt: skip
+    made = train({**said, "grow": {"prune": False}}, whole)
+    refusal(
+        lambda: classify(made.tree, made.schema, whole),
+        "T, column",
+        "or take it off  ids  in [tables.T]",
+    )
+
+
+def test_a_database_without_a_table_asks_for_what_its_schema_says(tmp_path: Path) -> None:
+    tables = {"T1": {}, "T2": {}, "T3": {"path": files(tmp_path)["T3"]}}
+    given = {name: frame for name, frame in frames().items() if name != "T3"}
+    refusal(
+        lambda: train(schema(tables=tables), given), "which of its tables is meant?",
+        "[tables.T3], table takes one of things.",
+    )  # fmt: skip
+
+
 def test_a_model_of_other_tables_is_refused() -> None:
     made = train(schema(), frames())
     other = JoinSchema.of({"class": "T1.Class", "tables": {"T1": {}}})

@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from reticent.data.collapse import distinct
-from reticent.data.columns import Column, Table, without_missing
+from reticent.data.columns import Column, Table, is_supported, without_missing
 from reticent.data.scales import kind_of
 from reticent.data.texts import is_text, shortest
 from reticent.errors import InputError, Problem, refuse
@@ -184,26 +185,49 @@ def read_columns(
     name = schema.names[number]
     told = {} if is_given else {"table": schema.tables[name].table}
     means = means_of(**{**(engine or {}), **told})
+    if not is_given:
+        means = replace(means, table_told_by=f"[tables.{name}], table takes")
     if not elsewhere(data, means) or (in_order and not _counts_itself(data)):
         parsed, _ = parse(data, reading)
         every = parsed.arrow.column_names
         wanted = choose(every)
         if wanted is None:
             return None
+        parsed = replace(parsed, name=name if parsed.name == "data" else parsed.name)
+        kinds = {column: _plain(parsed.arrow.schema.field(column).type) for column in wanted}
+        refuse(
+            Problem(
+                f"the type {kind} cannot be used", where=f'{parsed.name}, column "{column}"',
+                do=f"make it numbers or texts, or {schema.instead(number, column)}.",
+            )
+            for column, kind in kinds.items() if not is_supported(kind)
+        )  # fmt: skip
         table = parsed.table(set(every) - set(wanted))
-        table = replace(table, name=name if table.name == "data" else table.name)
         return _cleared(replace(table, names=tuple(every)))
     with ExitStack() as ends:
         progress = (watch or Watch()).rows
+        problems: list[Problem] = []
         source = ends.enter_context(opened(data, reading, means, progress))
         wanted = choose(source.schema.names)
         if wanted is None:
             return None
+        for column in wanted:
+            try:
+                source.refuse_types([column])
+            except InputError as error:
+                do = f"make it numbers or texts, or {schema.instead(number, column)}."
+                problems += [replace(problem, do=do) for problem in error.problems]
+        refuse(problems)
         if not in_order:
             return _cleared(source.counted(wanted))
         rows = source.first(_EVERY)
         chosen = {name: rows.columns[name] for name in wanted}
         return _cleared(replace(rows, columns=chosen, names=tuple(source.schema.names)))
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """The type of a column's values, be they categories or not."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
 def _counts_itself(data: Any) -> bool:
@@ -262,7 +286,7 @@ def code(
             joined |= {(e, t): nothing for e, edge in enumerate(edges) if t in edge.ends}
             continue
         own = schema.candidates(t, table.known)
-        features = [Feature.of(table.columns[name], **form) for name in own]
+        features = _features(schema, t, table, own, form)
         mine = [(e, edge.ends.index(t)) for e, edge in enumerate(edges) if t in edge.ends]
         columns = [feature.codes[kept[t]] + 1 for feature in features]
         columns += [sides[e][0][s][kept[t]] + 1 for e, s in mine]
@@ -287,6 +311,25 @@ def code(
         for e, edge in enumerate(edges)
     )
     return CodedTables(tuple(coded), joins, root, labels, classes_of)
+
+
+def _features(
+    schema: JoinSchema, number: int, table: Table, names: Sequence[str], form: Mapping[str, Any]
+) -> list[Feature]:
+    """Columns that may split; all that hold numbers or times and cannot be read, at once."""
+    found: list[Feature] = []
+    problems: list[Problem] = []
+    for name in names:
+        try:
+            found.append(Feature.of(table.columns[name], **form))
+        except InputError as error:
+            instead = f"or {schema.instead(number, name)}."
+            for problem in error.problems:
+                do = (problem.do or "correct them.").removesuffix(".")
+                where = f"{table.name}, {problem.where}"
+                problems.append(replace(problem, where=where, do=f"{do}, {instead}"))
+    refuse(problems)
+    return found
 
 
 def form_of(reading: Reading | None) -> dict[str, Any]:

@@ -31,6 +31,7 @@ class Means:
     memory_limit: int | None = None  # bytes of this whole process
     options: Mapping[str, str] = field(default_factory=dict)  # of the engine
     table: str | None = None  # of a database
+    table_told_by: str = "--table takes"  # by whom, as messages put it
 
     @property
     def for_engine(self) -> int | None:

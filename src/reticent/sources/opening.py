@@ -59,10 +59,10 @@ def opened(
         spill = ends.enter_context(spill_folder())
         name = str(data) if isinstance(data, str | Path) else "data"
         if is_ibis_connection(data):
-            data = table_of(data, means.table)
+            data = table_of(data, means.table, means.table_told_by)
         elif is_url(data):
             name = without_password(data)
-            data = table_at(data, means.table, spill, means.for_engine)
+            data = table_at(data, means.table, means.table_told_by, spill, means.for_engine)
             if is_ibis_table(data):  # of a connection that is ours
                 ends.callback(data.get_backend().disconnect)
         limit = means.for_engine
