@@ -18,6 +18,7 @@ import pytest
 from at_hand import refusal
 from reticent.errors import InputError
 from reticent.jointree.classification import classify, joined_rows
+from reticent.jointree.flow import classify as classified
 from reticent.jointree.flow import train
 from reticent.jointree.learning import source_of
 from reticent.jointree.model import (
@@ -110,6 +111,60 @@ def test_what_does_not_fit_is_counted_by_an_engine(tmp_path: Path) -> None:
     near, far = train(said, given), train(said, given, engine={"engine": "duckdb"})
     assert near.tree.json() == far.tree.json()
     assert near.table_rows == far.table_rows
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "db"])
+def test_records_that_do_not_fit_come_in_batches(
+    suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the class's table, too, by whatever reads them: the same classes, and the same test."""
+    monkeypatch.setattr("reticent.files.delimited._STREAM_BLOCK", 1 << 10)
+    n = 600
+    rows = pd.DataFrame({
+        "id": [f"r{i}" if i % 50 else "" for i in range(n)], "J": [f"g{i % 40}" for i in range(n)],
+        "x": [i * 37 % 101 / 4 for i in range(n)], "c": ["pqr"[i % 3] if i % 7 else None for i in range(n)],
+        "day": [f"2020-01-{i % 28 + 1:02}" for i in range(n)], "spare": ["s"] * n,
+        "Class": ["ab"[(i * 37 % 101 > 40) ^ (i % 3 == 0) ^ (i % 28 > 20)] for i in range(n)],
+    })  # fmt: skip
+    other = pd.DataFrame(
+        {"J": [f"g{i % 45}" for i in range(90)], "odd": [i % 2 for i in range(90)]}
+    )
+    said = {
+        "class": "T.Class", "tables": {"T": {"ids": ["id"], "candidates": ["x", "c", "day"]}, "U": {}},
+        "joins": [{"left": "T.J", "right": "U.J"}], "grow": {"prune": False},
+    }  # fmt: skip
+    place = {"csv": str(tmp_path / "t.csv"), "parquet": str(tmp_path / "t.parquet"),
+             "db": f"sqlite:///{tmp_path / 't.db'}"}[suffix]  # fmt: skip
+    if suffix == "csv":
+        rows.to_csv(place, index=False)
+    elif suffix == "parquet":
+        rows.to_parquet(place, row_group_size=97)
+    else:
+        with sqlite3.connect(tmp_path / "t.db") as database:
+            rows.to_sql("t", database, index=False)
+        database.close()
+    held, far = {"T": rows, "U": other}, {"T": place, "U": other}
+    engine = {"engine": "duckdb"}
+    if suffix == "db":  # which table it is stands in a schema
+        far, engine = {"U": other}, {}
+        said["tables"]["T"] |= {"path": place, "table": "t"}
+    near = train(said, held, 0.3)
+    also = train(said, far, 0.3, engine=engine)
+    assert also.tree.json() == near.tree.json()
+    assert also.test == near.test
+    told = [
+        classified(near.tree, near.schema, given, joined=joined, engine=means).table
+        for joined in (False, True)
+        for given, means in ((held, None), (far, engine))
+    ]
+    assert told[0].equals(told[1])
+    assert told[2].equals(told[3])
+    if suffix != "db":
+        monkeypatch.setattr("reticent.jointree.records._A_RECORD", 10**9)
+        refusal(
+            lambda: classified(near.tree, near.schema, far, engine=engine),
+            "its records do not fit in memory", "raise --memory-limit",
+        )  # fmt: skip
 
 
 def test_rows_without_a_partner_stay_where_a_join_keeps_them() -> None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -114,6 +115,10 @@ class AskedColumn:
 
     def codes(self, column: Column, form: Mapping[str, Any]) -> NDArray[np.int64]:
         """The column by these values: the first that is not smaller, or the same; -1 for none."""
+        return self.of_values(column, form)[column.codes]
+
+    def of_values(self, column: Column, form: Mapping[str, Any]) -> NDArray[np.int64]:
+        """The same of its distinct values."""
         if self.number:
             times = isinstance(self.values[0], str)
             found = points_of(column, times=times, **form)
@@ -121,7 +126,7 @@ class AskedColumn:
         else:
             at = {text: i for i, text in enumerate(self.values)}
             to = [-1 if text is None else at.get(text, -1) for text in column.texts()]
-        return np.array(to, np.int64)[column.codes]
+        return np.array(to, np.int64)
 
 
 def _point(threshold: Any) -> Any:
@@ -197,13 +202,18 @@ def read_asked(
             # A table of which nothing is asked and that joins with nothing: any column counts it.
             return None if unknown else [c for c in every if c in wanted] or [*every[:1]]
 
+        alike = {
+            column: partial(one.of_values, form=form_of(reading))
+            for (table, column), one in asked.items()
+            if table == name and column not in {*schema.joins_with(t), *ids}
+        }
         data = standing(schema, name, given)
-        table = read_columns(
+        found = read_columns(
             schema, t, data, choose, reading, in_order=in_order, engine=engine, watch=watch,
-            is_given=name in given,
+            is_given=name in given, alike=alike,
         )  # fmt: skip
-        if table is not None:
-            tables.append(table)
+        if found is not None:
+            tables.append(found)
     refuse(problems)
     return tables
 

@@ -22,6 +22,7 @@ from reticent.data.scales import kind_of
 from reticent.data.texts import is_text, shortest
 from reticent.errors import InputError, Problem, refuse
 from reticent.files.tabular import Reading
+from reticent.jointree.records import Alike, records_in_order
 from reticent.jointree.schema import JoinEdge, JoinSchema
 from reticent.progress import Watch
 from reticent.releases.policyfile import unknown_column
@@ -173,21 +174,23 @@ def read_columns(
     engine: Mapping[str, Any] | None = None,
     watch: Watch | None = None,
     is_given: bool = False,
+    alike: Mapping[str, Alike] | None = None,
 ) -> Table | None:
     """Some columns of a table, its records in order, or counted where they do not fit in memory.
 
     `choose` hears which columns there are and says which are wanted; or None: then nothing is read.
     Which table of a database it is the schema says, of one that somebody gave instead `engine`.
+    Records in order come in batches where they do not fit: see `records_in_order` for `alike`.
     """
-    from reticent.sources.means import elsewhere
-    from reticent.sources.opening import opened
+    from reticent.sources.means import OURSELVES, SHARE, elsewhere, free_memory
+    from reticent.sources.opening import opened, streamed
 
     name = schema.names[number]
     told = {} if is_given else {"table": schema.tables[name].table}
     means = means_of(**{**(engine or {}), **told})
     if not is_given:
         means = replace(means, table_told_by=f"[tables.{name}], table takes")
-    if not elsewhere(data, means) or (in_order and not _counts_itself(data)):
+    if not elsewhere(data, means):
         parsed, _ = parse(data, reading)
         every = parsed.arrow.column_names
         wanted = choose(every)
@@ -195,15 +198,24 @@ def read_columns(
             return None
         parsed = replace(parsed, name=name if parsed.name == "data" else parsed.name)
         kinds = {column: _plain(parsed.arrow.schema.field(column).type) for column in wanted}
-        refuse(
-            Problem(
-                f"the type {kind} cannot be used", where=f'{parsed.name}, column "{column}"',
-                do=f"make it numbers or texts, or {schema.instead(number, column)}.",
-            )
-            for column, kind in kinds.items() if not is_supported(kind)
-        )  # fmt: skip
+        refuse(_unfit(schema, number, parsed.name, kinds))
         table = parsed.table(set(every) - set(wanted))
         return _cleared(replace(table, names=tuple(every)))
+    room = (means.memory_limit or int(SHARE * free_memory())) - OURSELVES
+    single = schema.tables[name].ids
+    if in_order and not _counts_itself(data):
+        notes: list[str] = []
+        called, columns, about, batches = streamed(data, reading, notes)
+        wanted = choose(columns.names)
+        if wanted is None:
+            return None
+        called = name if called == "data" else called
+        refuse(_unfit(schema, number, called, {c: columns.field(c).type for c in wanted}))
+        found = records_in_order(
+            called, columns, batches, wanted, alike=alike, single=single, room=room,
+            told=lambda done: (watch or Watch()).rows(done, max(done, about)),
+        )  # fmt: skip
+        return replace(found, notes=tuple(dict.fromkeys(notes)))
     with ExitStack() as ends:
         progress = (watch or Watch()).rows
         problems: list[Problem] = []
@@ -220,9 +232,30 @@ def read_columns(
         refuse(problems)
         if not in_order:
             return _cleared(source.counted(wanted))
+        standing = getattr(source, "standing", None)
+        if callable(standing):
+            return replace(
+                records_in_order(
+                    source.name, source.schema, standing, wanted, alike=alike, single=single,
+                    room=room, told=lambda done: progress(done, max(done, source.rows)),
+                ),
+                notes=source.notes,
+            )  # fmt: skip
         rows = source.first(_EVERY)
         chosen = {name: rows.columns[name] for name in wanted}
         return _cleared(replace(rows, columns=chosen, names=tuple(source.schema.names)))
+
+
+def _unfit(
+    schema: JoinSchema, number: int, name: str, kinds: Mapping[str, pa.DataType]
+) -> Iterator[Problem]:
+    """Columns of types that nothing here understands."""
+    for column, kind in kinds.items():
+        if not is_supported(kind):
+            yield Problem(
+                f"the type {kind} cannot be used", where=f'{name}, column "{column}"',
+                do=f"make it numbers or texts, or {schema.instead(number, column)}.",
+            )  # fmt: skip
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:

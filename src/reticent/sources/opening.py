@@ -87,6 +87,29 @@ def opened(
         yield source
 
 
+def streamed(
+    data: Any, reading: Reading | None, notes: list[str]
+) -> tuple[str, pa.Schema, int, Stream]:
+    """Files or a frame, to be read in the order of their rows: name, columns, about how many rows.
+
+    What is assumed in reading them is added to `notes`.
+    """
+    if isinstance(data, str | Path) and reading:
+        refuse_sheet(shown_name(data), reading)
+    schema, rows, standing = _rows_of(data, reading or Reading(), notes)
+    name = str(data) if isinstance(data, str | Path) else "data"
+    refuse_twice(schema.names, name)
+    if not isinstance(standing, list):
+        return name, schema, rows, standing
+    paths = standing  # of Parquet, which DuckDB would read by itself, in any order
+
+    def stream(names: Sequence[str]) -> pa.RecordBatchReader:
+        batches = (batch for path in paths for batch in batches_of(path, ".parquet", names))
+        return _plain_batches(schema, names, batches)
+
+    return name, schema, rows, stream
+
+
 def _make_room(source: RowSource, means: Means, spill: Path, ends: ExitStack) -> None:
     """See to it that the table of counts has room: in memory or, if it is too long, in files."""
     asked = means.options.get(_COUNTS, "auto")
