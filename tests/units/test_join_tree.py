@@ -129,7 +129,7 @@ def test_records_that_do_not_fit_come_in_batches(
     other = pd.DataFrame(
         {"J": [f"g{i % 45}" for i in range(90)], "odd": [i % 2 for i in range(90)]}
     )
-    said = {
+    said: dict[str, Any] = {
         "class": "T.Class", "tables": {"T": {"ids": ["id"], "candidates": ["x", "c", "day"]}, "U": {}},
         "joins": [{"left": "T.J", "right": "U.J"}], "grow": {"prune": False},
     }  # fmt: skip
@@ -225,6 +225,24 @@ def test_a_cell_that_is_no_number_is_missing_in_classification(tmp_path: Path) -
     assert found.table().to_pydict() == {
         "id": list("pqrs"), "class": list("abbb"), "share": ["1.000000"] * 4, "rows": ["1"] * 4,
     }  # fmt: skip
+
+
+def test_classes_are_numbers_in_python_and_texts_in_csv() -> None:
+    made = train(schema(), frames())
+    new = pd.DataFrame({"J1": ["a", "q"], "J2": ["x", "x"]})
+    found = classified(made, schema(), frames(), rows=new)
+    assert found.table.to_pylist() == [
+        {"row": 1, "class": "C1", "share": 1.0, "rows": 4},
+        {"row": 2, "class": None, "share": None, "rows": 0},
+    ]
+    whole = classify(made.tree, made.schema, frames(), new)
+    assert [p.to_pylist() for p in whole.pieces(1)] == [[row] for row in whole.table().to_pylist()]
+    assert whole.table()["share"].to_pylist() == ["1.000000", None]
+    assert (whole.joined, whole.told, found.rows, found.told) == (4, (1, 0), 4, (1, 0))
+    filled = classified(made, schema(), frames(), rows=new, majority=True)
+    assert (filled.told, filled.table["class"].to_pylist()) == ((2, 0), ["C1", "C1"])
+    nobody = classify(made.tree, made.schema, frames(), new[:0])
+    assert (nobody.table().num_rows, nobody.told, len([*nobody.pieces(5)])) == (0, (0, 0), 1)
 
 
 def test_unseen_texts_follow_missing_ones() -> None:

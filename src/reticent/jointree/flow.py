@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from reticent.data.columns import Table, encode
 from reticent.errors import InputError
 from reticent.files.output import check_free, refuse_inputs, whole_file, whole_folder
-from reticent.files.sheets import sheet, write, write_table
+from reticent.files.sheets import ROW_GROUP, sheet, write, write_table
 from reticent.files.tabular import ARROW, SUFFIXES, Reading
 from reticent.jointree.classification import (
     ClassifiedRecords,
@@ -163,14 +163,17 @@ def classify(
         )  # fmt: skip
     with clock.stage("classify"):
         found = classify_tables(tree, schema, read, reading, majority=majority)
-        lines = list_joined(tree, schema, read, reading) if joined else found.table()
+        lines = list_joined(tree, schema, read, reading) if joined else None
     if output is not None:
         with clock.stage("write"):
-            _write(lines if joined else found, Path(output), suffix, force=force)
-    told = Counter(lines["class"].to_pylist())
+            _write(found if lines is None else lines, Path(output), suffix, force=force)
+    told = found.told
+    if lines is not None:
+        count = Counter(lines["class"].to_pylist())
+        told = tuple(count[label] for label in tree.classes)
     return JoinClasses(
-        lines, tree.classes, len(found.counts), int((found.winners >= 0).sum()), sum(found.rows),
-        tuple(told[label] for label in tree.classes), joined, majority,
+        found if lines is None else lines, tree.classes, found.records,
+        int((found.winners >= 0).sum()), found.joined, told, joined, majority,
         tuple(dict.fromkeys(note for table in read for note in table.notes)),
         dict(clock.seconds), None if output is None else str(output),
     )  # fmt: skip
@@ -221,13 +224,14 @@ def _check_classes(
 def _write(found: ClassifiedRecords | pa.Table, path: Path, suffix: str, *, force: bool) -> None:
     """Write classes, for their owner's eyes alone; as numbers where a format has such."""
     typed = suffix in _TYPED
-    table = found if isinstance(found, pa.Table) else found.table(typed=typed)
     with whole_file(path, force=force, private=True) as place:
         if typed:
+            table = found if isinstance(found, pa.Table) else found.table(typed=True)
             write_table(table, place, suffix)
             return
-        columns = [encode(name, table[name]) for name in table.column_names]
-        write(sheet(columns, order="input"), place, suffix)
+        pieces = iter([found]) if isinstance(found, pa.Table) else found.pieces(ROW_GROUP)
+        columns = ([encode(name, part[name]) for name in part.column_names] for part in pieces)
+        write((sheet(each, order="input") for each in columns), place, suffix)
 
 
 def _share(test: float | None, test_by: str | None) -> float | None:

@@ -142,7 +142,7 @@ class TrainedTree:
 class JoinClasses:
     """The classes of records, or of their joined rows, in the order of the class's table."""
 
-    table: pa.Table = field(repr=False)  # as it is written: texts, one line for each
+    found: Any = field(repr=False)  # ClassifiedRecords, or the table of joined rows
     classes: tuple[str, ...]
     records: int
     joining: int  # records that join with something
@@ -154,6 +154,14 @@ class JoinClasses:
     seconds: Mapping[str, float] = field(default_factory=dict, repr=False)
     output: str | None = None
 
+    @property
+    def table(self) -> pa.Table:
+        """One line for each: ids as texts, `share` and `rows` as numbers.
+
+        A table is made anew each time it is asked for: a long one had better be kept.
+        """
+        return self.found if self.joined else self.found.table(typed=True)
+
     def summary(self) -> dict[str, Any]:
         """What ``tree classify --json`` prints."""
         return {
@@ -161,7 +169,7 @@ class JoinClasses:
             "joining": self.joining,
             "coverage": _share(self.joining / self.records) if self.records else None,
             "rows": self.rows,
-            "lines": self.table.num_rows,
+            "lines": self.found.num_rows if self.joined else self.records,
             "joined": self.joined,
             "majority": self.majority,
             "classes": list(self.told),  # in the order of the model's
