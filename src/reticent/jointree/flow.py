@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from reticent.data.columns import Table, encode
 from reticent.errors import InputError
 from reticent.files.output import check_free, refuse_inputs, whole_file, whole_folder
-from reticent.files.sheets import ROW_GROUP, sheet, write, write_table
+from reticent.files.sheets import sheet, write, write_table
 from reticent.files.tabular import ARROW, SUFFIXES, Reading
 from reticent.jointree.classification import (
     ClassifiedRecords,
@@ -41,6 +41,7 @@ from reticent.sources.arrival import inputs
 
 _TYPED = (".parquet", *ARROW)
 _ONE_PLACE = "min_count is kept between private sites; here all tables stand in one place."
+_AT_ONCE = 1 << 17  # records whose lines are written together
 _OWN = ("class", "share", "rows")  # columns of classes.csv besides the ids
 
 
@@ -229,7 +230,7 @@ def _write(found: ClassifiedRecords | pa.Table, path: Path, suffix: str, *, forc
             table = found if isinstance(found, pa.Table) else found.table(typed=True)
             write_table(table, place, suffix)
             return
-        pieces = iter([found]) if isinstance(found, pa.Table) else found.pieces(ROW_GROUP)
+        pieces = iter([found]) if isinstance(found, pa.Table) else found.pieces(_AT_ONCE)
         columns = ([encode(name, part[name]) for name in part.column_names] for part in pieces)
         write((sheet(each, order="input") for each in columns), place, suffix)
 
