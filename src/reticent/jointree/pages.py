@@ -182,7 +182,9 @@ def _counts(tree: JoinTree, node: JoinNode) -> Markup:
     order = sorted(range(len(node.counts)), key=lambda c: -node.counts[c])
     some = [c for c in order if node.counts[c]]
     told = [
-        Markup("{} {}").format(charts.printable(tree.classes[c]), _number(node.counts[c]))
+        Markup('<span class="value">{}</span> {}').format(
+            charts.printable(tree.classes[c]), _number(node.counts[c])
+        )
         for c in some[:_CLASSES]
     ]
     if len(some) > _CLASSES:
