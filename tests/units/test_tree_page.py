@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 from typing import Any
 
 import pytest
 
 from pages_at_hand import Page
+from reticent.jointree import text
 from reticent.jointree.model import JoinNode, JoinTree, Question
 from reticent.jointree.pages import MOST_NODES, tree_page
 
@@ -114,6 +116,40 @@ def test_odd_labels_and_counts_are_told_as_they_are() -> None:
     page = read(fork(age(1), leaf(Fraction(7, 3), 1), leaf(0, 2)), weight="record")
     assert "weights of records" in page.text
     assert "3.333: no 2.333, yes 1" in page.text
+
+
+ODD = "R&amp;D\x1b[31m\u009b2J\u202eevil\u2066\n\u2028end\x7f"
+
+
+def test_no_value_speaks_to_a_terminal_or_turns_its_line() -> None:
+    """Of whatever way to show a tree: lines stay lines, and counts stand where they belong."""
+    asks = Question("T", "c", "is", (ODD,), 0)
+    tree = JoinTree(
+        "T.Class", ("no", ODD), fork(asks, leaf(2, 1), leaf(1, 3)), seen={"T": {"c": (ODD,)}}
+    )
+    shown, drawn, page, told = (
+        text.shown(tree),
+        text.dot(tree),
+        tree_page(tree),
+        text.json_line(tree),
+    )
+    for one in (shown, drawn, page, told):
+        assert not {*one} & {*"\x1b\x7f\u009b\u202e\u2066"}
+    for one in (shown, drawn, told):
+        assert "\u2028" not in one
+    assert shown.count("\n") == 3
+    assert drawn.count("\n") == 8
+    assert json.loads(told)["classes"] == ["no", ODD]
+    assert "R&amp;amp;D" in drawn
+
+
+def test_dot_cuts_values_and_not_what_it_says_of_them() -> None:
+    long = "v" * 90
+    asks = Question("T", "c", "is", (long,), 1)
+    drawn = text.dot(JoinTree("T.Class", ("no", "y" * 80), fork(asks, leaf(0, 5), leaf(4, 1))))
+    assert 'label="≠ vvv' in drawn
+    assert '… or missing"' in drawn
+    assert '… (5)"' in drawn
 
 
 def test_many_classes_are_counted() -> None:

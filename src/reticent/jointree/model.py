@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from reticent.data.scales import time_of
+from reticent.data.texts import one_line
 from reticent.errors import InputError
 from reticent.jointree.learning import features_of
 from reticent.jointree.propagation import Numbers, Propagated
@@ -168,15 +169,19 @@ class JoinTree:
             depth, question, node = waiting.pop()
             says = "" if node.branches else f": {self.leaf_words(node)}"
             far = f"[{depth}] " if depth > _INDENTED else ""
-            lines.append("|  " * min(depth, _INDENTED) + far + question + says)
+            lines.append("|  " * min(depth, _INDENTED) + far + one_line(question) + says)
             waiting += reversed(self._lines(node, depth + 1))
         return "\n".join(lines)
 
     def leaf_words(self, node: JoinNode) -> str:
         """The class of a leaf, its rows and how many it errs on."""
+        return f"{one_line(self.classes[node.winner])} {self.leaf_counts(node)}"
+
+    def leaf_counts(self, node: JoinNode) -> str:
+        """How many rows a leaf has, and how many it errs on."""
         every, right = sum(node.counts), max(node.counts)
         wrong = f"/{said(every - right)}" if every != right else ""
-        return f"{self.classes[node.winner]} ({said(every)}{wrong})"
+        return f"({said(every)}{wrong})"
 
     def _lines(self, node: JoinNode, depth: int) -> list[tuple[int, str, JoinNode]]:
         questions = node.asks.words() if node.asks else ()

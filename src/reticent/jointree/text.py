@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
+from reticent.data.texts import one_line
 from reticent.errors import many
 from reticent.jointree import report
 from reticent.jointree.model import JoinTree, said
 from reticent.terminal.text import table
 
 _TESTS = {"at_most": "by a threshold", "is": "one value against the rest", "by": "by value"}
+_CONTROL = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")  # that JSON leaves as they are
 _LONGEST = 60  # letters of a label that DOT shows
 
 
@@ -33,8 +36,13 @@ def trained(found: report.TrainedTree, *, show_values: bool = False) -> str:
     splits = report.first_splits(tree)
     if splits:
         asked = [
-            [one["depth"], f"{one['table']}.{one['column']}", _TESTS[one["test"]], one["count"]]
-            + ([one["words"]] if show_values else [])
+            [
+                one["depth"],
+                one_line(f"{one['table']}.{one['column']}"),
+                _TESTS[one["test"]],
+                one["count"],
+                *([one_line(one["words"])] if show_values else []),
+            ]
             for one in splits
         ]
         counted = "records" if tree.weight == "record" else "joined rows"
@@ -117,6 +125,12 @@ def shown(tree: JoinTree) -> str:
     return f"{tree.target}: {size}. {brackets}\n\n{tree.text()}"
 
 
+def json_line(tree: JoinTree) -> str:
+    """The tree for programs, in one line; no sign in it speaks to a terminal."""
+    found = tree.json(report.shape(tree)).replace("\n", "")  # texts have none
+    return _CONTROL.sub(lambda sign: f"\\u{ord(sign[0]):04x}", found) + "\n"
+
+
 def dot(tree: JoinTree) -> str:
     """The tree in the language of Graphviz, a node for each of ours."""
     lines = ["digraph tree {", "  node [shape=box];"]
@@ -125,22 +139,29 @@ def dot(tree: JoinTree) -> str:
         number = numbers[id(node)]
         counts = said(sum(node.counts))
         if node.asks is None:
-            lines.append(f"  n{number} [label={_label(tree.leaf_words(node))}, style=rounded];")
+            leaf = f"{_short(tree.classes[node.winner])} {tree.leaf_counts(node)}"
+            lines.append(f"  n{number} [label={_label(leaf)}, style=rounded];")
             continue
         name = node.asks.name
-        lines.append(f"  n{number} [label={_label(name, f'({counts})')}];")
+        lines.append(f"  n{number} [label={_label(_short(name), f'({counts})')}];")
         for i, branch in enumerate(node.branches):
-            words = node.asks.branch_words(i) + (" or missing" if i == node.asks.missing else "")
+            words = _short(node.asks.branch_words(i))
+            words += " or missing" if i == node.asks.missing else ""
             lines.append(f"  n{number} -> n{numbers[id(branch)]} [label={_label(words)}];")
     return "\n".join([*lines, "}", ""])
 
 
-def _label(*lines: str) -> str:
-    r"""A quoted text of DOT.
+def _short(words: str) -> str:
+    return words if len(words) <= _LONGEST else words[:_LONGEST] + "…"
 
-    >>> print(_label('a "b"', "c"))
-    "a \"b\"\nc"
+
+def _label(*lines: str) -> str:
+    r"""A quoted text of DOT, where & begins the name of a sign, as in HTML.
+
+    >>> print(_label('a "b"', "c & d"))
+    "a \"b\"\nc &amp; d"
     """
-    short = [line if len(line) <= _LONGEST else line[:_LONGEST] + "…" for line in lines]
-    told = [line.replace("\\", "\\\\").replace('"', '\\"') for line in short]
-    return '"' + "\\n".join(line.replace("\r", " ").replace("\n", " ") for line in told) + '"'
+    signs = {"\\": "\\\\", '"': '\\"', "&": "&amp;"}
+    return (
+        '"' + "\\n".join("".join(signs.get(s, s) for s in one_line(line)) for line in lines) + '"'
+    )
