@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from decimal import Decimal
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -182,6 +183,30 @@ def test_rows_without_a_partner_stay_where_a_join_keeps_them() -> None:
     assert classify(kept.tree, kept.schema, given).rows[-1] == 1
     listing = joined_rows(kept.tree, kept.schema, given)
     assert listing["T1.row"].to_pylist() == list("111122345")
+
+
+@pytest.mark.parametrize(
+    ("cells", "apart", "said"),
+    [
+        (["9007199254740993", "9007199254740992", "0.5", "1"], 1, "than a 64-bit float tells"),
+        ([Decimal(f"12345678901234567890.{i}") for i in range(4)], 3, "than a 64-bit float tells"),
+        (pd.to_datetime([f"2020-01-01T00:00:00.00000000{i}" for i in range(4)]), 3, "microsecond"),
+        ([f"2020-01-01T00:00:00.00000000{i}" for i in range(4)], 3, "than a microsecond"),
+        (["1.0", "1", "2.50", "2.5"], 0, ""),
+        ([2**62, 2**62 + 1, 2**62 + 2, None], 0, ""),
+        (pd.to_datetime(["2020-01-01 10:00", "2020-01-01 11:00"] * 2), 0, ""),
+        (["2020-01-01T10:00", "2020-01-01T10:00:00", "2020-01-02", "2020-01-03"], 0, ""),
+    ],
+)  # fmt: skip
+def test_numbers_that_are_not_kept_apart_are_told(cells: Any, apart: int, said: str) -> None:
+    alone = {"class": "T.Class", "tables": {"T": {}}}
+    made = train(alone, {"T": pa.table({"n": pa.array(cells), "Class": list("aabb")})})
+    if not apart:
+        assert made.notes == ()
+        return
+    [note] = made.notes
+    assert note.startswith(f'T, column "n": {apart} value')
+    assert said in note
 
 
 def test_records_can_weigh_the_same() -> None:

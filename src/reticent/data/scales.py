@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from typing import Any, Literal
 
 import numpy as np
@@ -149,6 +150,38 @@ def scale_of(column: Column, *, decimal: str = ".", date_format: str | None = No
     ranks = np.full(len(ticks), -1, dtype=np.int64)
     ranks[present] = rank
     return Scale(kind, points, ranks, zoned)
+
+
+def blurred(column: Column, scale: Scale, *, decimal: str = ".") -> int:
+    """How many values differ from another one and still are the same point of their scale.
+
+    Points are 64-bit floats where some are no whole numbers, and microseconds; 1.0 and 1 do not
+    differ.
+
+    >>> from reticent.data.columns import encode
+    >>> column = encode("A", pa.array(["9007199254740993", "9007199254740992", "0.5", "0.50"]))
+    >>> blurred(column, scale_of(column))
+    1
+    """
+    if len(scale.points) == len(column.values.drop_null()):
+        return 0
+    exact = zip(scale.rank.tolist(), _exactly(column, scale.kind, decimal), strict=True)
+    return len({pair for pair in exact if pair[0] >= 0}) - len(scale.points)
+
+
+def _exactly(column: Column, kind: Kind, decimal: str) -> list[Any]:
+    """What tells values of one point apart."""
+    values = column.values
+    if pa.types.is_timestamp(values.type):
+        found: list[Any] = values.cast(pa.int64()).to_pylist()
+        return found
+    if not is_text(values.type):
+        return [Decimal(v) if isinstance(v, float) else v for v in values.to_pylist()]
+    if kind == "number":
+        cells = [text and text.strip().replace(decimal, ".") for text in values.to_pylist()]
+        return [cell and Decimal(cell) for cell in cells]
+    finer = [text and re.search(r"\.\d{6}(\d+)", text) for text in values.to_pylist()]
+    return [digits and digits[1].rstrip("0") for digits in finer]
 
 
 def points_of(

@@ -90,13 +90,14 @@ def train(
         with clock.stage("write"):
             save(tree, output, force=force)
     notes = [] if schema.grow.min_count is None else [_ONE_PLACE]
+    notes += [*(note for table in loaded for note in table.notes), *coded.notes]
     at = coded.root
     every = sum(map(int, coded.tables[at].counts))
     inside = joined.coded.tables[at].counts[joined.rows[at]]
     return TrainedTree(
         schema, tree, every, int(inside.sum()), joined.joined,
         {name: table.records for name, table in zip(schema.names, loaded, strict=True)},
-        tuple(dict.fromkeys([*notes, *(note for table in loaded for note in table.notes)])),
+        tuple(dict.fromkeys(notes)),
         dict(clock.seconds), tested, None if output is None else str(output),
     )  # fmt: skip
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from reticent.data.collapse import distinct
 from reticent.data.columns import Column, Table, is_supported, without_missing
-from reticent.data.scales import kind_of
+from reticent.data.scales import blurred, kind_of, scale_of
 from reticent.data.texts import is_text, shortest
 from reticent.errors import InputError, Problem, refuse
 from reticent.files.tabular import Reading
@@ -70,6 +70,7 @@ class CodedTables:
     root: int  # the table of the class
     labels: tuple[str, ...]  # every class that stands in its column, by code point
     classes: NDArray[np.int64]  # of each row of the root, as an index into `labels`
+    notes: tuple[str, ...] = ()  # what was not kept apart
 
 
 class JoinKind(NamedTuple):
@@ -310,6 +311,7 @@ def code(
     sides = [side_codes(edge, tables, (common or {}).get(e)) for e, edge in enumerate(edges)]
     form = form_of(reading)
     coded: list[CodedTable] = []
+    notes: list[str] = []
     joined: dict[tuple[int, int], JoinValues] = {}  # by number of the join and of the table
     classes_of = classes
     for t, table in enumerate(tables):
@@ -319,7 +321,7 @@ def code(
             joined |= {(e, t): nothing for e, edge in enumerate(edges) if t in edge.ends}
             continue
         own = schema.candidates(t, table.known)
-        features = _features(schema, t, table, own, form)
+        features = _features(schema, t, table, own, form, notes)
         mine = [(e, edge.ends.index(t)) for e, edge in enumerate(edges) if t in edge.ends]
         columns = [feature.codes[kept[t]] + 1 for feature in features]
         columns += [sides[e][0][s][kept[t]] + 1 for e, s in mine]
@@ -343,18 +345,20 @@ def code(
         )
         for e, edge in enumerate(edges)
     )
-    return CodedTables(tuple(coded), joins, root, labels, classes_of)
+    return CodedTables(tuple(coded), joins, root, labels, classes_of, tuple(notes))
 
 
 def _features(
-    schema: JoinSchema, number: int, table: Table, names: Sequence[str], form: Mapping[str, Any]
-) -> list[Feature]:
+    schema: JoinSchema, number: int, table: Table, names: Sequence[str], form: Mapping[str, Any],
+    notes: list[str],
+) -> list[Feature]:  # fmt: skip
     """Columns that may split; all that hold numbers or times and cannot be read, at once."""
     found: list[Feature] = []
     problems: list[Problem] = []
     for name in names:
         try:
             found.append(Feature.of(table.columns[name], **form))
+            notes += _blurred(table, found[-1], form)
         except InputError as error:
             instead = f"or {schema.instead(number, name)}."
             for problem in error.problems:
@@ -363,6 +367,21 @@ def _features(
                 problems.append(replace(problem, where=where, do=f"{do}, {instead}"))
     refuse(problems)
     return found
+
+
+def _blurred(table: Table, feature: Feature, form: Mapping[str, Any]) -> Iterator[str]:
+    """What is said of numbers that are not kept apart."""
+    column = table.columns[feature.name]
+    if not feature.number or len(feature.values) == len(column.values.drop_null()):
+        return
+    scale = scale_of(column, **form)
+    if count := blurred(column, scale, decimal=form.get("decimal", ".")):
+        than = "a 64-bit float tells" if scale.kind == "number" else "a microsecond"
+        differ = "value differs" if count == 1 else "values differ"
+        yield (
+            f'{table.name}, column "{feature.name}": {count:,} {differ} from another one by less '
+            f"than {than}; they count as one."
+        )
 
 
 def form_of(reading: Reading | None) -> dict[str, Any]:
