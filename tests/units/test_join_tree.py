@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -32,6 +33,7 @@ from reticent.jointree.model import (
 from reticent.jointree.propagation import propagate
 from reticent.jointree.schema import JoinSchema
 from reticent.jointree.tables import code, load
+from reticent.sklearn import JoinTreeClassifier
 from reticent.trees.tree import Split
 
 T1 = {"J1": list("abbb"), "J2": list("xxyy"), "Class": ["C1", "C2", "C1", "C2"]}
@@ -429,6 +431,54 @@ def test_a_model_of_other_tables_is_refused() -> None:
     refusal(lambda: classify(made.tree, other, frames()), "not trained with this schema")
     fewer = {**frames(), "T2": pa.table({"J1": ["a"]})}
     refusal(lambda: classify(made.tree, made.schema, fewer), 'has no column "Age"')
+
+
+def test_a_class_of_too_many_labels_is_named_before_memory_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    n = 3000
+    rows = {"j": [f"g{i % 50}" for i in range(n)], "x": [i % 7 for i in range(n)]}
+    other = pa.table({"j": [f"g{i}" for i in range(50)], "y": range(50)})
+    said = {
+        "class": "T.c", "tables": {"T": {}, "U": {}}, "joins": [{"left": "T.j", "right": "U.j"}],
+        "grow": {"max_depth": 1},
+    }  # fmt: skip
+    unique = {"T": pa.table({**rows, "c": range(n)}), "U": other}
+    several = {"T": pa.table({**rows, "c": [i % 200 for i in range(n)]}), "U": other}
+    assert train(said, several).tree.leaves
+    monkeypatch.setattr("reticent.sources.means.free_memory", lambda: 6 * 10**6)
+    refusal(
+        lambda: train(said, unique), 'class, "T.c": the class has 3,000 labels for 3,000 records',
+        "Hardly any two records share a class", "fewer values as  class",
+    )  # fmt: skip
+    assert "Hardly" not in str(refusal(lambda: train(said, several), "the class has 200 labels"))
+
+
+# scikit-learn ------------------------------------------------------------------------------------
+
+
+def test_a_grid_of_numpy_numbers_is_searched() -> None:
+    from sklearn.model_selection import GridSearchCV
+
+    X = pd.DataFrame({"J1": list("abbb") * 6, "J2": list("xxyy") * 6})
+    given = {name: frame for name, frame in frames().items() if name != "T1"}
+    model = JoinTreeClassifier(schema(), given)
+    grid = {"min_rows": np.arange(2, 4), "max_depth": np.array([2, 3], np.int32)}
+    found = GridSearchCV(model, grid, cv=2, error_score="raise").fit(X, T1["Class"] * 6)
+    assert found.best_params_["min_rows"] in (2, 3)
+    bad: Any
+    for bad in (True, 0, 2.5):
+        with pytest.raises(ValueError, match="min_rows"):
+            JoinTreeClassifier(schema(), given, min_rows=bad).fit(X, T1["Class"] * 6)
+
+
+def test_a_class_written_as_nothing_is_refused_clearly() -> None:
+    X = pd.DataFrame({"J1": list("abbb"), "J2": list("xxyy")})
+    given = {name: frame for name, frame in frames().items() if name != "T1"}
+    model = JoinTreeClassifier(schema(), given)
+    with pytest.raises(ValueError, match="written as an empty text"):
+        model.fit(X, ["", "x", "", "x"])
+    assert [*model.fit(X, np.array([None, "x", "y", "x"], object)).classes_] == ["x", "y"]
 
 
 # Models ------------------------------------------------------------------------------------------

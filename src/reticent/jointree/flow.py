@@ -19,7 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from reticent.data.columns import Table, encode
-from reticent.errors import InputError
+from reticent.errors import InputError, many
 from reticent.files.output import check_free, refuse_inputs, whole_file, whole_folder
 from reticent.files.sheets import sheet, write, write_table
 from reticent.files.tabular import ARROW, SUFFIXES, Reading
@@ -34,14 +34,16 @@ from reticent.jointree.model import MODEL, JoinTree, model_of, read_model, write
 from reticent.jointree.propagation import propagate
 from reticent.jointree.report import JoinClasses, JoinTest, TrainedTree
 from reticent.jointree.schema import JoinSchema
-from reticent.jointree.tables import class_codes, code, load, standing
+from reticent.jointree.tables import CodedTables, class_codes, code, load, room_of, standing
 from reticent.progress import Clock, Watch
 from reticent.releases.places import format_asked
-from reticent.sources.arrival import inputs
+from reticent.sources.arrival import inputs, means_of
 
 _TYPED = (".parquet", *ARROW)
 _ONE_PLACE = "min_count is kept between private sites; here all tables stand in one place."
 _AT_ONCE = 1 << 17  # records whose lines are written together
+_A_COUNT = 24  # bytes of a row and class: its vectors, those of its branches, and scratch
+_FEW = 100  # classes that are none too many
 _OWN = ("class", "share", "rows")  # columns of classes.csv besides the ids
 
 
@@ -77,6 +79,7 @@ def train(
         )  # fmt: skip
     with clock.stage("count"):
         coded = code(schema, loaded, reading=reading)
+        _refuse_too_many_classes(schema, coded, engine or {})
         rules = schema.grow.options()
         joined = propagate(coded, schema.grow.weight)
     with clock.stage("grow"):
@@ -99,6 +102,25 @@ def train(
         {name: table.records for name, table in zip(schema.names, loaded, strict=True)},
         tuple(dict.fromkeys(notes)),
         dict(clock.seconds), tested, None if output is None else str(output),
+    )  # fmt: skip
+
+
+def _refuse_too_many_classes(
+    schema: JoinSchema, coded: CodedTables, engine: Mapping[str, Any]
+) -> None:
+    """Refuse counts by class that do not fit: mostly the class is a column that names records."""
+    rows, labels = sum(table.rows for table in coded.tables), len(coded.labels)
+    takes = rows * labels * _A_COUNT
+    if labels < _FEW or takes <= room_of(means_of(**engine)):
+        return
+    records = sum(map(int, coded.tables[coded.root].counts))
+    unique = 2 * labels > records
+    raise InputError(
+        f"the class has {labels:,} labels for {many(records, 'record')}, and counts by class would "
+        f"take about {takes / 10**9:.1f} GB", where=f'{schema.name}, class, "{schema.class_}"',
+        why="every row of every table holds its joined rows of each class."
+        + (" Hardly any two records share a class, so nothing can be learnt." if unique else ""),
+        do="name a column with fewer values as  class, or put values of this one together.",
     )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -28,6 +28,9 @@ from reticent.progress import Watch
 from reticent.releases.policyfile import unknown_column
 from reticent.sources.arrival import means_of, parse
 from reticent.trees.tree import Feature
+
+if TYPE_CHECKING:
+    from reticent.sources.means import Means
 
 JoinValues = NDArray[np.int32]  # by number; -1 where a row has no partner by this join
 JoinText = tuple[str, ...]  # a join value as texts, one for each column
@@ -183,7 +186,7 @@ def read_columns(
     Which table of a database it is the schema says, of one that somebody gave instead `engine`.
     Records in order come in batches where they do not fit: see `records_in_order` for `alike`.
     """
-    from reticent.sources.means import OURSELVES, SHARE, elsewhere, free_memory
+    from reticent.sources.means import elsewhere
     from reticent.sources.opening import opened, streamed
 
     name = schema.names[number]
@@ -202,7 +205,7 @@ def read_columns(
         refuse(_unfit(schema, number, parsed.name, kinds))
         table = parsed.table(set(every) - set(wanted))
         return _cleared(replace(table, names=tuple(every)))
-    room = (means.memory_limit or int(SHARE * free_memory())) - OURSELVES
+    room = room_of(means)
     single = schema.tables[name].ids
     if in_order and not _counts_itself(data):
         notes: list[str] = []
@@ -262,6 +265,15 @@ def _unfit(
 def _plain(kind: pa.DataType) -> pa.DataType:
     """The type of a column's values, be they categories or not."""
     return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def room_of(means: Means) -> int:
+    """How many bytes there are for what is read and counted."""
+    from reticent.sources.means import OURSELVES, SHARE, free_memory
+
+    if means.memory_limit is None:
+        return int(SHARE * free_memory())
+    return means.memory_limit - OURSELVES
 
 
 def _counts_itself(data: Any) -> bool:
