@@ -83,7 +83,7 @@ def train(
         rules = schema.grow.options()
         joined = propagate(coded, schema.grow.weight)
     with clock.stage("grow"):
-        root = grown(joined, rules)
+        root = grown(joined, rules, clock.watch.nodes)
         tree = model_of(joined, root, schema.class_, schema.grow.weight)
     tested = None
     if share is not None:
