@@ -33,6 +33,7 @@ from reticent.jointree.model import (
 from reticent.jointree.propagation import propagate
 from reticent.jointree.schema import JoinSchema
 from reticent.jointree.tables import code, load
+from reticent.progress import Watch
 from reticent.sklearn import JoinTreeClassifier
 from reticent.trees.tree import Split
 
@@ -329,6 +330,37 @@ def test_a_test_sets_whole_groups_aside() -> None:
         refusal(partial(train, said, {"T": rows, "U": other}, bad), "between 0 and 1")
     refusal(lambda: train(said, {"T": rows, "U": other}, test=0.5, test_by="Z"), 'no column "Z"')
     refusal(lambda: train(said, {"T": rows, "U": other}, test_by="J"), "how much to set aside")
+
+
+def test_a_test_tells_of_all_records_and_of_those_without_a_group() -> None:
+    """A tree that joins with few must not look better than one that answers for all."""
+    rows = pd.DataFrame({
+        "J": ["a", "b", "q", None] * 10, "by": [f"s{i}" if i % 4 < 2 else None for i in range(40)], "Class": list("xyyx") * 10,
+    })  # fmt: skip
+    given = {"T": rows, "U": pa.table({"J": ["a", "b"], "n": [1, 2]})}
+    said = {
+        "class": "T.Class", "tables": {"T": {"candidates": []}, "U": {}},
+        "joins": [{"left": "T.J", "right": "U.J"}],
+    }  # fmt: skip
+    test = train(said, given, test=0.5, seed=4).test
+    assert test is not None
+    lost = test.records - test.joining
+    assert 0 < lost < test.records
+    assert test.accuracy == 1.0
+    assert test.accuracy_of_all < 1.0
+    assert test.right <= test.right_with_others <= test.right + lost
+    assert test.facts()["accuracy_of_all"] == round(test.right_with_others / test.records, 6)
+    grouped = train(said, given, test=0.5, test_by="by", seed=4).test
+    assert grouped is not None
+    assert (test.single, grouped.single, grouped.of_groups) == (0, 20, 40)
+    assert grouped.facts()["single"] == 20
+
+
+def test_growing_tells_how_many_nodes_there_are() -> None:
+    told: list[int] = []
+    made = train(schema(grow={"prune": False}), frames(), watch=Watch(nodes=told.append))
+    assert told == [3, 5]
+    assert len(made.tree.root.walk()) == 5
 
 
 # What is refused ---------------------------------------------------------------------------------

@@ -300,9 +300,13 @@ def _tested(
     trained = np.bincount(joined.coded.classes[inside], joined.coded.tables[root].counts[inside])
     return JoinTest(
         records=int(told.sum()), joining=int(here.sum()), groups=chosen,
+        single=0 if by is None else int((told_by_none(tables[root], by) & (classes >= 0)).sum()),
         of_groups=len(np.unique(group[classes >= 0])),
         effective=_effective(group, classes >= 0, found, schema.grow.weight), by=by, seed=seed,
         right=int((found.winners[here] == classes[here]).sum()),
+        right_with_others=int(
+            (np.where(here, found.winners, np.argmax(trained))[told] == classes[told]).sum()
+        ),
         right_rows=sum(map(int, right.tolist())),
         rows=sum(found.rows[i] for i in np.flatnonzero(here).tolist()),
         right_majority=int((classes[here] == np.argmax(trained)).sum()),
@@ -310,14 +314,21 @@ def _tested(
     )  # fmt: skip
 
 
+def told_by_none(table: Table, by: str) -> NDArray[np.bool_]:
+    """Which records have no value in `by`, so that each is a group of its own."""
+    column = table.columns[by]
+    none = -1 if column.missing is None else column.missing
+    missing: NDArray[np.bool_] = column.codes.astype(np.int64) == none
+    return missing
+
+
 def _groups(table: Table, by: str | None) -> NDArray[np.int64]:
     """The group of each record; every one without a value in `by` is a group of its own."""
     if by is None:
         return np.arange(table.rows)
     column = table.columns[by]
-    codes = column.codes.astype(np.int64)
     own = len(column.values) + np.arange(table.rows)
-    return np.where(codes == (-1 if column.missing is None else column.missing), own, codes)
+    return np.where(told_by_none(table, by), own, column.codes.astype(np.int64))
 
 
 def _set_aside(

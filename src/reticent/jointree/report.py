@@ -29,10 +29,12 @@ class JoinTest:
     joining: int  # of them, those that join with something
     groups: int  # of equal values in `by` that were set aside; or as many as there are records
     of_groups: int  # in all
+    single: int  # of them, records without a value in `by`, each for itself
     effective: float  # groups of equal weight that would weigh as these do, of all that join
     by: str | None
     seed: int
     right: int  # records whose class was told
+    right_with_others: int  # of all set aside, if those that join with nothing get that of most
     right_rows: int  # joined rows whose class was told
     rows: int  # joined rows in all
     right_majority: int  # if every record got the class of most records it was trained with
@@ -47,6 +49,14 @@ class JoinTest:
     def accuracy(self) -> float:
         """The share of joining records whose class was told."""
         return self._of(self.right)
+
+    @property
+    def accuracy_of_all(self) -> float:
+        """The share of all set aside, if those that join with nothing get the largest class.
+
+        Of trees that have something to say of different records, this can be compared.
+        """
+        return self.right_with_others / self.records if self.records else 0.0
 
     @property
     def row_accuracy(self) -> float:
@@ -75,12 +85,14 @@ class JoinTest:
             "coverage": _share(self.coverage),
             "rows": self.rows,
             "accuracy": _share(self.accuracy) if tested else None,
+            "accuracy_of_all": _share(self.accuracy_of_all),
             "row_accuracy": _share(self.row_accuracy) if tested else None,
             "majority": _share(self.majority) if tested else None,
             "target_alone": None if self.alone is None or not tested else _share(self.alone),
             "by": self.by,
             "groups": self.groups,
             "of_groups": self.of_groups,
+            "single": self.single,
             "effective_groups": round(self.effective, 1),
             "seed": self.seed,
         }

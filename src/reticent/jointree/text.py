@@ -69,8 +69,8 @@ def _tested(test: report.JoinTest) -> Iterator[str]:
         aside = many(test.records, "record")
     else:
         aside = (
-            f"{many(test.groups, 'group')} of equal {test.by} of {test.of_groups:,}, "
-            f"{many(test.records, 'record')},"
+            f"{many(test.groups, 'group')} of equal {test.by} of {test.of_groups:,}"
+            f"{_single(test)}, {many(test.records, 'record')},"
         )
     yield (
         f"Tested on {aside} set aside (seed {test.seed}); {test.joining:,} of them "
@@ -84,6 +84,7 @@ def _tested(test: report.JoinTest) -> Iterator[str]:
         ["right", "share"],
         [
             ["records", f"{test.accuracy:.1%}"],
+            ["all set aside, others as the largest class", f"{test.accuracy_of_all:.1%}"],
             ["joined rows", f"{test.row_accuracy:.1%}"],
             ["records, by the class's table alone", alone],
             ["records, if all got the largest class", f"{test.majority:.1%}"],
@@ -94,6 +95,14 @@ def _tested(test: report.JoinTest) -> Iterator[str]:
         f"All {test.of_groups:,} {things} weigh in training as {test.effective:,.1f} "
         "of equal weight would."
     )
+
+
+def _single(test: report.JoinTest) -> str:
+    """How many groups are records without a value, if any."""
+    if not test.single:
+        return ""
+    things = "a record" if test.single == 1 else "records"
+    return f" ({test.single:,} of them {things} without {test.by}, each by itself)"
 
 
 def classified(found: report.JoinClasses) -> str:
