@@ -374,6 +374,37 @@ def test_an_empty_join_and_a_table_without_classes_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
+    ("near", "form"),
+    [
+        (["2020-01-01 00:00:00", "2020-01-02 00:00:00"], "0000-00-00 00:00:00"),
+        (["2020-01-01T00:00", "2020-01-02T00:00"], "0000-00-00T00:00"),
+        (["2020-01-01", "2020-01-02"], "0000-00-00"),
+    ],
+)  # fmt: skip
+def test_times_that_are_written_unlike_are_told_by_their_form(near: Any, form: str) -> None:
+    """Both sides are times, so nothing mismatches, and no text of one equals one of the other."""
+    when = pd.to_datetime(["2020-01-01", "2020-01-02"])
+    given = {"A": pd.DataFrame({"j": near, "Class": ["x", "y"]}), "B": pd.DataFrame({"k": when})}
+    said: dict[str, Any] = {
+        "class": "A.Class", "tables": {"A": {}, "B": {}},
+        "joins": [{"left": "A.j", "right": "B.k"}],
+    }  # fmt: skip
+    told = f'imes in "A.j" look like {form}, and in "B.k" like 0000-00-00T00:00:00'
+    refusal(lambda: train(said, given), "the join is empty", told, "write times alike")
+    said["joins"][0]["keep"] = "left"
+    [note] = train(said, given).notes
+    assert told in note
+    assert "2020" not in note
+
+
+def test_sites_that_play_no_part_are_told() -> None:
+    tables = {name: {"site": name.lower()} for name in ("T1", "T2", "T3")}
+    [note] = train(schema(tables=tables), frames()).notes
+    assert "all of their tables were read here" in note
+    assert train(schema(), frames()).notes == ()
+
+
+@pytest.mark.parametrize(
     ("near", "far", "fits"),
     [
         ([1, 2], ["1", "2"], True),  # as a CSV file has it

@@ -108,6 +108,17 @@ class ClassifiedRecords:
         return [spare if w < 0 else self.labels[w] for w in self._winners.tolist()]
 
     @property
+    def shares(self) -> list[float | None]:
+        """The share of a record's joined rows that its class has."""
+        found: list[float | None] = self._taken(self._shares, pa.float64()).to_pylist()
+        return found
+
+    @property
+    def _shares(self) -> list[float | None]:
+        lines = zip(self.lines.tolist(), self._every, strict=True)
+        return [max(line) / every if every else None for line, every in lines]
+
+    @property
     def told(self) -> tuple[int, ...]:
         """How many records each class has."""
         winners = np.where(self._winners < 0, self.majority, self._winners) if (
@@ -134,8 +145,7 @@ class ClassifiedRecords:
             places = pa.array(range(start + 1, end + 1), pa.int64())
             columns[ROW] = places if typed else places.cast(pa.string())
         every = self._every
-        lines = zip(self.lines.tolist(), every, strict=True)
-        shares = [max(line) / n if n else None for line, n in lines]
+        shares = self._shares
         columns["class"] = self._taken(self._labels, pa.string(), part)
         if typed:
             columns["share"] = self._taken(shares, pa.float64(), part)

@@ -42,6 +42,7 @@ from reticent.sources.arrival import inputs, means_of
 _TYPED = (".parquet", *ARROW)
 _ONE_PLACE = "min_count is kept between private sites; here all tables stand in one place."
 _AT_ONCE = 1 << 17  # records whose lines are written together
+_HERE = "The schema names sites; all of their tables were read here, as those of one place."
 _A_COUNT = 24  # bytes of a row and class: its vectors, those of its branches, and scratch
 _FEW = 100  # classes that are none too many
 _OWN = ("class", "share", "rows")  # columns of classes.csv besides the ids
@@ -93,7 +94,8 @@ def train(
         with clock.stage("write"):
             save(tree, output, force=force)
     notes = [] if schema.grow.min_count is None else [_ONE_PLACE]
-    notes += [*(note for table in loaded for note in table.notes), *coded.notes]
+    notes += [*(note for table in loaded for note in table.notes), *coded.notes, *coded.unlike]
+    notes += [_HERE] if any(entry.site for entry in schema.tables.values()) else []
     at = coded.root
     every = sum(map(int, coded.tables[at].counts))
     inside = joined.coded.tables[at].counts[joined.rows[at]]

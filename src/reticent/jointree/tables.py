@@ -7,6 +7,7 @@ where it stands, since the tree asks for nothing but counts.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -74,6 +75,7 @@ class CodedTables:
     labels: tuple[str, ...]  # every class that stands in its column, by code point
     classes: NDArray[np.int64]  # of each row of the root, as an index into `labels`
     notes: tuple[str, ...] = ()  # what was not kept apart
+    unlike: tuple[str, ...] = ()  # joins without common values, if their sides write times unlike
 
 
 class JoinKind(NamedTuple):
@@ -357,7 +359,12 @@ def code(
         )
         for e, edge in enumerate(edges)
     )
-    return CodedTables(tuple(coded), joins, root, labels, classes_of, tuple(notes))
+    unlike = (
+        _unlike_times(schema, edge, tables) for e, edge in enumerate(edges) if not sides[e][1]
+    )
+    return CodedTables(
+        tuple(coded), joins, root, labels, classes_of, tuple(notes), tuple(filter(None, unlike))
+    )  # fmt: skip
 
 
 def _features(
@@ -508,6 +515,27 @@ def unlike_sides(
                 why="join values are compared as texts, and these are never equal.",
                 do="make both columns of one type, or join by others.",
             )  # fmt: skip
+
+
+def _unlike_times(schema: JoinSchema, edge: JoinEdge, tables: Sequence[Table | None]) -> str:
+    """How both sides write times that they join by, if unlike; their digits are not told.
+
+    A CSV file may have a blank where the text of a Parquet file's timestamp has a T.
+    """
+    near, far = (tables[t] for t in edge.ends)
+    if near is None or far is None:
+        return ""
+    for one, other in zip(edge.of_parent, edge.columns, strict=True):
+        pair = (near.columns[one], far.columns[other])
+        if all(_join_kind(column) == "time" for column in pair):
+            [a, b] = ({re.sub(r"\d", "0", text) for text in c.texts() if text} for c in pair)
+            if not a & b:
+                names = [schema.names[t] for t in edge.ends]
+                return (
+                    f'times in "{names[0]}.{one}" look like {min(a)}, and in "{names[1]}.{other}" '
+                    f"like {min(b)}: they are compared as texts."
+                )
+    return ""
 
 
 def _join_kind(column: Column) -> str | None:
