@@ -63,10 +63,15 @@ def joined(columns: Any) -> Any:
     ) > 1 else columns.iloc[:, 0]  # fmt: skip
 
 
+def holds_texts(column: Any) -> bool:
+    """Whether a column is none of numbers: texts were objects up to pandas 2, and are no more."""
+    return not pd.api.types.is_numeric_dtype(column)
+
+
 def as_number(column: Any) -> Any:
     """Dates as years; everything else as it is."""
     known = column.dropna().astype(str)
-    if column.dtype == object and len(known) and known.str.fullmatch(r"\d{4}-\d\d-\d\d").all():
+    if holds_texts(column) and len(known) and known.str.fullmatch(r"\d{4}-\d\d-\d\d").all():
         parts = column.str.split("-", expand=True).astype(float)
         return parts[0] + (parts[1] - 1) / 12 + (parts[2] - 1) / 365
     return column
@@ -122,7 +127,7 @@ def is_key(column: Any) -> bool:
 
 def kinds(table: Any) -> dict[str, str]:
     """Numbers and categories: what featuretools guesses by itself depends on the first rows."""
-    return {name: "Categorical" if column.dtype == object else "Double"
+    return {name: "Categorical" if holds_texts(column) else "Double"
             for name, column in table.items()}  # fmt: skip
 
 
@@ -198,7 +203,7 @@ def by_getml(place: Path) -> list[Any]:
 def roles_of(table: Any, target: bool) -> dict[str, list[str]]:
     keys = [name for name in table if name == "key" or name.startswith("to ")]
     rest = [name for name in table if name not in keys and name != "label"]
-    numbers = [name for name in rest if table[name].dtype != object]
+    numbers = [name for name in rest if not holds_texts(table[name])]
     roles = {"join_key": keys, "numerical": numbers,
              "categorical": [name for name in rest if name not in numbers]}  # fmt: skip
     return roles | ({"target": ["label"]} if target else {})

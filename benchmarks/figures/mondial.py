@@ -268,7 +268,11 @@ def main() -> None:
     asked = parser.parse_args()
     mondial = Mondial.read(asked.version)
     found = mondial.size()
-    print(f"{mondial.write(asked.folder)}: its join has {found.rows:,} rows, {found}")
+    print(
+        f"{mondial.write(asked.folder)}: its join has {found.rows:,} rows, {found.christian:,} of "
+        f"them of Christian religions; {found.religions:,} religions of {found.countries:,} "
+        "countries join"
+    )
 
 
 if __name__ == "__main__":

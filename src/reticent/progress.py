@@ -18,6 +18,7 @@ class Watch:
     stop: Callable[[], bool] = lambda: False
     rows: Callable[[int, int], None] = lambda done, of: None  # rows of a stage, so far and in all
     started: Callable[[], None] = lambda: None  # from here on, stopping still gives a release
+    nodes: Callable[[int], None] = lambda count: None  # of a tree that grows, so far
     tell: Callable[[str], None] = lambda words: None  # more about the stage that has begun
 
 

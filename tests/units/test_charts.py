@@ -188,5 +188,6 @@ def test_the_same_data_give_the_same_bytes() -> None:
 
 
 def test_printable_leaves_what_can_be_printed() -> None:
-    assert printable("a\tb\n\u202e日本") == "a\tb\n\u202e日本"
+    assert printable("a\tb\n\u200f日本") == "a\tb\n\u200f日本"
+    assert printable("\u202eevil\u2066") == "\ufffdevil\ufffd"  # or it would turn what follows
     assert printable("\ud800\x07") == "\ufffd\ufffd"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from decimal import Decimal
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -18,6 +20,7 @@ import pytest
 from at_hand import refusal
 from reticent.errors import InputError
 from reticent.jointree.classification import classify, joined_rows
+from reticent.jointree.flow import classify as classified
 from reticent.jointree.flow import train
 from reticent.jointree.learning import source_of
 from reticent.jointree.model import (
@@ -31,6 +34,8 @@ from reticent.jointree.propagation import propagate
 from reticent.jointree.schema import JoinSchema
 from reticent.jointree.tables import code, load
 from reticent.jointree.text import trained
+from reticent.progress import Watch
+from reticent.sklearn import JoinTreeClassifier
 from reticent.trees.tree import Split
 
 T1 = {"J1": list("abbb"), "J2": list("xxyy"), "Class": ["C1", "C2", "C1", "C2"]}
@@ -113,6 +118,60 @@ def test_what_does_not_fit_is_counted_by_an_engine(tmp_path: Path) -> None:
     assert near.table_rows == far.table_rows
 
 
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "db"])
+def test_records_that_do_not_fit_come_in_batches(
+    suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the class's table, too, by whatever reads them: the same classes, and the same test."""
+    monkeypatch.setattr("reticent.files.delimited._STREAM_BLOCK", 1 << 10)
+    n = 600
+    rows = pd.DataFrame({
+        "id": [f"r{i}" if i % 50 else "" for i in range(n)], "J": [f"g{i % 40}" for i in range(n)],
+        "x": [i * 37 % 101 / 4 for i in range(n)], "c": ["pqr"[i % 3] if i % 7 else None for i in range(n)],
+        "day": [f"2020-01-{i % 28 + 1:02}" for i in range(n)], "spare": ["s"] * n,
+        "Class": ["ab"[(i * 37 % 101 > 40) ^ (i % 3 == 0) ^ (i % 28 > 20)] for i in range(n)],
+    })  # fmt: skip
+    other = pd.DataFrame(
+        {"J": [f"g{i % 45}" for i in range(90)], "odd": [i % 2 for i in range(90)]}
+    )
+    said: dict[str, Any] = {
+        "class": "T.Class", "tables": {"T": {"ids": ["id"], "candidates": ["x", "c", "day"]}, "U": {}},
+        "joins": [{"left": "T.J", "right": "U.J"}], "grow": {"prune": False},
+    }  # fmt: skip
+    place = {"csv": str(tmp_path / "t.csv"), "parquet": str(tmp_path / "t.parquet"),
+             "db": f"sqlite:///{tmp_path / 't.db'}"}[suffix]  # fmt: skip
+    if suffix == "csv":
+        rows.to_csv(place, index=False)
+    elif suffix == "parquet":
+        rows.to_parquet(place, row_group_size=97)
+    else:
+        with sqlite3.connect(tmp_path / "t.db") as database:
+            rows.to_sql("t", database, index=False)
+        database.close()
+    held, far = {"T": rows, "U": other}, {"T": place, "U": other}
+    engine = {"engine": "duckdb"}
+    if suffix == "db":  # which table it is stands in a schema
+        far, engine = {"U": other}, {}
+        said["tables"]["T"] |= {"path": place, "table": "t"}
+    near = train(said, held, 0.3)
+    also = train(said, far, 0.3, engine=engine)
+    assert also.tree.json() == near.tree.json()
+    assert also.test == near.test
+    told = [
+        classified(near.tree, near.schema, given, joined=joined, engine=means).table
+        for joined in (False, True)
+        for given, means in ((held, None), (far, engine))
+    ]
+    assert told[0].equals(told[1])
+    assert told[2].equals(told[3])
+    if suffix != "db":
+        monkeypatch.setattr("reticent.jointree.records._A_RECORD", 10**9)
+        refusal(
+            lambda: classified(near.tree, near.schema, far, engine=engine),
+            "its records do not fit in memory", "raise --memory-limit",
+        )  # fmt: skip
+
+
 def test_rows_without_a_partner_stay_where_a_join_keeps_them() -> None:
     given = {
         **frames(),
@@ -128,6 +187,30 @@ def test_rows_without_a_partner_stay_where_a_join_keeps_them() -> None:
     assert classify(kept.tree, kept.schema, given).rows[-1] == 1
     listing = joined_rows(kept.tree, kept.schema, given)
     assert listing["T1.row"].to_pylist() == list("111122345")
+
+
+@pytest.mark.parametrize(
+    ("cells", "apart", "said"),
+    [
+        (["9007199254740993", "9007199254740992", "0.5", "1"], 1, "than a 64-bit float tells"),
+        ([Decimal(f"12345678901234567890.{i}") for i in range(4)], 3, "than a 64-bit float tells"),
+        (pd.to_datetime([f"2020-01-01T00:00:00.00000000{i}" for i in range(4)]), 3, "microsecond"),
+        ([f"2020-01-01T00:00:00.00000000{i}" for i in range(4)], 3, "than a microsecond"),
+        (["1.0", "1", "2.50", "2.5"], 0, ""),
+        ([2**62, 2**62 + 1, 2**62 + 2, None], 0, ""),
+        (pd.to_datetime(["2020-01-01 10:00", "2020-01-01 11:00"] * 2), 0, ""),
+        (["2020-01-01T10:00", "2020-01-01T10:00:00", "2020-01-02", "2020-01-03"], 0, ""),
+    ],
+)  # fmt: skip
+def test_numbers_that_are_not_kept_apart_are_told(cells: Any, apart: int, said: str) -> None:
+    alone = {"class": "T.Class", "tables": {"T": {}}}
+    made = train(alone, {"T": pa.table({"n": pa.array(cells), "Class": list("aabb")})})
+    if not apart:
+        assert made.notes == ()
+        return
+    [note] = made.notes
+    assert note.startswith(f'T, column "n": {apart} value')
+    assert said in note
 
 
 def test_records_can_weigh_the_same() -> None:
@@ -171,6 +254,24 @@ def test_a_cell_that_is_no_number_is_missing_in_classification(tmp_path: Path) -
     assert found.table().to_pydict() == {
         "id": list("pqrs"), "class": list("abbb"), "share": ["1.000000"] * 4, "rows": ["1"] * 4,
     }  # fmt: skip
+
+
+def test_classes_are_numbers_in_python_and_texts_in_csv() -> None:
+    made = train(schema(), frames())
+    new = pd.DataFrame({"J1": ["a", "q"], "J2": ["x", "x"]})
+    found = classified(made, schema(), frames(), rows=new)
+    assert found.table.to_pylist() == [
+        {"row": 1, "class": "C1", "share": 1.0, "rows": 4},
+        {"row": 2, "class": None, "share": None, "rows": 0},
+    ]
+    whole = classify(made.tree, made.schema, frames(), new)
+    assert [p.to_pylist() for p in whole.pieces(1)] == [[row] for row in whole.table().to_pylist()]
+    assert whole.table()["share"].to_pylist() == ["1.000000", None]
+    assert (whole.joined, whole.told, found.rows, found.told) == (4, (1, 0), 4, (1, 0))
+    filled = classified(made, schema(), frames(), rows=new, majority=True)
+    assert (filled.told, filled.table["class"].to_pylist()) == ((2, 0), ["C1", "C1"])
+    nobody = classify(made.tree, made.schema, frames(), new[:0])
+    assert (nobody.table().num_rows, nobody.told, len([*nobody.pieces(5)])) == (0, (0, 0), 1)
 
 
 def test_unseen_texts_follow_missing_ones() -> None:
@@ -232,6 +333,37 @@ def test_a_test_sets_whole_groups_aside() -> None:
     refusal(lambda: train(said, {"T": rows, "U": other}, test_by="J"), "how much to set aside")
 
 
+def test_a_test_tells_of_all_records_and_of_those_without_a_group() -> None:
+    """A tree that joins with few must not look better than one that answers for all."""
+    rows = pd.DataFrame({
+        "J": ["a", "b", "q", None] * 10, "by": [f"s{i}" if i % 4 < 2 else None for i in range(40)], "Class": list("xyyx") * 10,
+    })  # fmt: skip
+    given = {"T": rows, "U": pa.table({"J": ["a", "b"], "n": [1, 2]})}
+    said = {
+        "class": "T.Class", "tables": {"T": {"candidates": []}, "U": {}},
+        "joins": [{"left": "T.J", "right": "U.J"}],
+    }  # fmt: skip
+    test = train(said, given, test=0.5, seed=4).test
+    assert test is not None
+    lost = test.records - test.joining
+    assert 0 < lost < test.records
+    assert test.accuracy == 1.0
+    assert test.accuracy_of_all < 1.0
+    assert test.right <= test.right_with_others <= test.right + lost
+    assert test.facts()["accuracy_of_all"] == round(test.right_with_others / test.records, 6)
+    grouped = train(said, given, test=0.5, test_by="by", seed=4).test
+    assert grouped is not None
+    assert (test.single, grouped.single, grouped.of_groups) == (0, 20, 40)
+    assert grouped.facts()["single"] == 20
+
+
+def test_growing_tells_how_many_nodes_there_are() -> None:
+    told: list[int] = []
+    made = train(schema(grow={"prune": False}), frames(), watch=Watch(nodes=told.append))
+    assert told == [3, 5]
+    assert len(made.tree.root.walk()) == 5
+
+
 # What is refused ---------------------------------------------------------------------------------
 
 
@@ -240,6 +372,37 @@ def test_an_empty_join_and_a_table_without_classes_are_refused() -> None:
     refusal(lambda: train(schema(), nobody), "the join is empty")
     classless = {**frames(), "T1": pd.DataFrame({**T1, "Class": [None] * 4})}
     refusal(lambda: train(schema(), classless), "no record has a class")
+
+
+@pytest.mark.parametrize(
+    ("near", "form"),
+    [
+        (["2020-01-01 00:00:00", "2020-01-02 00:00:00"], "0000-00-00 00:00:00"),
+        (["2020-01-01T00:00", "2020-01-02T00:00"], "0000-00-00T00:00"),
+        (["2020-01-01", "2020-01-02"], "0000-00-00"),
+    ],
+)  # fmt: skip
+def test_times_that_are_written_unlike_are_told_by_their_form(near: Any, form: str) -> None:
+    """Both sides are times, so nothing mismatches, and no text of one equals one of the other."""
+    when = pd.to_datetime(["2020-01-01", "2020-01-02"])
+    given = {"A": pd.DataFrame({"j": near, "Class": ["x", "y"]}), "B": pd.DataFrame({"k": when})}
+    said: dict[str, Any] = {
+        "class": "A.Class", "tables": {"A": {}, "B": {}},
+        "joins": [{"left": "A.j", "right": "B.k"}],
+    }  # fmt: skip
+    told = f'imes in "A.j" look like {form}, and in "B.k" like 0000-00-00T00:00:00'
+    refusal(lambda: train(said, given), "the join is empty", told, "write times alike")
+    said["joins"][0]["keep"] = "left"
+    [note] = train(said, given).notes
+    assert told in note
+    assert "2020" not in note
+
+
+def test_sites_that_play_no_part_are_told() -> None:
+    tables = {name: {"site": name.lower()} for name in ("T1", "T2", "T3")}
+    [note] = train(schema(tables=tables), frames()).notes
+    assert "all of their tables were read here" in note
+    assert train(schema(), frames()).notes == ()
 
 
 @pytest.mark.parametrize(
@@ -274,12 +437,112 @@ def test_unknown_columns_and_tables_are_named_all_at_once() -> None:
     refusal(lambda: train(schema()), 'where the table "T1" stands')
 
 
+def test_cells_that_no_tree_can_use_are_named_with_what_helps(tmp_path: Path) -> None:
+    """Of which file they are, in which column, and how to go on: a schema has no `mask` or `drop`."""
+    alone = {"class": "T.Class", "tables": {"T": {}}}
+    lines = "a,b,day,Class\n1e999,1,2020-01-01T00:00Z,x\n2,1e400,2020-01-02T00:00,y\n"
+    (tmp_path / "t.csv").write_text(lines, encoding="utf-8")
+    error = refusal(
+        lambda: train(alone, {"T": str(tmp_path / "t.csv")}),
+        f'{tmp_path / "t.csv"}, column "a": 1 of 2 distinct values are not a finite number',
+        'column "b"', 'column "day": some timestamps carry an offset',
+        "correct them, or list the columns that may split, without it, as  candidates  in [tables.T].",
+    )  # fmt: skip
+    assert len(error.problems) == 3
+    listed = {"class": "T.Class", "tables": {"T": {"candidates": ["a", "b"]}}}
+    refusal(lambda: train(listed, {"T": str(tmp_path / "t.csv")}), "or take it off  candidates")
+
+
+def test_columns_of_a_kind_that_no_tree_can_use_are_named_with_what_helps(tmp_path: Path) -> None:
+    odd = pa.array([[1], [2]])
+    table = pa.table({"j": odd, "z": odd, "id": odd, "Class": ["x", "y"]})
+    pq.write_table(table, tmp_path / "t.parquet")
+    said = {
+        "class": "T.Class", "tables": {"T": {"ids": ["id"]}, "U": {}},
+        "joins": [{"left": "T.j", "right": "U.j"}],
+    }  # fmt: skip
+    given = {"T": str(tmp_path / "t.parquet"), "U": pa.table({"j": ["x"]})}
+    refusal(
+        lambda: train(said, given), f'{tmp_path / "t.parquet"}, column "z": the type list',
+        "make it numbers or texts, or list the columns", "or join by another column",
+    )  # fmt: skip
+    refusal(
+        lambda: train(said, given, engine={"engine": "duckdb"}),
+        "make it numbers or texts, or list the columns", "or join by another column",
+    )  # fmt: skip
+    whole = {"T": table.drop_columns(["j", "z"]).append_column("j", pa.array(["x", "y"])),
+             "U": pa.table({"j": ["x", "y"], "n": [1, 2]})}  # fmt: skip
+    made = train({**said, "grow": {"prune": False}}, whole)
+    refusal(
+        lambda: classify(made.tree, made.schema, whole),
+        "T, column",
+        "or take it off  ids  in [tables.T]",
+    )
+
+
+def test_a_database_without_a_table_asks_for_what_its_schema_says(tmp_path: Path) -> None:
+    tables = {"T1": {}, "T2": {}, "T3": {"path": files(tmp_path)["T3"]}}
+    given = {name: frame for name, frame in frames().items() if name != "T3"}
+    refusal(
+        lambda: train(schema(tables=tables), given), "which of its tables is meant?",
+        "[tables.T3], table takes one of things.",
+    )  # fmt: skip
+
+
 def test_a_model_of_other_tables_is_refused() -> None:
     made = train(schema(), frames())
     other = JoinSchema.of({"class": "T1.Class", "tables": {"T1": {}}})
     refusal(lambda: classify(made.tree, other, frames()), "not trained with this schema")
     fewer = {**frames(), "T2": pa.table({"J1": ["a"]})}
     refusal(lambda: classify(made.tree, made.schema, fewer), 'has no column "Age"')
+
+
+def test_a_class_of_too_many_labels_is_named_before_memory_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    n = 3000
+    rows = {"j": [f"g{i % 50}" for i in range(n)], "x": [i % 7 for i in range(n)]}
+    other = pa.table({"j": [f"g{i}" for i in range(50)], "y": range(50)})
+    said = {
+        "class": "T.c", "tables": {"T": {}, "U": {}}, "joins": [{"left": "T.j", "right": "U.j"}],
+        "grow": {"max_depth": 1},
+    }  # fmt: skip
+    unique = {"T": pa.table({**rows, "c": range(n)}), "U": other}
+    several = {"T": pa.table({**rows, "c": [i % 200 for i in range(n)]}), "U": other}
+    assert train(said, several).tree.leaves
+    monkeypatch.setattr("reticent.sources.means.free_memory", lambda: 6 * 10**6)
+    refusal(
+        lambda: train(said, unique), 'class, "T.c": the class has 3,000 labels for 3,000 records',
+        "Hardly any two records share a class", "fewer values as  class",
+    )  # fmt: skip
+    assert "Hardly" not in str(refusal(lambda: train(said, several), "the class has 200 labels"))
+
+
+# scikit-learn ------------------------------------------------------------------------------------
+
+
+def test_a_grid_of_numpy_numbers_is_searched() -> None:
+    from sklearn.model_selection import GridSearchCV
+
+    X = pd.DataFrame({"J1": list("abbb") * 6, "J2": list("xxyy") * 6})
+    given = {name: frame for name, frame in frames().items() if name != "T1"}
+    model = JoinTreeClassifier(schema(), given)
+    grid = {"min_rows": np.arange(2, 4), "max_depth": np.array([2, 3], np.int32)}
+    found = GridSearchCV(model, grid, cv=2, error_score="raise").fit(X, T1["Class"] * 6)
+    assert found.best_params_["min_rows"] in (2, 3)
+    bad: Any
+    for bad in (True, 0, 2.5):
+        with pytest.raises(ValueError, match="min_rows"):
+            JoinTreeClassifier(schema(), given, min_rows=bad).fit(X, T1["Class"] * 6)
+
+
+def test_a_class_written_as_nothing_is_refused_clearly() -> None:
+    X = pd.DataFrame({"J1": list("abbb"), "J2": list("xxyy")})
+    given = {name: frame for name, frame in frames().items() if name != "T1"}
+    model = JoinTreeClassifier(schema(), given)
+    with pytest.raises(ValueError, match="written as an empty text"):
+        model.fit(X, ["", "x", "", "x"])
+    assert [*model.fit(X, np.array([None, "x", "y", "x"], object)).classes_] == ["x", "y"]
 
 
 # Models ------------------------------------------------------------------------------------------
@@ -333,6 +596,47 @@ def test_every_damage_to_a_model_is_refused(tmp_path: Path) -> None:
         place.write_text(broken, encoding="utf-8")
         with pytest.raises(InputError, match="damaged"):
             read_model(tmp_path)
+
+
+ASKS = {"table": "T", "column": "c", "missing": 0}
+
+
+def told(test: Any, *below: Any, counts: Any = (2, 1)) -> dict[str, Any]:
+    """A model as people may have written it: one question, and whatever stands below."""
+    leaf = {"class": "a", "counts": [2, 1]}
+    tree = {**ASKS, "test": test, "counts": counts, "branches": [*below] or [leaf, leaf]}
+    return {
+        "class": "T.Class", "classes": ["a", "b"], "weight": "row", "numbers": "int64",
+        "seen": {"T": {"c": ["x", "y"]}}, "tree": tree,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        *({**told({"at_most": 1}), "tree": {"class": "a", "counts": [count, 0]}} for count in (
+            10**400, "1" + "0" * 400, f"{10**400}/3", float("nan"), float("inf"), 1e301,
+        )),
+        told({"at_most": 1}, counts=[10**400, 1.5]),
+        told({"at_most": 1}, counts="21"),
+        *(told({"at_most": at}) for at in (float("nan"), float("inf"), "nonsense", "2020-13-01", True)),
+        *(told({"by": by}) for by in (["y", "x"], ["x", "x"], "xy")),
+        told({"is": "x"}, {"class": "a", "counts": [1, 0]}, told({"at_most": 1})["tree"]),
+        told({"at_most": 1}, {"class": "a", "counts": [1, 0]}, told({"at_most": "2020-01-01"})["tree"]),
+        {**told({"is": "x"}), "seen": {"T": {"c": "xy"}}},
+        {**told({"at_most": 1}), "classes": ["a", "\ud800"]},
+        {**told({"at_most": 1}), "\udfff": 1},
+    ],
+)  # fmt: skip
+def test_what_no_training_writes_is_damage(broken: dict[str, Any], tmp_path: Path) -> None:
+    """Numbers beyond all numbers, times that are none, columns asked in two ways, halves of signs."""
+    place = tmp_path / "model.json"
+    for whole in (told({"at_most": 10**400}), told({"at_most": "2020-01-01"}), told({"is": "x"})):
+        place.write_text(json.dumps(whole), encoding="utf-8")
+        assert read_model(tmp_path).leaves == 2
+    place.write_text(json.dumps(broken), encoding="utf-8")
+    with pytest.raises(InputError, match="damaged"):
+        read_model(tmp_path)
 
 
 def test_join_values_meet_by_their_shortest_text() -> None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from at_hand import refusal
 from pages_at_hand import Page
-from reticent.jointree.model import JoinNode, JoinTree, Question
-from reticent.jointree.pages import MOST_NODES, tree_page
+from reticent.jointree import text
+from reticent.jointree.model import JoinNode, JoinTree, Question, write_model
+from reticent.jointree.pages import MOST_NODES, tree_page, write_page
 
 CLASSES = ("no", "yes")
 
@@ -73,6 +78,18 @@ def test_every_node_and_its_counts_are_there() -> None:
     assert svg["role"] == "img"
 
 
+def test_a_page_goes_beside_a_model_and_not_into_it(tmp_path: Path) -> None:
+    """There, the next training would find another thing in its folder, and refuse to go on."""
+    folder = tmp_path / "model"
+    folder.mkdir()
+    tree = JoinTree("visit.ill", CLASSES, full(2))
+    write_model(tree, folder)
+    for model in (folder, folder / "model.json"):
+        refusal(partial(write_page, tree, folder / "p.html", model), "holds nothing else")
+        write_page(tree, tmp_path / "p.html", model, force=True)
+    assert [path.name for path in folder.iterdir()] == ["model.json"]
+
+
 def test_a_leaf_alone_has_a_page() -> None:
     page = read(leaf(3, 1))
     assert "A single leaf" in page.text
@@ -114,6 +131,45 @@ def test_odd_labels_and_counts_are_told_as_they_are() -> None:
     page = read(fork(age(1), leaf(Fraction(7, 3), 1), leaf(0, 2)), weight="record")
     assert "weights of records" in page.text
     assert "3.333: no 2.333, yes 1" in page.text
+    assert "The records weigh 5.333 in all." in page.text
+    assert "over columns of one table." in page.text
+    assert "how much the records weigh that meet in it, and how much of each class" in page.text
+    assert "many weights" not in page.text
+    assert "many records" not in page.text
+
+
+ODD = "R&amp;D\x1b[31m\u009b2J\u202eevil\u2066\n\u2028end\x7f"
+
+
+def test_no_value_speaks_to_a_terminal_or_turns_its_line() -> None:
+    """Of whatever way to show a tree: lines stay lines, and counts stand where they belong."""
+    asks = Question("T", "c", "is", (ODD,), 0)
+    tree = JoinTree(
+        "T.Class", ("no", ODD), fork(asks, leaf(2, 1), leaf(1, 3)), seen={"T": {"c": (ODD,)}}
+    )
+    shown, drawn, page, told = (
+        text.shown(tree),
+        text.dot(tree),
+        tree_page(tree),
+        text.json_line(tree),
+    )
+    for one in (shown, drawn, page, told):
+        assert not {*one} & {*"\x1b\x7f\u009b\u202e\u2066"}
+    for one in (shown, drawn, told):
+        assert "\u2028" not in one
+    assert shown.count("\n") == 3
+    assert drawn.count("\n") == 8
+    assert json.loads(told)["classes"] == ["no", ODD]
+    assert "R&amp;amp;D" in drawn
+
+
+def test_dot_cuts_values_and_not_what_it_says_of_them() -> None:
+    long = "v" * 90
+    asks = Question("T", "c", "is", (long,), 1)
+    drawn = text.dot(JoinTree("T.Class", ("no", "y" * 80), fork(asks, leaf(0, 5), leaf(4, 1))))
+    assert 'label="≠ vvv' in drawn
+    assert '… or missing"' in drawn
+    assert '… (5)"' in drawn
 
 
 def test_many_classes_are_counted() -> None:

@@ -46,6 +46,8 @@ class Column:
 
     def cells(self) -> pa.Array:
         """Every cell as its text."""
+        if is_text(self.values.type):  # a million of them are not for Python
+            return self.values.cast(pa.string()).take(pa.array(self.codes))
         return pa.array(self.texts(), pa.string()).take(pa.array(self.codes))
 
     def rows_of(self, codes: Iterable[int], most: int = 3) -> list[int]:

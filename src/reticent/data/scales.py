@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from typing import Any, Literal
 
 import numpy as np
@@ -151,6 +152,38 @@ def scale_of(column: Column, *, decimal: str = ".", date_format: str | None = No
     return Scale(kind, points, ranks, zoned)
 
 
+def blurred(column: Column, scale: Scale, *, decimal: str = ".") -> int:
+    """How many values differ from another one and still are the same point of their scale.
+
+    Points are 64-bit floats where some are no whole numbers, and microseconds; 1.0 and 1 do not
+    differ.
+
+    >>> from reticent.data.columns import encode
+    >>> column = encode("A", pa.array(["9007199254740993", "9007199254740992", "0.5", "0.50"]))
+    >>> blurred(column, scale_of(column))
+    1
+    """
+    if len(scale.points) == len(column.values.drop_null()):
+        return 0
+    exact = zip(scale.rank.tolist(), _exactly(column, scale.kind, decimal), strict=True)
+    return len({pair for pair in exact if pair[0] >= 0}) - len(scale.points)
+
+
+def _exactly(column: Column, kind: Kind, decimal: str) -> list[Any]:
+    """What tells values of one point apart."""
+    values = column.values
+    if pa.types.is_timestamp(values.type):
+        found: list[Any] = values.cast(pa.int64()).to_pylist()
+        return found
+    if not is_text(values.type):
+        return [Decimal(v) if isinstance(v, float) else v for v in values.to_pylist()]
+    if kind == "number":
+        cells = [text and text.strip().replace(decimal, ".") for text in values.to_pylist()]
+        return [cell and Decimal(cell) for cell in cells]
+    finer = [text and re.search(r"\.\d{6}(\d+)", text) for text in values.to_pylist()]
+    return [digits and digits[1].rstrip("0") for digits in finer]
+
+
 def points_of(
     column: Column, *, times: bool, decimal: str = ".", date_format: str | None = None
 ) -> list[Any]:
@@ -164,7 +197,7 @@ def points_of(
     """
     values, kind = column.values, column.values.type
     if is_text(kind):
-        read = _time_or_none if times else _number_or_none
+        read = time_of if times else _number_or_none
         other = date_format if times else decimal
         return [None if text is None else read(text, other) for text in values.to_pylist()]
     if times and pa.types.is_timestamp(kind):
@@ -179,7 +212,8 @@ def points_of(
     return [n if n is not None and math.isfinite(n) else None for n in plain.to_pylist()]
 
 
-def _time_or_none(text: str, date_format: str | None) -> int | None:
+def time_of(text: str, date_format: str | None = None) -> int | None:
+    """Microseconds since 1970, as if in UTC where nothing else is said; None if it is no time."""
     fits = _is_time(text, date_format)
     return _microseconds(_parse_time(text, date_format)) if fits else None
 

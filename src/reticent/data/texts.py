@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -72,6 +73,27 @@ def shortest(text: str) -> str:
         return text
     value = float(text)
     return number_text(value) if abs(value) < 2**53 else text
+
+
+_UNFIT = {"Cc", "Cs", "Cn"}  # control signs, halves of characters, and what is none yet
+_TURNS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")  # of direction
+
+
+def is_unfit(sign: str) -> bool:
+    """Whether a sign may not be shown: it has no form, or changes what stands around it."""
+    return sign in _TURNS or unicodedata.category(sign) in _UNFIT
+
+
+def one_line(text: str) -> str:
+    r"""A text as part of a line: nothing in it ends the line, speaks to a terminal or turns it.
+
+    >>> one_line("a\nb\x1b[2J"), one_line("Grüße")
+    ('a b�[2J', 'Grüße')
+    """
+    if text.isprintable():
+        return text
+    told = (" " if sign.isspace() and sign not in "\x1c\x1d\x1e\x1f" else sign for sign in text)
+    return "".join("\ufffd" if is_unfit(sign) else sign for sign in told)
 
 
 def _timestamp_texts(values: pa.Array) -> list[str | None]:

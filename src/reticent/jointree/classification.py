@@ -12,18 +12,17 @@ Where there are few enough joined rows they can be listed, one by one, with thei
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from reticent.data.columns import Column, Table, encode
-from reticent.data.scales import points_of
+from reticent.data.columns import Column, Table
+from reticent.data.scales import points_of, time_of
 from reticent.errors import InputError, Problem, many, refuse
 from reticent.files.tabular import Reading
 from reticent.jointree import kernels
@@ -63,48 +62,112 @@ class ClassifiedRecords:
 
     ids: Mapping[str, Column]  # by name; nothing where records go by their place
     labels: tuple[str, ...]
-    counts: NDArray[Any]  # counts[record, class]: joined rows; 64 bits, or of any length
+    lines: NDArray[Any]  # lines[i, class]: joined rows of a kind of record; 64 bits, or any length
+    at: NDArray[np.int64]  # at[record]: of which kind it is
     majority: int | None = None  # the class of records that join with nothing, if they get one
+
+    @property
+    def counts(self) -> NDArray[Any]:
+        """Joined rows of each record, by class."""
+        found: NDArray[Any] = self.lines[self.at]
+        return found
+
+    @property
+    def records(self) -> int:
+        """How many there are."""
+        return len(self.at)
 
     @property
     def rows(self) -> list[int]:
         """How many rows each record joins with."""
-        return [int(n) for n in self.counts.sum(axis=1).tolist()]
+        every = self._every
+        return [every[i] for i in self.at.tolist()]
+
+    @property
+    def joined(self) -> int:
+        """How many rows all of them join with."""
+        kinds = np.bincount(self.at, minlength=len(self.lines)).tolist()
+        return sum(n * every for n, every in zip(kinds, self._every, strict=True))
 
     @property
     def winners(self) -> NDArray[np.int64]:
         """The class of each record, the first of equals; -1 for one that joins with nothing."""
-        most = np.array([_first_largest(line) for line in self.counts.tolist()], np.int64)
-        alone = np.array([not n for n in self.rows], dtype=bool)
+        return self._winners[self.at]
+
+    @property
+    def _every(self) -> list[int]:
+        return [int(n) for n in self.lines.sum(axis=1).tolist()]
+
+    @property
+    def _winners(self) -> NDArray[np.int64]:
+        most = np.array([_first_largest(line) for line in self.lines.tolist()], np.int64)
+        alone = np.array([not n for n in self._every], dtype=bool)
         return np.where(alone, -1, most)
 
     @property
     def classes(self) -> list[str | None]:
         """The label of each record; None where there is none to give."""
+        found: list[str | None] = self._taken(self._labels, pa.string()).to_pylist()
+        return found
+
+    @property
+    def _labels(self) -> list[str | None]:
         spare = None if self.majority is None else self.labels[self.majority]
-        return [spare if w < 0 else self.labels[w] for w in self.winners.tolist()]
+        return [spare if w < 0 else self.labels[w] for w in self._winners.tolist()]
 
     @property
     def shares(self) -> list[float | None]:
         """The share of a record's joined rows that its class has."""
-        lines = zip(self.counts.tolist(), self.rows, strict=True)
+        found: list[float | None] = self._taken(self._shares, pa.float64()).to_pylist()
+        return found
+
+    @property
+    def _shares(self) -> list[float | None]:
+        lines = zip(self.lines.tolist(), self._every, strict=True)
         return [max(line) / every if every else None for line, every in lines]
+
+    @property
+    def told(self) -> tuple[int, ...]:
+        """How many records each class has."""
+        winners = np.where(self._winners < 0, self.majority, self._winners) if (
+            self.majority is not None) else self._winners  # fmt: skip
+        count = np.bincount(winners[self.at] + 1, minlength=len(self.labels) + 1)
+        return tuple(count[1:].tolist())
 
     def table(self, *, typed: bool = False) -> pa.Table:
         """All of it as columns of text, as classes.csv has them; or `typed`, as other files do."""
-        columns: dict[str, Any] = {name: column.cells() for name, column in self.ids.items()}
+        return self._table(0, self.records, typed=typed)
+
+    def pieces(self, rows: int, *, typed: bool = False) -> Iterator[pa.Table]:
+        """The same in tables of so many rows; one without any, if there are none."""
+        for start in range(0, max(self.records, 1), rows):
+            yield self._table(start, min(start + rows, self.records), typed=typed)
+
+    def _table(self, start: int, end: int, *, typed: bool) -> pa.Table:
+        part = slice(start, end)
+        columns: dict[str, Any] = {
+            name: replace(column, codes=column.codes[part]).cells()
+            for name, column in self.ids.items()
+        }
         if not columns:
-            places = pa.array(range(1, len(self.counts) + 1), pa.int64())
+            places = pa.array(range(start + 1, end + 1), pa.int64())
             columns[ROW] = places if typed else places.cast(pa.string())
-        columns["class"] = pa.array(self.classes, pa.string())
-        if typed and self.counts.dtype != object:  # else there are numbers that no column holds
-            columns["share"] = pa.array(self.shares, pa.float64())
-            columns["rows"] = pa.array(self.rows, pa.int64())
-            return pa.table([*columns.values()], names=[*columns])
-        shares = [None if share is None else f"{share:.6f}" for share in self.shares]
-        columns["share"] = pa.array(shares, pa.string())
-        columns["rows"] = pa.array(map(str, self.rows), pa.string())
+        every = self._every
+        shares = self._shares
+        columns["class"] = self._taken(self._labels, pa.string(), part)
+        if typed:
+            columns["share"] = self._taken(shares, pa.float64(), part)
+        else:
+            told = [None if share is None else f"{share:.6f}" for share in shares]
+            columns["share"] = self._taken(told, pa.string(), part)
+        whole = typed and max(every, default=0) < 2**63  # else no column of numbers holds them
+        rows: list[Any] = every if whole else [*map(str, every)]
+        columns["rows"] = self._taken(rows, pa.int64() if whole else pa.string(), part)
         return pa.table([*columns.values()], names=[*columns])
+
+    def _taken(self, each: Sequence[Any], kind: pa.DataType, part: slice = slice(None)) -> pa.Array:
+        """What stands for each kind of record, for each record."""
+        return pa.array(each, kind).take(pa.array(self.at[part]))
 
 
 def _first_largest(line: Sequence[Any]) -> int:
@@ -132,6 +195,10 @@ class AskedColumn:
 
     def codes(self, column: Column, form: Mapping[str, Any]) -> NDArray[np.int64]:
         """The column by these values: the first that is not smaller, or the same; -1 for none."""
+        return self.of_values(column, form)[column.codes]
+
+    def of_values(self, column: Column, form: Mapping[str, Any]) -> NDArray[np.int64]:
+        """The same of its distinct values."""
         if self.number:
             times = isinstance(self.values[0], str)
             found = points_of(column, times=times, **form)
@@ -139,17 +206,14 @@ class AskedColumn:
         else:
             at = {text: i for i, text in enumerate(self.values)}
             to = [-1 if text is None else at.get(text, -1) for text in column.texts()]
-        return np.array(to, np.int64)[column.codes]
+        return np.array(to, np.int64)
 
 
 def _point(threshold: Any) -> Any:
     """A threshold as cells are compared with it; times in microseconds, as if UTC."""
     if not isinstance(threshold, str):
         return threshold
-    [found] = points_of(encode("", pa.array([threshold])), times=True)
-    if found is None:
-        datetime.fromisoformat(threshold)  # says that it is none
-    return found
+    return time_of(threshold)
 
 
 def asked_columns(tree: JoinTree) -> dict[tuple[str, str], AskedColumn]:
@@ -204,13 +268,18 @@ def read_asked(
         wanted = {c for table, c in asked if table == name} | schema.joins_with(t) | {*ids}
 
         choose = choosing(schema, name, wanted, problems)
+        alike = {
+            column: partial(one.of_values, form=form_of(reading))
+            for (table, column), one in asked.items()
+            if table == name and column not in {*schema.joins_with(t), *ids}
+        }
         data = standing(schema, name, given)
-        table = read_columns(
+        found = read_columns(
             schema, t, data, choose, reading, in_order=in_order, engine=engine, watch=watch,
-            is_given=name in given,
+            is_given=name in given, alike=alike,
         )  # fmt: skip
-        if table is not None:
-            tables.append(table)
+        if found is not None:
+            tables.append(found)
     refuse(problems)
     return tables
 
@@ -257,8 +326,8 @@ def _arrive(
         name = schema.names[t]
         own = [column for column in table.columns if (name, column) in asked]
         mine = [(e, edge.ends.index(t)) for e, edge in enumerate(edges) if t in edge.ends]
-        columns = [asked[name, c].codes(table.columns[c], form) + 1 for c in own]
-        columns += [sides[e][0][s].astype(np.int64) + 1 for e, s in mine]
+        columns = [(asked[name, c].codes(table.columns[c], form) + 1).astype(np.int32) for c in own]
+        columns += [sides[e][0][s] + 1 for e, s in mine]
         counts = table.counts
         if not every_row:
             columns, counts, place = _once(columns, counts, table.rows)
@@ -284,12 +353,23 @@ def _once(
     columns: Sequence[NDArray[Any]], counts: NDArray[np.int64] | None, rows: int
 ) -> tuple[list[NDArray[Any]], NDArray[np.int64], NDArray[np.int64]]:
     """Equal rows counted once, and where each row went."""
-    place = np.zeros(rows, np.int64)
+    place, kinds = np.zeros(rows, np.int64), 1
     for column in columns:
-        packed = place * (int(column.max(initial=0)) + 1) + column
-        place = np.unique(packed, return_inverse=True)[1].astype(np.int64)
-    first = np.unique(place, return_index=True)[1]
-    each = np.zeros(len(first), np.int64)
+        size = int(column.max(initial=0)) + 1
+        place *= size
+        place += column
+        if kinds * size <= max(2 * rows, 1 << 16):  # sorting 8 million rows takes 300 MB
+            used = np.zeros(kinds * size, dtype=bool)
+            used[place] = True
+            to = np.cumsum(used) - 1
+            place, kinds = to[place], int(used.sum())
+        else:
+            some, place = np.unique(place, return_inverse=True)
+            kinds = len(some)
+    kinds = min(kinds, rows)
+    first = np.empty(kinds, np.int64)
+    first[place[::-1]] = np.arange(rows - 1, -1, -1)  # of several rows the first is written last
+    each = np.zeros(kinds, np.int64)
     np.add.at(each, place, 1 if counts is None else counts)
     return [column[first] for column in columns], each, place
 
@@ -331,7 +411,9 @@ def classify_tables(
     own = tuple(one if t == coded.root else table for t, table in enumerate(coded.tables))
     counts = _counted(tree, replace(arrived, coded=replace(coded, tables=own)))
     spare = tree.root.winner if majority else None
-    return ClassifiedRecords(arrived.ids[coded.root], tree.classes, counts[arrived.records], spare)
+    return ClassifiedRecords(
+        arrived.ids[coded.root], tree.classes, counts, arrived.records, spare
+    )  # fmt: skip
 
 
 def _counted(tree: JoinTree, arrived: _Arrived) -> NDArray[Any]:

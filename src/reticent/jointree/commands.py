@@ -244,7 +244,7 @@ def show(
     elif dot:
         say.text(text.dot(tree))
     elif say.json:
-        say.text(tree.json(report.shape(tree)).replace("\n", "") + "\n")  # texts have none
+        say.text(text.json_line(tree))
     elif not say.quiet:
         say.result(text.shown(tree), None)
 

@@ -19,7 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from reticent.data.columns import Table, encode
-from reticent.errors import InputError
+from reticent.errors import InputError, many
 from reticent.files.output import check_free, refuse_inputs, whole_file, whole_folder
 from reticent.files.sheets import sheet, write, write_table
 from reticent.files.tabular import ARROW, SUFFIXES, Reading
@@ -34,13 +34,17 @@ from reticent.jointree.model import MODEL, JoinTree, model_of, read_model, write
 from reticent.jointree.propagation import EmptyJoin, propagate
 from reticent.jointree.report import JoinClasses, JoinTest, TrainedTree
 from reticent.jointree.schema import JoinSchema
-from reticent.jointree.tables import class_codes, code, load, standing
+from reticent.jointree.tables import CodedTables, class_codes, code, load, room_of, standing
 from reticent.progress import Clock, Watch
 from reticent.releases.places import format_asked
-from reticent.sources.arrival import inputs
+from reticent.sources.arrival import inputs, means_of
 
 _TYPED = (".parquet", *ARROW)
 _ONE_PLACE = "min_count is kept between private sites; here all tables stand in one place."
+_AT_ONCE = 1 << 17  # records whose lines are written together
+_HERE = "The schema names sites; all of their tables were read here, as those of one place."
+_A_COUNT = 24  # bytes of a row and class: its vectors, those of its branches, and scratch
+_FEW = 100  # classes that are none too many
 _OWN = ("class", "share", "rows")  # columns of classes.csv besides the ids
 
 
@@ -76,10 +80,11 @@ def train(
         )  # fmt: skip
     with clock.stage("count"):
         coded = code(schema, loaded, reading=reading)
+        _refuse_too_many_classes(schema, coded, engine or {})
         rules = schema.grow.options()
         joined = propagate(coded, schema.grow.weight)
     with clock.stage("grow"):
-        root = grown(joined, rules)
+        root = grown(joined, rules, clock.watch.nodes)
         tree = model_of(joined, root, schema)
     tested = None
     if share is not None:
@@ -89,14 +94,35 @@ def train(
         with clock.stage("write"):
             save(tree, output, force=force)
     notes = [] if schema.grow.min_count is None else [_ONE_PLACE]
+    notes += [*(note for table in loaded for note in table.notes), *coded.notes, *coded.unlike]
+    notes += [_HERE] if any(entry.site for entry in schema.tables.values()) else []
     at = coded.root
     every = sum(map(int, coded.tables[at].counts))
     inside = joined.coded.tables[at].counts[joined.rows[at]]
     return TrainedTree(
         schema, tree, every, int(inside.sum()), joined.joined,
         {name: table.records for name, table in zip(schema.names, loaded, strict=True)},
-        tuple(dict.fromkeys([*notes, *(note for table in loaded for note in table.notes)])),
+        tuple(dict.fromkeys(notes)),
         dict(clock.seconds), tested, None if output is None else str(output),
+    )  # fmt: skip
+
+
+def _refuse_too_many_classes(
+    schema: JoinSchema, coded: CodedTables, engine: Mapping[str, Any]
+) -> None:
+    """Refuse counts by class that do not fit: mostly the class is a column that names records."""
+    rows, labels = sum(table.rows for table in coded.tables), len(coded.labels)
+    takes = rows * labels * _A_COUNT
+    if labels < _FEW or takes <= room_of(means_of(**engine)):
+        return
+    records = sum(map(int, coded.tables[coded.root].counts))
+    unique = 2 * labels > records
+    raise InputError(
+        f"the class has {labels:,} labels for {many(records, 'record')}, and counts by class would "
+        f"take about {takes / 10**9:.1f} GB", where=f'{schema.name}, class, "{schema.class_}"',
+        why="every row of every table holds its joined rows of each class."
+        + (" Hardly any two records share a class, so nothing can be learnt." if unique else ""),
+        do="name a column with fewer values as  class, or put values of this one together.",
     )  # fmt: skip
 
 
@@ -163,14 +189,17 @@ def classify(
         )  # fmt: skip
     with clock.stage("classify"):
         found = classify_tables(tree, schema, read, reading, majority=majority)
-        lines = list_joined(tree, schema, read, reading) if joined else found.table()
+        lines = list_joined(tree, schema, read, reading) if joined else None
     if output is not None:
         with clock.stage("write"):
-            _write(lines if joined else found, Path(output), suffix, force=force)
-    told = Counter(lines["class"].to_pylist())
+            _write(found if lines is None else lines, Path(output), suffix, force=force)
+    told = found.told
+    if lines is not None:
+        count = Counter(lines["class"].to_pylist())
+        told = tuple(count[label] for label in tree.classes)
     return JoinClasses(
-        lines, tree.classes, len(found.counts), int((found.winners >= 0).sum()), sum(found.rows),
-        tuple(told[label] for label in tree.classes), joined, majority,
+        found if lines is None else lines, tree.classes, found.records,
+        int((found.winners >= 0).sum()), found.joined, told, joined, majority,
         tuple(dict.fromkeys(note for table in read for note in table.notes)),
         dict(clock.seconds), None if output is None else str(output),
     )  # fmt: skip
@@ -221,13 +250,14 @@ def _check_classes(
 def _write(found: ClassifiedRecords | pa.Table, path: Path, suffix: str, *, force: bool) -> None:
     """Write classes, for their owner's eyes alone; as numbers where a format has such."""
     typed = suffix in _TYPED
-    table = found if isinstance(found, pa.Table) else found.table(typed=typed)
     with whole_file(path, force=force, private=True) as place:
         if typed:
+            table = found if isinstance(found, pa.Table) else found.table(typed=True)
             write_table(table, place, suffix)
             return
-        columns = [encode(name, table[name]) for name in table.column_names]
-        write(sheet(columns, order="input"), place, suffix)
+        pieces = iter([found]) if isinstance(found, pa.Table) else found.pieces(_AT_ONCE)
+        columns = ([encode(name, part[name]) for name in part.column_names] for part in pieces)
+        write((sheet(each, order="input") for each in columns), place, suffix)
 
 
 def _share(test: float | None, test_by: str | None) -> float | None:
@@ -262,10 +292,11 @@ def _tested(
     told = aside & (classes >= 0)
     coded = code(schema, tables, among=~aside, reading=reading)
     of_groups = len(np.unique(group[classes >= 0]))
+    single = 0 if by is None else int((told_by_none(tables[root], by) & (classes >= 0)).sum())
     try:
         joined = propagate(coded, schema.grow.weight)
     except EmptyJoin:  # all that joins was set aside
-        return JoinTest.of_nothing(int(told.sum()), chosen, of_groups, by, seed)
+        return JoinTest.of_nothing(int(told.sum()), chosen, of_groups, single, by, seed)
     rules = schema.grow.options()
     tree = model_of(joined, grown(joined, rules), schema)
     found = classify_tables(tree, schema, tables, reading)
@@ -277,9 +308,13 @@ def _tested(
     trained = np.bincount(joined.coded.classes[inside], joined.coded.tables[root].counts[inside])
     return JoinTest(
         records=int(told.sum()), joining=int(here.sum()), groups=chosen,
+        single=single,
         of_groups=of_groups,
         effective=_effective(group, classes >= 0, rows, schema.grow.weight), by=by, seed=seed,
         right=int((winners[here] == classes[here]).sum()),
+        right_with_others=int(
+            (np.where(here, winners, np.argmax(trained))[told] == classes[told]).sum()
+        ),
         right_rows=sum(map(int, right.tolist())),
         rows=sum(rows[i] for i in np.flatnonzero(here).tolist()),
         right_majority=int((classes[here] == np.argmax(trained)).sum()),
@@ -287,14 +322,21 @@ def _tested(
     )  # fmt: skip
 
 
+def told_by_none(table: Table, by: str) -> NDArray[np.bool_]:
+    """Which records have no value in `by`, so that each is a group of its own."""
+    column = table.columns[by]
+    none = -1 if column.missing is None else column.missing
+    missing: NDArray[np.bool_] = column.codes.astype(np.int64) == none
+    return missing
+
+
 def _groups(table: Table, by: str | None) -> NDArray[np.int64]:
     """The group of each record; every one without a value in `by` is a group of its own."""
     if by is None:
         return np.arange(table.rows)
     column = table.columns[by]
-    codes = column.codes.astype(np.int64)
     own = len(column.values) + np.arange(table.rows)
-    return np.where(codes == (-1 if column.missing is None else column.missing), own, codes)
+    return np.where(told_by_none(table, by), own, column.codes.astype(np.int64))
 
 
 def _set_aside(

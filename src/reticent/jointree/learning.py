@@ -20,7 +20,7 @@ Where we differ from the paper:
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -44,11 +44,16 @@ _REMEMBERED = 1 << 16  # x · log2 x is looked up below, computed above
 Held = tuple[NDArray[np.int32], Vectors]  # the rows of a table in a node, and their vectors
 
 
-def grown(joined: Propagated, rules: TreeOptions) -> TreeNode:
-    """The tree over the join, pruned if the rules say so; splits name columns of all tables."""
+def grown(
+    joined: Propagated, rules: TreeOptions, told: Callable[[int], None] = lambda nodes: None
+) -> TreeNode:
+    """The tree over the join, pruned if the rules say so; splits name columns of all tables.
+
+    `told` hears how many nodes there are, so far.
+    """
     rules = rules.of_unit(joined.unit)
     with np.errstate(over="ignore"):
-        root = grow(source_of(joined, rules), rules)
+        root = grow(source_of(joined, rules), rules, told)
     if rules.confidence is not None:
         prune(root, rules.confidence, joined.unit)
     return root

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,6 +18,8 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from reticent.data.scales import time_of
+from reticent.data.texts import one_line
 from reticent.errors import InputError
 from reticent.jointree.learning import features_of
 from reticent.jointree.propagation import Numbers, Propagated
@@ -28,6 +31,7 @@ MODEL = "model.json"
 SPLITS = "splits.json"  # what a site asks of its own tables; it stays there
 _INDENTED = 40  # levels; a line for each of thousands would be a square of blanks
 _EXACT = 2**53  # readers of JSON may round larger integers
+_MOST = 10**300  # joined rows: training refuses more, and pages would not hold them
 _TESTS = ("at_most", "is", "by")
 _NUMBERS = ("int64", "big integers", "float64")
 
@@ -166,15 +170,19 @@ class JoinTree:
             depth, question, node = waiting.pop()
             says = "" if node.branches else f": {self.leaf_words(node)}"
             far = f"[{depth}] " if depth > _INDENTED else ""
-            lines.append("|  " * min(depth, _INDENTED) + far + question + says)
+            lines.append("|  " * min(depth, _INDENTED) + far + one_line(question) + says)
             waiting += reversed(self._lines(node, depth + 1))
         return "\n".join(lines)
 
     def leaf_words(self, node: JoinNode) -> str:
         """The class of a leaf, its rows and how many it errs on."""
+        return f"{one_line(self.classes[node.winner])} {self.leaf_counts(node)}"
+
+    def leaf_counts(self, node: JoinNode) -> str:
+        """How many rows a leaf has, and how many it errs on."""
         every, right = sum(node.counts), max(node.counts)
         wrong = f"/{said(every - right)}" if every != right else ""
-        return f"{self.classes[node.winner]} ({said(every)}{wrong})"
+        return f"({said(every)}{wrong})"
 
     def _lines(self, node: JoinNode, depth: int) -> list[tuple[int, str, JoinNode]]:
         questions = node.asks.words() if node.asks else ()
@@ -355,7 +363,10 @@ def read_model(place: str | Path) -> JoinTree:
         splits = path.with_name(SPLITS)
         own = _own_splits(splits, text) if data.get("sites") and splits.exists() else {}
         return _model(data | own)
-    except (OSError, ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError):
+    except (
+        OSError, ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError,
+        RecursionError,
+    ):  # fmt: skip
         raise InputError(
             "this is no model of a tree over tables, or it is damaged", where=str(path),
             do="train it again.",
@@ -391,6 +402,7 @@ def _model(data: Any) -> JoinTree:
     waiting = [(root, data["tree"])]
     while waiting:
         node, told = waiting.pop()
+        _check(isinstance(told["counts"], list))
         node.counts = tuple(map(_read_count, told["counts"]))
         _check(len(node.counts) == len(classes))
         if "class" in told:
@@ -402,8 +414,9 @@ def _model(data: Any) -> JoinTree:
         _check(len(below) == node.asks.branches)
         node.branches = [JoinNode(()) for _ in below]
         waiting += zip(node.branches, below, strict=True)
+    _check_columns(root)
     seen = {
-        table: {column: tuple(texts) for column, texts in columns.items()}
+        table: {column: tuple(_list(texts)) for column, texts in columns.items()}
         for table, columns in data.get("seen", {}).items()
     }
     asked = [node.asks for node in root.walk() if node.asks and node.asks.test == "is"]
@@ -437,11 +450,13 @@ def _read_question(
 
 def _read_test(told: Mapping[str, Any]) -> Question:
     [(test, value)] = told["test"].items()
-    values = tuple(value) if test == "by" else (value,)
+    values = tuple(_list(value)) if test == "by" else (value,)
     number = test == "at_most" and not isinstance(values[0], str)
     _check(test in _TESTS and isinstance(told["table"], str) and isinstance(told["column"], str))
     _check(all(type(v) in ((int, float) if number else (str,)) for v in values))
-    _check(test != "by" or len(values) > 1)
+    _check(test != "by" or (len(values) > 1 and list(values) == sorted({*values})))
+    _check(type(value) is not float or math.isfinite(value))
+    _check(test != "at_most" or number or time_of(value) is not None)
     asks = Question(told["table"], told["column"], test, values, told["missing"])
     _check(type(asks.missing) is int and 0 <= asks.missing < asks.branches)
     return asks
@@ -450,10 +465,28 @@ def _read_test(told: Mapping[str, Any]) -> Question:
 def _read_count(told: Any) -> Count:
     if isinstance(told, str):
         _check(re.fullmatch(r"\d+(/[1-9]\d*)?", told))
-        return _whole(Fraction(told))
+        _check((count := Fraction(told)) <= _MOST)
+        return _whole(count)
     _check(type(told) in (int, float) and told >= 0)
-    count: Count = told
-    return count
+    _check(told <= _MOST)  # which NaN is not, either
+    plain: Count = told
+    return plain
+
+
+def _list(told: Any) -> list[Any]:
+    _check(isinstance(told, list))
+    found: list[Any] = told
+    return found
+
+
+def _check_columns(root: JoinNode) -> None:
+    """See that a column is asked in one way: codes of its cells are made for all nodes at once."""
+    ways: dict[tuple[str, str], tuple[str, bool]] = {}
+    for node in root.walk():
+        if isinstance(node.asks, Question):
+            asks = node.asks
+            way = (asks.test, isinstance(asks.values[0], str))
+            _check(ways.setdefault((asks.table, asks.column), way) == way)
 
 
 def _check(true: object) -> None:
@@ -495,6 +528,8 @@ def _parsed(text: str) -> Any:
             _check(isinstance(value, dict) == (sign == "}"))
         else:
             value = json.loads(found[2] or found[3])
+            if isinstance(value, str):
+                value.encode()  # half a character could not be written again
             if expects_name:
                 _check(isinstance(value, str))
                 name, expects_name = value, False

@@ -12,9 +12,10 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
+from reticent.errors import InputError
 from reticent.files.output import refuse_inputs, whole_file, write_text
 from reticent.jointree import report
-from reticent.jointree.model import JoinNode, JoinTree, said
+from reticent.jointree.model import MODEL, JoinNode, JoinTree, said
 from reticent.pages import charts
 from reticent.pages.page import MOST, page
 
@@ -57,14 +58,20 @@ def tree_page(tree: JoinTree) -> str:
             "more_counts": max(len(counts) - MOST, 0),
             "more_bars": max(len(counts) - _BARS, 0),
             "counted": _counted(tree),
+            "weighs": tree.weight == "record",
         },
     )
 
 
 def write_page(tree: JoinTree, place: Path, model: Path, *, force: bool = False) -> None:
     """Write it, for its owner's eyes alone."""
-    files = [model / "model.json"] if model.is_dir() else [model]
+    files = [model / MODEL] if model.is_dir() else [model]
     refuse_inputs([place], files)
+    if place.resolve().parent == files[0].resolve().parent and files[0].name == MODEL:
+        raise InputError(
+            "a folder with a model holds nothing else", where=str(place),
+            why="train --force would refuse to replace it.", do="write the page beside it.",
+        )  # fmt: skip
     with whole_file(place, force=force, private=True) as path:
         write_text(path, tree_page(tree))
 
@@ -182,7 +189,9 @@ def _counts(tree: JoinTree, node: JoinNode) -> Markup:
     order = sorted(range(len(node.counts)), key=lambda c: -node.counts[c])
     some = [c for c in order if node.counts[c]]
     told = [
-        Markup("{} {}").format(charts.printable(tree.classes[c]), _number(node.counts[c]))
+        Markup('<span class="value">{}</span> {}').format(
+            charts.printable(tree.classes[c]), _number(node.counts[c])
+        )
         for c in some[:_CLASSES]
     ]
     if len(some) > _CLASSES:

@@ -133,6 +133,10 @@ def _emptied(tables: Sequence[CodedTable], joins: Sequence[CodedJoin]) -> str:
     return f"{' nor '.join(pairs)} have no join value in common."
 
 
+def _sentence(words: str) -> str:
+    return words[:1].upper() + words[1:]
+
+
 def propagate(
     coded: CodedTables, weight: Literal["row", "record"] = "row", relay: JoinRelay = AT_HOME
 ) -> Propagated:
@@ -144,8 +148,10 @@ def propagate(
     if not told.joined:
         raise EmptyJoin(
             "the join is empty: no record that has a class joins with the other tables",
-            where="the joins", why=_emptied(coded.tables, coded.joins),
-            do="look whether join columns of both sides hold the same values.",
+            where="the joins",
+            why=" ".join([_emptied(coded.tables, coded.joins), *map(_sentence, coded.unlike)]),
+            do="write times alike on both sides." if coded.unlike
+            else "look whether join columns of both sides hold the same values.",
         )  # fmt: skip
     kind = _KINDS[told.numbers]
     weights, messages = ([some.astype(kind) for some in every] for every in (weights, messages))

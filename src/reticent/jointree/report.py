@@ -29,10 +29,12 @@ class JoinTest:
     joining: int  # of them, those that join with something
     groups: int  # of equal values in `by` that were set aside; or as many as there are records
     of_groups: int  # in all
+    single: int  # of them, records without a value in `by`, each for itself
     effective: float  # groups of equal weight that would weigh as these do, of all that join
     by: str | None
     seed: int
     right: int  # records whose class was told
+    right_with_others: int  # of all set aside, if those that join with nothing get that of most
     right_rows: int  # joined rows whose class was told
     rows: int  # joined rows in all
     right_majority: int  # if every record got the class of most records it was trained with
@@ -41,10 +43,12 @@ class JoinTest:
 
     @classmethod
     def of_nothing(
-        cls, records: int, groups: int, of_groups: int, by: str | None, seed: int
+        cls, records: int, groups: int, of_groups: int, single: int, by: str | None, seed: int
     ) -> JoinTest:  # fmt: skip
         """A test without a tree, as all records that join were set aside."""
-        return cls(records, 0, groups, of_groups, 0.0, by, seed, 0, 0, 0, 0, None, grown=False)
+        return cls(
+            records, 0, groups, of_groups, single, 0.0, by, seed, 0, 0, 0, 0, 0, None, grown=False
+        )
 
     @property
     def coverage(self) -> float:
@@ -55,6 +59,14 @@ class JoinTest:
     def accuracy(self) -> float:
         """The share of joining records whose class was told."""
         return self._of(self.right)
+
+    @property
+    def accuracy_of_all(self) -> float:
+        """The share of all set aside, if those that join with nothing get the largest class.
+
+        Of trees that have something to say of different records, this can be compared.
+        """
+        return self.right_with_others / self.records if self.records else 0.0
 
     @property
     def row_accuracy(self) -> float:
@@ -83,12 +95,14 @@ class JoinTest:
             "coverage": _share(self.coverage),
             "rows": self.rows,
             "accuracy": _share(self.accuracy) if tested else None,
+            "accuracy_of_all": _share(self.accuracy_of_all),
             "row_accuracy": _share(self.row_accuracy) if tested else None,
             "majority": _share(self.majority) if tested else None,
             "target_alone": None if self.alone is None or not tested else _share(self.alone),
             "by": self.by,
             "groups": self.groups,
             "of_groups": self.of_groups,
+            "single": self.single,
             "effective_groups": round(self.effective, 1),
             "seed": self.seed,
         }
@@ -150,7 +164,7 @@ class TrainedTree:
 class JoinClasses:
     """The classes of records, or of their joined rows, in the order of the class's table."""
 
-    table: pa.Table = field(repr=False)  # as it is written: texts, one line for each
+    found: Any = field(repr=False)  # ClassifiedRecords, or the table of joined rows
     classes: tuple[str, ...]
     records: int
     joining: int  # records that join with something
@@ -162,6 +176,14 @@ class JoinClasses:
     seconds: Mapping[str, float] = field(default_factory=dict, repr=False)
     output: str | None = None
 
+    @property
+    def table(self) -> pa.Table:
+        """One line for each: ids as texts, `share` and `rows` as numbers.
+
+        A table is made anew each time it is asked for: a long one had better be kept.
+        """
+        return self.found if self.joined else self.found.table(typed=True)
+
     def summary(self) -> dict[str, Any]:
         """What ``tree classify --json`` prints."""
         return {
@@ -169,7 +191,7 @@ class JoinClasses:
             "joining": self.joining,
             "coverage": _share(self.joining / self.records) if self.records else None,
             "rows": self.rows,
-            "lines": self.table.num_rows,
+            "lines": self.found.num_rows if self.joined else self.records,
             "joined": self.joined,
             "majority": self.majority,
             "classes": list(self.told),  # in the order of the model's

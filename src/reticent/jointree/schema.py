@@ -250,6 +250,19 @@ class JoinSchema(WrittenFile):
         wanted |= {target} if at == table else set()
         return [column for column in columns if column in wanted]
 
+    def instead(self, table: int, column: str) -> str:
+        """What to do about a column that cannot be used as it is."""
+        place = f"[tables.{self.names[table]}]"
+        if column in self.joins_with(table):
+            return "join by another column"
+        if (table, column) == self.target:
+            return "name another column as  class"
+        if column in self.tables[self.names[table]].ids:
+            return f"take it off  ids  in {place}"
+        if self.tables[self.names[table]].candidates is not None:
+            return f"take it off  candidates  in {place}"
+        return f"list the columns that may split, without it, as  candidates  in {place}"
+
     def strangers(self, table: int, columns: Sequence[str]) -> Iterator[Problem]:
         """What the schema says of columns that a table does not have."""
         name = self.names[table]

@@ -7,25 +7,31 @@ where it stands, since the tree asks for nothing but counts.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from reticent.data.collapse import distinct
-from reticent.data.columns import Column, Table, without_missing
-from reticent.data.scales import kind_of
+from reticent.data.columns import Column, Table, is_supported, without_missing
+from reticent.data.scales import blurred, kind_of, scale_of
 from reticent.data.texts import is_text, shortest
 from reticent.errors import InputError, Problem, did_you_mean, quoted, refuse
 from reticent.files.tabular import Reading
+from reticent.jointree.records import Alike, records_in_order
 from reticent.jointree.schema import JoinEdge, JoinSchema
 from reticent.progress import Watch
 from reticent.releases.policyfile import unknown_column
 from reticent.sources.arrival import means_of, parse
 from reticent.trees.tree import Feature
+
+if TYPE_CHECKING:
+    from reticent.sources.means import Means
 
 JoinValues = NDArray[np.int32]  # by number; -1 where a row has no partner by this join
 JoinText = tuple[str, ...]  # a join value as texts, one for each column
@@ -68,6 +74,8 @@ class CodedTables:
     root: int  # the table of the class
     labels: tuple[str, ...]  # every class that stands in its column, by code point
     classes: NDArray[np.int64]  # of each row of the root, as an index into `labels`
+    notes: tuple[str, ...] = ()  # what was not kept apart
+    unlike: tuple[str, ...] = ()  # joins without common values, if their sides write times unlike
 
 
 class JoinKind(NamedTuple):
@@ -193,38 +201,102 @@ def read_columns(
     engine: Mapping[str, Any] | None = None,
     watch: Watch | None = None,
     is_given: bool = False,
+    alike: Mapping[str, Alike] | None = None,
 ) -> Table | None:
     """Some columns of a table, its records in order, or counted where they do not fit in memory.
 
     `choose` hears which columns there are and says which are wanted; or None: then nothing is read.
     Which table of a database it is the schema says, of one that somebody gave instead `engine`.
+    Records in order come in batches where they do not fit: see `records_in_order` for `alike`.
     """
     from reticent.sources.means import elsewhere
-    from reticent.sources.opening import opened
+    from reticent.sources.opening import opened, streamed
 
     name = schema.names[number]
     told = {} if is_given else {"table": schema.tables[name].table}
     means = means_of(**{**(engine or {}), **told})
-    if not elsewhere(data, means) or (in_order and not _counts_itself(data)):
+    if not is_given:
+        means = replace(means, table_told_by=f"[tables.{name}], table takes")
+    if not elsewhere(data, means):
         parsed, _ = parse(data, reading)
         every = parsed.arrow.column_names
         wanted = choose(every)
         if wanted is None:
             return None
+        parsed = replace(parsed, name=name if parsed.name == "data" else parsed.name)
+        kinds = {column: _plain(parsed.arrow.schema.field(column).type) for column in wanted}
+        refuse(_unfit(schema, number, parsed.name, kinds))
         table = parsed.table(set(every) - set(wanted))
-        table = replace(table, name=name if table.name == "data" else table.name)
         return _cleared(replace(table, names=tuple(every)))
+    room = room_of(means)
+    single = schema.tables[name].ids
+    if in_order and not _counts_itself(data):
+        notes: list[str] = []
+        called, columns, about, batches = streamed(data, reading, notes)
+        wanted = choose(columns.names)
+        if wanted is None:
+            return None
+        called = name if called == "data" else called
+        refuse(_unfit(schema, number, called, {c: columns.field(c).type for c in wanted}))
+        found = records_in_order(
+            called, columns, batches, wanted, alike=alike, single=single, room=room,
+            told=lambda done: (watch or Watch()).rows(done, max(done, about)),
+        )  # fmt: skip
+        return replace(found, notes=tuple(dict.fromkeys(notes)))
     with ExitStack() as ends:
         progress = (watch or Watch()).rows
+        problems: list[Problem] = []
         source = ends.enter_context(opened(data, reading, means, progress))
         wanted = choose(source.schema.names)
         if wanted is None:
             return None
+        for column in wanted:
+            try:
+                source.refuse_types([column])
+            except InputError as error:
+                do = f"make it numbers or texts, or {schema.instead(number, column)}."
+                problems += [replace(problem, do=do) for problem in error.problems]
+        refuse(problems)
         if not in_order:
             return _cleared(source.counted(wanted))
+        standing = getattr(source, "standing", None)
+        if callable(standing):
+            return replace(
+                records_in_order(
+                    source.name, source.schema, standing, wanted, alike=alike, single=single,
+                    room=room, told=lambda done: progress(done, max(done, source.rows)),
+                ),
+                notes=source.notes,
+            )  # fmt: skip
         rows = source.first(_EVERY)
         chosen = {name: rows.columns[name] for name in wanted}
         return _cleared(replace(rows, columns=chosen, names=tuple(source.schema.names)))
+
+
+def _unfit(
+    schema: JoinSchema, number: int, name: str, kinds: Mapping[str, pa.DataType]
+) -> Iterator[Problem]:
+    """Columns of types that nothing here understands."""
+    for column, kind in kinds.items():
+        if not is_supported(kind):
+            yield Problem(
+                f"the type {kind} cannot be used", where=f'{name}, column "{column}"',
+                do=f"make it numbers or texts, or {schema.instead(number, column)}.",
+            )  # fmt: skip
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """The type of a column's values, be they categories or not."""
+    return kind.value_type if pa.types.is_dictionary(kind) else kind
+
+
+def room_of(means: Means) -> int:
+    """How many bytes there are for what is read and counted."""
+    from reticent.sources.means import OURSELVES, SHARE, free_memory
+
+    if means.memory_limit is None:
+        return int(SHARE * free_memory())
+    return means.memory_limit - OURSELVES
 
 
 def _counts_itself(data: Any) -> bool:
@@ -274,6 +346,7 @@ def code(
     sides = [side_codes(edge, tables, (common or {}).get(e)) for e, edge in enumerate(edges)]
     form = form_of(reading)
     coded: list[CodedTable] = []
+    notes: list[str] = []
     joined: dict[tuple[int, int], JoinValues] = {}  # by number of the join and of the table
     classes_of = classes
     for t, table in enumerate(tables):
@@ -283,7 +356,7 @@ def code(
             joined |= {(e, t): nothing for e, edge in enumerate(edges) if t in edge.ends}
             continue
         own = schema.candidates(t, table.known)
-        features = [Feature.of(table.columns[name], **form) for name in own]
+        features = _features(schema, t, table, own, form, notes)
         mine = [(e, edge.ends.index(t)) for e, edge in enumerate(edges) if t in edge.ends]
         columns = [feature.codes[kept[t]] + 1 for feature in features]
         columns += [sides[e][0][s][kept[t]] + 1 for e, s in mine]
@@ -307,7 +380,48 @@ def code(
         )
         for e, edge in enumerate(edges)
     )
-    return CodedTables(tuple(coded), joins, root, labels, classes_of)
+    unlike = (
+        _unlike_times(schema, edge, tables) for e, edge in enumerate(edges) if not sides[e][1]
+    )
+    return CodedTables(
+        tuple(coded), joins, root, labels, classes_of, tuple(notes), tuple(filter(None, unlike))
+    )  # fmt: skip
+
+
+def _features(
+    schema: JoinSchema, number: int, table: Table, names: Sequence[str], form: Mapping[str, Any],
+    notes: list[str],
+) -> list[Feature]:  # fmt: skip
+    """Columns that may split; all that hold numbers or times and cannot be read, at once."""
+    found: list[Feature] = []
+    problems: list[Problem] = []
+    for name in names:
+        try:
+            found.append(Feature.of(table.columns[name], **form))
+            notes += _blurred(table, found[-1], form)
+        except InputError as error:
+            instead = f"or {schema.instead(number, name)}."
+            for problem in error.problems:
+                do = (problem.do or "correct them.").removesuffix(".")
+                where = f"{table.name}, {problem.where}"
+                problems.append(replace(problem, where=where, do=f"{do}, {instead}"))
+    refuse(problems)
+    return found
+
+
+def _blurred(table: Table, feature: Feature, form: Mapping[str, Any]) -> Iterator[str]:
+    """What is said of numbers that are not kept apart."""
+    column = table.columns[feature.name]
+    if not feature.number or len(feature.values) == len(column.values.drop_null()):
+        return
+    scale = scale_of(column, **form)
+    if count := blurred(column, scale, decimal=form.get("decimal", ".")):
+        than = "a 64-bit float tells" if scale.kind == "number" else "a microsecond"
+        differ = "value differs" if count == 1 else "values differ"
+        yield (
+            f'{table.name}, column "{feature.name}": {count:,} {differ} from another one by less '
+            f"than {than}; they count as one."
+        )
 
 
 def form_of(reading: Reading | None) -> dict[str, Any]:
@@ -422,6 +536,27 @@ def unlike_sides(
                 why="join values are compared as texts, and these are never equal.",
                 do="make both columns of one type, or join by others.",
             )  # fmt: skip
+
+
+def _unlike_times(schema: JoinSchema, edge: JoinEdge, tables: Sequence[Table | None]) -> str:
+    """How both sides write times that they join by, if unlike; their digits are not told.
+
+    A CSV file may have a blank where the text of a Parquet file's timestamp has a T.
+    """
+    near, far = (tables[t] for t in edge.ends)
+    if near is None or far is None:
+        return ""
+    for one, other in zip(edge.of_parent, edge.columns, strict=True):
+        pair = (near.columns[one], far.columns[other])
+        if all(_join_kind(column) == "time" for column in pair):
+            [a, b] = ({re.sub(r"\d", "0", text) for text in c.texts() if text} for c in pair)
+            if not a & b:
+                names = [schema.names[t] for t in edge.ends]
+                return (
+                    f'times in "{names[0]}.{one}" look like {min(a)}, and in "{names[1]}.{other}" '
+                    f"like {min(b)}: they are compared as texts."
+                )
+    return ""
 
 
 def _join_kind(column: Column) -> str | None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
+from reticent.data.texts import one_line
 from reticent.errors import many
 from reticent.jointree import report
 from reticent.jointree.model import JoinTree, said
 from reticent.terminal.text import table
 
 _TESTS = {"at_most": "by a threshold", "is": "one value against the rest", "by": "by value"}
+_CONTROL = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")  # that JSON leaves as they are
 _LONGEST = 60  # letters of a label that DOT shows
 
 
@@ -33,8 +36,13 @@ def trained(found: report.TrainedTree, *, show_values: bool = False) -> str:
     splits = report.first_splits(tree)
     if splits:
         asked = [
-            [one["depth"], f"{one['table']}.{one['column']}", _TESTS[one["test"]], one["count"]]
-            + ([one["words"]] if show_values else [])
+            [
+                one["depth"],
+                one_line(f"{one['table']}.{one['column']}"),
+                _TESTS[one["test"]],
+                one["count"],
+                *([one_line(one["words"])] if show_values else []),
+            ]
             for one in splits
         ]
         counted = "records" if tree.weight == "record" else "joined rows"
@@ -62,8 +70,8 @@ def _tested(test: report.JoinTest) -> Iterator[str]:
         aside = many(test.records, "record")
     else:
         aside = (
-            f"{many(test.groups, 'group')} of equal {test.by} of {test.of_groups:,}, "
-            f"{many(test.records, 'record')},"
+            f"{many(test.groups, 'group')} of equal {test.by} of {test.of_groups:,}"
+            f"{_single(test)}, {many(test.records, 'record')},"
         )
     if not test.grown:
         yield (
@@ -83,6 +91,7 @@ def _tested(test: report.JoinTest) -> Iterator[str]:
         ["right", "share"],
         [
             ["records", f"{test.accuracy:.1%}"],
+            ["all set aside, others as the largest class", f"{test.accuracy_of_all:.1%}"],
             ["joined rows", f"{test.row_accuracy:.1%}"],
             ["records, by the class's table alone", alone],
             ["records, if all got the largest class", f"{test.majority:.1%}"],
@@ -93,6 +102,14 @@ def _tested(test: report.JoinTest) -> Iterator[str]:
         f"All {test.of_groups:,} {things} weigh in training as {test.effective:,.1f} "
         "of equal weight would."
     )
+
+
+def _single(test: report.JoinTest) -> str:
+    """How many groups are records without a value, if any."""
+    if not test.single:
+        return ""
+    things = "a record" if test.single == 1 else "records"
+    return f" ({test.single:,} of them {things} without {test.by}, each by itself)"
 
 
 def classified(found: report.JoinClasses) -> str:
@@ -124,6 +141,12 @@ def shown(tree: JoinTree) -> str:
     return f"{tree.target}: {size}. {brackets}\n\n{tree.text()}"
 
 
+def json_line(tree: JoinTree) -> str:
+    """The tree for programs, in one line; no sign in it speaks to a terminal."""
+    found = tree.json(report.shape(tree)).replace("\n", "")  # texts have none
+    return _CONTROL.sub(lambda sign: f"\\u{ord(sign[0]):04x}", found) + "\n"
+
+
 def dot(tree: JoinTree) -> str:
     """The tree in the language of Graphviz, a node for each of ours."""
     lines = ["digraph tree {", "  node [shape=box];"]
@@ -132,22 +155,29 @@ def dot(tree: JoinTree) -> str:
         number = numbers[id(node)]
         counts = said(sum(node.counts))
         if node.asks is None:
-            lines.append(f"  n{number} [label={_label(tree.leaf_words(node))}, style=rounded];")
+            leaf = f"{_short(tree.classes[node.winner])} {tree.leaf_counts(node)}"
+            lines.append(f"  n{number} [label={_label(leaf)}, style=rounded];")
             continue
         name = node.asks.name
-        lines.append(f"  n{number} [label={_label(name, f'({counts})')}];")
+        lines.append(f"  n{number} [label={_label(_short(name), f'({counts})')}];")
         for i, branch in enumerate(node.branches):
-            words = node.asks.branch_words(i) + (" or missing" if i == node.asks.missing else "")
+            words = _short(node.asks.branch_words(i))
+            words += " or missing" if i == node.asks.missing else ""
             lines.append(f"  n{number} -> n{numbers[id(branch)]} [label={_label(words)}];")
     return "\n".join([*lines, "}", ""])
 
 
-def _label(*lines: str) -> str:
-    r"""A quoted text of DOT.
+def _short(words: str) -> str:
+    return words if len(words) <= _LONGEST else words[:_LONGEST] + "…"
 
-    >>> print(_label('a "b"', "c"))
-    "a \"b\"\nc"
+
+def _label(*lines: str) -> str:
+    r"""A quoted text of DOT, where & begins the name of a sign, as in HTML.
+
+    >>> print(_label('a "b"', "c & d"))
+    "a \"b\"\nc &amp; d"
     """
-    short = [line if len(line) <= _LONGEST else line[:_LONGEST] + "…" for line in lines]
-    told = [line.replace("\\", "\\\\").replace('"', '\\"') for line in short]
-    return '"' + "\\n".join(line.replace("\r", " ").replace("\n", " ") for line in told) + '"'
+    signs = {"\\": "\\\\", '"': '\\"', "&": "&amp;"}
+    return (
+        '"' + "\\n".join("".join(signs.get(s, s) for s in one_line(line)) for line in lines) + '"'
+    )

@@ -18,6 +18,8 @@ from typing import Any, Literal
 
 from markupsafe import Markup
 
+from reticent.data.texts import is_unfit
+
 WIDTH = 560  # pixels of every chart; pages may scale it down
 MOST_ROWS = 60
 _MOST_POINTS = 300  # of a line; beyond that nobody sees a difference
@@ -76,20 +78,14 @@ class Knot:
 
 
 def printable(text: str) -> str:
-    """A text without what no page can hold: control signs and halves of characters.
+    """A text without what no page can hold: control signs, halves of characters, turned lines.
 
     >>> printable("a" + chr(0) + "b"), printable("Grüße")
     ('a�b', 'Grüße')
     """
     if text.isprintable():
         return text
-    return "".join(
-        "\ufffd" if unicodedata.category(sign) in _UNFIT and sign not in "\t\n" else sign
-        for sign in text
-    )
-
-
-_UNFIT = {"Cc", "Cs", "Cn"}
+    return "".join("\ufffd" if sign not in "\t\n" and is_unfit(sign) else sign for sign in text)
 
 
 def number(value: float) -> str:

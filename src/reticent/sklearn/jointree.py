@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Self
 
@@ -75,6 +76,8 @@ class JoinTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_classification_targets(y[told])
         self.classes_ = np.unique(y[told])
         texts = [str(label) for label in self.classes_]
+        if "" in texts:
+            raise ValueError("a class is written as an empty text; leave it missing, or name it")
         if len({*texts}) < len(texts):
             raise ValueError("some classes are written alike")
         labels = [str(label) if known else None for label, known in zip(y, told, strict=True)]
@@ -113,7 +116,14 @@ class JoinTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _schema(self) -> JoinSchema:
         schema = JoinSchema.of(self.schema)
         told = {"min_rows": self.min_rows, "max_depth": self.max_depth, "weight": self.weight}
-        changed = {key: value for key, value in told.items() if value is not None}
+        # Grids are searched in NumPy's numbers, which no schema knows.
+        changed = {
+            key: int(value)
+            if isinstance(value, Integral) and not isinstance(value, bool)
+            else value
+            for key, value in told.items()
+            if value is not None
+        }
         if not changed:
             return schema
         grow = GrowEntry(**{**schema.grow.model_dump(), **changed})

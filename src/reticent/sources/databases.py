@@ -29,7 +29,7 @@ _KNOWN = {"postgres": "postgres", "postgresql": "postgres", "sqlite": "sqlite", 
 _BATCH = 1 << 18
 
 
-def table_of(connection: Any, name: str | None) -> Any:
+def table_of(connection: Any, name: str | None, told_by: str) -> Any:
     """A table of somebody's connection of Ibis."""
     where = f"the connection with {connection.name}"
     try:
@@ -38,19 +38,22 @@ def table_of(connection: Any, name: str | None) -> Any:
             return connection.table(name)
     except Exception as error:
         raise _in_our_words(error, where) from None
-    raise _which(name, tables, where)
+    raise _which(name, tables, where, told_by)
 
 
-def _which(name: str | None, tables: Sequence[str], where: str) -> InputError:
+def _which(name: str | None, tables: Sequence[str], where: str, told_by: str) -> InputError:
     said = "which of its tables is meant?" if name is None else f'there is no table "{name}"'
-    by = remedy("--table", "table in [reading]")
-    offer = f"{by} takes one of {', '.join(tables[:10])}." if tables else "it has none."
+    by = told_by or f"{remedy('--table', 'table in [reading]')} takes"
+    offer = f"{by} one of {', '.join(tables[:10])}." if tables else "it has none."
     return InputError(said, where=where, do=did_you_mean(name or "", tables) or offer)
 
 
-def table_at(url: str, name: str | None, spill: Path, memory_limit: int | None = None) -> Any:
+def table_at(
+    url: str, name: str | None, told_by: str, spill: Path, memory_limit: int | None = None
+) -> Any:
     """A table of a database, to read from: one of Ibis, or of DuckDB itself.
 
+    Which one it is would be `told_by` an option or a key; messages begin a sentence with that.
     What DuckDB itself needs besides its file goes into so much memory, and below `spill`.
     """
     where = without_password(url)
@@ -76,7 +79,7 @@ def table_at(url: str, name: str | None, spill: Path, memory_limit: int | None =
     except Exception as error:
         raise _in_our_words(error, where) from None
     if table is None:
-        raise _which(name, tables, where)
+        raise _which(name, tables, where, told_by)
     return table
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ class Means:
     memory_limit: int | None = None  # bytes of this whole process
     options: Mapping[str, str] = field(default_factory=dict)  # of the engine
     table: str | None = None  # of a database
+    table_told_by: str = ""  # by what, as messages put it: "table in the schema takes"
 
     @property
     def for_engine(self) -> int | None:
@@ -135,4 +137,11 @@ def free_memory() -> int:
         path = Path("/sys/fs/cgroup") / name
         if path.is_file() and (text := path.read_text(encoding="ascii").strip()).isdigit():
             found.append(int(text))
+    with suppress(ImportError, OSError):  # of this process, as set by  ulimit -v
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if limit != resource.RLIM_INFINITY:
+            taken = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+            found.append(max(limit - taken * os.sysconf("SC_PAGE_SIZE"), 0))
     return min(found)

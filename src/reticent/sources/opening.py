@@ -59,10 +59,10 @@ def opened(
         spill = ends.enter_context(spill_folder())
         name = str(data) if isinstance(data, str | Path) else "data"
         if is_ibis_connection(data):
-            data = table_of(data, means.table)
+            data = table_of(data, means.table, means.table_told_by)
         elif is_url(data):
             name = without_password(data)
-            data = table_at(data, means.table, spill, means.for_engine)
+            data = table_at(data, means.table, means.table_told_by, spill, means.for_engine)
             if is_ibis_table(data):  # of a connection that is ours
                 ends.callback(data.get_backend().disconnect)
         limit = means.for_engine
@@ -85,6 +85,29 @@ def opened(
         source.notes = tuple(dict.fromkeys(notes))
         _make_room(source, means, spill, ends)
         yield source
+
+
+def streamed(
+    data: Any, reading: Reading | None, notes: list[str]
+) -> tuple[str, pa.Schema, int, Stream]:
+    """Files or a frame, to be read in the order of their rows: name, columns, about how many rows.
+
+    What is assumed in reading them is added to `notes`.
+    """
+    if isinstance(data, str | Path) and reading:
+        refuse_sheet(shown_name(data), reading)
+    schema, rows, standing = _rows_of(data, reading or Reading(), notes)
+    name = str(data) if isinstance(data, str | Path) else "data"
+    refuse_twice(schema.names, name)
+    if not isinstance(standing, list):
+        return name, schema, rows, standing
+    paths = standing  # of Parquet, which DuckDB would read by itself, in any order
+
+    def stream(names: Sequence[str]) -> pa.RecordBatchReader:
+        batches = (batch for path in paths for batch in batches_of(path, ".parquet", names))
+        return _plain_batches(schema, names, batches)
+
+    return name, schema, rows, stream
 
 
 def _make_room(source: RowSource, means: Means, spill: Path, ends: ExitStack) -> None:

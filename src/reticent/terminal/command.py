@@ -279,7 +279,7 @@ def watching(
     told = progress.shown(say.progress, stages or {}, quiet=say.quiet)
     with signals.asking(lambda: say.note(f"Stopping: {stopping}")) as asked, told as shown:
         yield Watch(
-            shown.stage, shown.step, rows=shown.rows, tell=shown.tell,
+            shown.stage, shown.step, rows=shown.rows, nodes=shown.nodes, tell=shown.tell,
             stop=lambda: asked.stop, started=asked.start if stoppable else lambda: None,
         )  # fmt: skip
 

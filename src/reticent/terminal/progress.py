@@ -65,6 +65,11 @@ class Progress:
                 of=of,
             )
 
+    def nodes(self, count: int) -> None:
+        """A tree has so many nodes."""
+        if time.monotonic() >= self.due:
+            self._say(f"{self._text()}: {count:,} nodes", nodes=count)
+
     def _text(self) -> str:
         return self.stages.get(self.name, self.name)
 

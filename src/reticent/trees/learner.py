@@ -30,7 +30,7 @@ Where we differ from C4.5:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from numbers import Integral, Real
@@ -123,9 +123,14 @@ def train(
     return Tree(known, tuple(labels), root)
 
 
-def grow(source: RecordSource, rules: TreeOptions) -> TreeNode:
-    """Split until nothing is left to tell; deep trees are why this is a loop."""
-    root = TreeNode(source.classes())
+def grow(
+    source: RecordSource, rules: TreeOptions, told: Callable[[int], None] = lambda nodes: None
+) -> TreeNode:
+    """Split until nothing is left to tell; deep trees are why this is a loop.
+
+    `told` hears, split by split, how many nodes there are.
+    """
+    root, nodes = TreeNode(source.classes()), 1
     waiting = [(root, source, 0)]
     while waiting:
         node, records, depth = waiting.pop()
@@ -141,6 +146,8 @@ def grow(source: RecordSource, rules: TreeOptions) -> TreeNode:
             child = TreeNode(branch.classes())
             node.branches.append(child)
             waiting.append((child, branch, depth + 1))
+        nodes += len(node.branches)
+        told(nodes)
     return root
 
 
