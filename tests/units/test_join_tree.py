@@ -607,7 +607,7 @@ def told(test: Any, *below: Any, counts: Any = (2, 1)) -> dict[str, Any]:
     tree = {**ASKS, "test": test, "counts": counts, "branches": [*below] or [leaf, leaf]}
     return {
         "class": "T.Class", "classes": ["a", "b"], "weight": "row", "numbers": "int64",
-        "seen": {"T": {"c": ["x", "y"]}}, "tree": tree,
+        "seen": {"T": {"c": ["x", "y"]}}, "joins": [], "tree": tree,
     }  # fmt: skip
 
 

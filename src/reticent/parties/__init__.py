@@ -7,6 +7,7 @@
     channel  tcp  connections                  frames from owner to owner, in memory or over TLS
     messages  links  exchange  session  state  numbered, acknowledged, resumed after a kill
     chained  transcript                        what was said, so that it can be proven afterwards
+    delivered  auditing                        the proof: a transcript, replayed
     settings  rollcall  check                  an owner's own file, and who is there
 
 Knows who the other owners are, what may be asked of them and how to refuse what they must not send.
