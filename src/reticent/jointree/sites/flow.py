@@ -85,6 +85,8 @@ def site_tree(
         root = grow(site_rows(nodes, joined), rules)
         if rules.confidence is not None:
             prune(root, rules.confidence, joined.unit)
+    clock.seconds["compare"] = nodes.compare_seconds
+    clock.seconds["grow"] -= nodes.compare_seconds
     sizes = {join: len(values) for join, values in common.items()}
     return SiteTree(layout, talk.me, joined, root, sizes, nodes.splits, nodes.compared)
 

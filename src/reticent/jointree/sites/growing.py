@@ -15,6 +15,7 @@ a node one is not told, being what is left; branches that are leaves are counted
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -98,6 +99,7 @@ class SiteNodes:
         self.least = layout.schema.grow.min_count
         self.secret = ComparisonKey.fresh()
         self.nodes = self.splits = self.compared = 0
+        self.compare_seconds = 0.0  # in comparisons, waiting for the others included
         mine = {table for table, site in enumerate(layout.site_of) if site == talk.me}
         own = [join for join in joined.coded.joins if join.parent in mine and join.table in mine]
         self.ways = {table: ways_from(table, own) for table in mine}
@@ -208,7 +210,9 @@ class SiteRows:
         winners: list[str] = []
         while True:
             key, split = self._best_that_fits(refused)
+            begun = time.perf_counter()
             winners.append(highest(talk, key, nodes.secret))
+            nodes.compare_seconds += time.perf_counter() - begun
             nodes.compared += len(talk.owners) - 1
             mine = winners[-1] == talk.me
             division = self._divided(winners[-1], split if mine else None, self._hear, self._tell)
