@@ -12,10 +12,12 @@ import pytest
 from at_hand import refusal
 from reticent.errors import InputError
 from reticent.jointree.model import HiddenQuestion, Question
+from reticent.jointree.pages import tree_page
 from reticent.jointree.schema import JoinSchema
 from reticent.jointree.sites.experiment import grown_together, train_at_sites
 from reticent.jointree.sites.layout import SiteLayout
 from reticent.jointree.sites.words import Sums, Unfit, packed, packed_bits, unpacked, unpacked_bits
+from reticent.jointree.text import dot
 
 T1 = {"J1": list("abbb"), "J2": list("xxyy"), "Class": ["C1", "C2", "C1", "C2"]}
 T2 = {"J1": list("acba"), "Age": [3, 5, 4, 12]}
@@ -150,3 +152,14 @@ def test_records_weigh_parts_at_all_sites() -> None:
     for tree in trees.values():
         assert tree.root.counts == (2, 2)
         assert all(isinstance(n, (int, Fraction)) for node in tree.root.walk() for n in node.counts)
+
+
+def test_a_page_of_one_site_shows_whose_questions_the_others_are() -> None:
+    trees = train_at_sites(schema(grow={"prune": False}), TABLES)
+    page = tree_page(trees["a"])
+    assert "of 3 sites" in page
+    assert "split 1 of b" in page
+    assert "not told" in page
+    assert "Age" not in page
+    assert "Age" in tree_page(trees["b"])
+    assert "Age" not in dot(trees["a"])

@@ -47,6 +47,7 @@ def tree_page(tree: JoinTree) -> str:
             "classes": len(tree.classes),
             "total": _number(sum(tree.root.counts)),
             "tables": len({table for table, *_ in asked}),
+            "sites": len(tree.sites),
             "drawing": _drawing(tree) if tree.root.asks else None,
             "drawn_levels": min(_DRAWN, size["depth"]),
             "listed": listed,

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from reticent.jointree.model import JoinNode, JoinTree, said
+from reticent.jointree.model import HiddenQuestion, JoinNode, JoinTree, said
 from reticent.jointree.schema import JoinSchema
 from reticent.releases.facts import seconds, small_table
 
@@ -237,12 +237,17 @@ def first_splits(tree: JoinTree, most: int = _FIRST) -> list[dict[str, Any]]:
 
 
 def asked_columns(tree: JoinTree) -> list[tuple[str, str, int, int]]:
-    """Columns that are asked: table, column, questions, and the depth of the first one."""
+    """Columns that are asked: table, column, questions, and the depth of the first one.
+
+    Of another site's nothing is known but whose they are.
+    """
     count: Counter[tuple[str, str]] = Counter()
     first: dict[tuple[str, str], int] = {}
     for node, depth in by_depth(tree):
         if node.asks is not None:
-            place = (node.asks.table, node.asks.column)
+            asks = node.asks
+            hidden = isinstance(asks, HiddenQuestion)
+            place = (f"at {asks.site}", "not told") if hidden else (asks.table, asks.column)
             count[place] += 1
             first.setdefault(place, depth)
     places = sorted(count, key=lambda place: (-count[place], first[place], place))
