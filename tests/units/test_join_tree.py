@@ -19,6 +19,8 @@ import pytest
 
 from at_hand import refusal
 from reticent.errors import InputError
+from reticent.files.tabular import Reading
+from reticent.jointree import flow
 from reticent.jointree.classification import classify, joined_rows
 from reticent.jointree.flow import classify as classified
 from reticent.jointree.flow import train
@@ -709,3 +711,33 @@ def test_other_joins_than_in_training_are_refused() -> None:
         )
     same = {"left": ["B.j"], "right": ["A.j"]}
     classify(model, JoinSchema.of({**told, "joins": [same]}), tables)
+
+
+def test_a_schema_says_how_its_tables_are_written(tmp_path: Path) -> None:
+    """European files: read alike in training and classification, and what is not read is told."""
+    rng = [*range(40)]
+    (tmp_path / "a.csv").write_text(
+        "j;size;day;c\n"
+        + "".join(f"{n % 4};{n},5;{n % 28 + 1:02}.03.2024;{'yn'[n > 20]}\n" for n in rng)
+    )
+    (tmp_path / "b.csv").write_text("j;d\n0;1\n1;2\n2;3\n3;4\n")
+    told = {
+        "class": "A.c", "joins": [{"left": "A.j", "right": "B.j"}],
+        "tables": {"A": {"path": str(tmp_path / "a.csv")}, "B": {"path": str(tmp_path / "b.csv")}},
+    }  # fmt: skip
+    blind = train(told)
+    said = " ".join(blind.notes)
+    assert 'column "size": its texts look like numbers with a decimal comma' in said
+    assert 'column "day": its texts look like dates' in said
+    form = {"decimal": ",", "date_format": "%d.%m.%Y"}
+    found = train({**told, "reading": form})
+    assert "look like" not in " ".join(found.notes)
+    assert found.tree.root.asks is not None
+    assert found.tree.root.asks.test == "at_most"
+    same = flow.classify(found, {**told, "reading": form})
+    assert same.table["class"].to_pylist() == ["n" if n > 20 else "y" for n in rng]
+    assert not same.notes
+    other = flow.classify(found, told)
+    assert "no cell of it is read as one: all count as missing" in " ".join(other.notes)
+    wins = flow.classify(found, told, reading=Reading(decimal=",", date_format="%d.%m.%Y"))
+    assert wins.table == same.table

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from reticent.data.columns import Column, Table
 from reticent.data.scales import points_of, time_of
-from reticent.errors import InputError, Problem, many, refuse
+from reticent.errors import InputError, Problem, many, refuse, remedy
 from reticent.files.tabular import Reading
 from reticent.jointree import kernels
 from reticent.jointree.learning import (
@@ -307,6 +307,28 @@ def _refuse_others(
         )  # fmt: skip
 
 
+def unfit_notes(
+    tree: JoinTree,
+    schema: JoinSchema,
+    tables: Sequence[Table | None],
+    reading: Reading | None = None,
+) -> Iterator[str]:
+    """What is said of columns whose cells all count as missing, being no numbers or times."""
+    form = form_of(reading)
+    for (name, column), asked in asked_columns(tree).items():
+        table = tables[schema.names.index(name)] if name in schema.tables else None
+        if not asked.number or table is None or column not in table.columns:
+            continue
+        held = table.columns[column]
+        kind = "dates or times" if isinstance(asked.values[0], str) else "numbers"
+        if len(held.values.drop_null()) and (asked.of_values(held, form) < 0).all():
+            by = remedy("--decimal, --date-format or [reading]", "[reading]")
+            yield (
+                f"Warning: the model asks {name}.{column} for {kind}, and no cell of it is read as "
+                f"one: all count as missing. {by} tells how they are written."
+            )
+
+
 def _arrive(
     tree: JoinTree,
     schema: JoinSchema,
@@ -388,7 +410,7 @@ def classify(
     engine: Mapping[str, Any] | None = None,
 ) -> ClassifiedRecords:
     """The class of every record of the class's table; of new ones, where `rows` are given."""
-    given = dict(tables or {})
+    given, reading = dict(tables or {}), schema.reads(reading)
     if rows is not None:
         given[schema.names[schema.root]] = rows
     read = read_asked(tree, schema, given, reading, engine)
@@ -496,7 +518,7 @@ def joined_rows(
 
     Lines stand by the records of the class's table, then by the rows of the others.
     """
-    given = dict(tables or {})
+    given, reading = dict(tables or {}), schema.reads(reading)
     if rows is not None:
         given[schema.names[schema.root]] = rows
     read = read_asked(tree, schema, given, reading, every_row=True)

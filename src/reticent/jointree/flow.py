@@ -28,6 +28,7 @@ from reticent.jointree.classification import (
     classify_tables,
     list_joined,
     read_asked,
+    unfit_notes,
 )
 from reticent.jointree.learning import grown
 from reticent.jointree.model import MODEL, JoinTree, model_of, read_model, write_model
@@ -68,6 +69,7 @@ def train(
     folder for the model. `engine`: see `reticent.sources.arrival.means_of`.
     """
     schema = JoinSchema.of(schema)
+    reading = schema.reads(reading)
     share = _share(test, test_by)
     clock = Clock(watch or Watch())
     if output is not None:
@@ -176,6 +178,7 @@ def classify(
     instead, if there are at most a million. `output`: a file for them.
     """
     schema = JoinSchema.of(schema)
+    reading = schema.reads(reading)
     given = dict(tables or {})
     if rows is not None:
         given[schema.names[schema.root]] = rows
@@ -200,7 +203,8 @@ def classify(
     return JoinClasses(
         found if lines is None else lines, tree.classes, found.records,
         int((found.winners >= 0).sum()), found.joined, told, joined, majority,
-        tuple(dict.fromkeys(note for table in read for note in table.notes)),
+        tuple(dict.fromkeys([*(n for table in read for n in table.notes),
+                             *unfit_notes(tree, schema, read, reading)])),
         dict(clock.seconds), None if output is None else str(output),
     )  # fmt: skip
 

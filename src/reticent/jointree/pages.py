@@ -26,6 +26,7 @@ _DRAWN = 3  # levels of the drawing below the root
 _BOXES = 40
 _WAYS = 8  # branches of a node that are drawn
 _WAYS_LISTED = 100  # and listed
+_LONG_NAME = 18  # letters that a box holds
 _CLASSES = 5  # whose counts stand beside a node
 _BARS = 20
 
@@ -114,7 +115,9 @@ def _knot(tree: JoinTree, node: JoinNode, way: str, parent: int) -> charts.Knot:
     every = _number(sum(node.counts))
     if node.asks is None:
         return charts.Knot(way, tree.classes[node.winner], every, parent, ends=True)
-    return charts.Knot(way, f"{node.asks.name}?", every, parent)
+    # Of a long name the column matters more than the table.
+    name = node.asks.name if len(node.asks.name) <= _LONG_NAME else node.asks.column
+    return charts.Knot(way, f"{name or node.asks.name}?", every, parent)
 
 
 # --- the list ------------------------------------------------------------------------------------

@@ -11,8 +11,9 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from reticent.errors import InputError, Problem, did_you_mean, quoted, refuse
+from reticent.files.tabular import Reading
 from reticent.releases.kinds import kind_of
-from reticent.releases.policyfile import Named, Names, WrittenFile, may_be_one
+from reticent.releases.policyfile import CellReading, Named, Names, WrittenFile, may_be_one
 from reticent.sources.addresses import is_url
 from reticent.trees.learner import TreeOptions
 
@@ -106,13 +107,14 @@ class JoinSchema(WrittenFile):
     model_config = ConfigDict(title="Schema")
     called: ClassVar[str] = "schema"
     parts: ClassVar[Mapping[str, type[BaseModel]]] = {
-        "tables": TableEntry, "joins": JoinEntry, "grow": GrowEntry,
+        "tables": TableEntry, "joins": JoinEntry, "grow": GrowEntry, "reading": CellReading,
     }  # fmt: skip
 
     class_: Named = Field(alias="class", description='The column to tell, as "table.column".')
     tables: dict[Named, TableEntry] = Field(min_length=1)
     joins: tuple[JoinEntry, ...] = ()
     grow: GrowEntry = GrowEntry()
+    reading: CellReading = CellReading()
 
     @classmethod
     def of(cls, schema: JoinSchema | Mapping[str, Any] | str | Path) -> JoinSchema:
@@ -132,7 +134,8 @@ class JoinSchema(WrittenFile):
             return ", ".join([f"[tables.{loc[1]}]", *map(str, loc[2:])])
         if len(loc) > 1 and loc[0] == "joins" and isinstance(loc[1], int):
             return ", ".join([_join(loc[1]), *map(str, loc[2:])])
-        return ", ".join("[grow]" if part == "grow" else str(part) for part in loc)
+        sections = ("grow", "reading")
+        return ", ".join(f"[{part}]" if part in sections else str(part) for part in loc)
 
     @classmethod
     def refuse_others(cls, data: Mapping[str, Any], where: str) -> None:
@@ -172,6 +175,10 @@ class JoinSchema(WrittenFile):
                 "min_count says something of private sites alone, and no table has a site",
                 where=f"{where}, [grow]", do="leave it out.",
             )  # fmt: skip
+
+    def reads(self, told: Reading | None) -> Reading:
+        """How tables are read: as somebody tells who asks, and else as the schema says."""
+        return (told or Reading()).over(self.reading.told())
 
     @property
     def names(self) -> list[str]:

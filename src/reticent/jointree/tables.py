@@ -21,7 +21,7 @@ from reticent.data.collapse import distinct
 from reticent.data.columns import Column, Table, is_supported, without_missing
 from reticent.data.scales import blurred, kind_of, scale_of
 from reticent.data.texts import is_text, shortest
-from reticent.errors import InputError, Problem, did_you_mean, quoted, refuse
+from reticent.errors import InputError, Problem, did_you_mean, quoted, refuse, remedy
 from reticent.files.tabular import Reading
 from reticent.jointree.records import Alike, records_in_order
 from reticent.jointree.schema import JoinEdge, JoinSchema
@@ -399,6 +399,7 @@ def _features(
         try:
             found.append(Feature.of(table.columns[name], **form))
             notes += _blurred(table, found[-1], form)
+            notes += _unread(table, found[-1])
         except InputError as error:
             instead = f"or {schema.instead(number, name)}."
             for problem in error.problems:
@@ -407,6 +408,28 @@ def _features(
                 problems.append(replace(problem, where=where, do=f"{do}, {instead}"))
     refuse(problems)
     return found
+
+
+_COMMA = re.compile(r"[+-]?(\d{1,3}(\.\d{3})+|\d+),\d+")
+_DATE = re.compile(r"\d{1,2}[./-]\d{1,2}[./-]\d{4}")
+_OFTEN = 0.9  # of the texts of a column
+
+
+def _unread(table: Table, feature: Feature) -> Iterator[str]:
+    """What is said of texts that look like numbers or dates in another form."""
+    if feature.number or len(feature.values) < 3:
+        return
+    for form, what, told in (
+        (_COMMA, "numbers with a decimal comma", remedy("--decimal ,", 'decimal = ","')),
+        (_DATE, "dates", remedy("--date-format %d.%m.%Y", 'date_format = "%d.%m.%Y"')),
+    ):
+        if sum(form.fullmatch(v) is not None for v in feature.values) >= _OFTEN * len(
+            feature.values
+        ):
+            yield (
+                f'{table.name}, column "{feature.name}": its texts look like {what}, and are split '
+                f"as texts. {told}, or the like in [reading], tells how they are written."
+            )
 
 
 def _blurred(table: Table, feature: Feature, form: Mapping[str, Any]) -> Iterator[str]:

@@ -56,8 +56,15 @@ def _words(lines: Sequence[str], number: int, reason: str) -> tuple[str, str]:
     if reason.startswith("Cannot"):
         return _twice(lines, number)
     if "declaration" in reason and (section := _SECTION.match(line)):
-        whole = f"{section[1]}{section[2]}{']' * len(section[1])}"
-        return "the name of a section is not closed", f"write  {whole}."
+        bare, close = re.fullmatch(r"[A-Za-z0-9_.-]+", section[2]), "]" * len(section[1])
+        if not bare and line.rstrip().endswith(close):
+            head, point, name = section[2].partition(".")
+            named = f'{head}."{name}"' if point else f'"{head}"'
+            return (
+                "the name of a section has letters or blanks that need quotes",
+                f"write  {section[1]}{named}{close}.",
+            )
+        return "the name of a section is not closed", f"write  {section[1]}{section[2]}{close}."
     if set("“”‘’„") & set(line):
         return "its quotes are curly ones", 'write straight ones, as "Age".'
     if reason.startswith("Unclosed"):

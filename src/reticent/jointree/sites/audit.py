@@ -93,6 +93,11 @@ def audit(folder: str | Path) -> Audited:
     """Hold the transcript beside a model against the model."""
     place = Path(folder)
     model = read_model(place)
+    if not model.sites:
+        raise InputError(
+            "this is a model of one site: nobody was told anything", where=str(place),
+            do="give a model that  reticent tree train --party  wrote.",
+        )  # fmt: skip
     schema = JoinSchema.load(place / SCHEMA)
     try:
         told = json.loads((place / SITE).read_text("utf-8"))

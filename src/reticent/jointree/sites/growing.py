@@ -189,6 +189,7 @@ class SiteRows:
 
         nodes.watch.tell(f"node {nodes.nodes}, {nodes.splits} splits so far")
         record = nodes.talk.step(f"node {nodes.nodes}", work)
+        nodes.compared += len(record[0]) * (len(nodes.talk.owners) - 1)
         self.division, split = done[0] if done else self._repeated(record)
         if self.division is None:
             return None
@@ -213,7 +214,6 @@ class SiteRows:
             begun = time.perf_counter()
             winners.append(highest(talk, key, nodes.secret))
             nodes.compare_seconds += time.perf_counter() - begun
-            nodes.compared += len(talk.owners) - 1
             mine = winners[-1] == talk.me
             division = self._divided(winners[-1], split if mine else None, self._hear, self._tell)
             if division is None or nodes.least is None or self._all_fit(division):

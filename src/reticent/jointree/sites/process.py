@@ -24,6 +24,7 @@ from reticent.errors import InputError, Problem, did_you_mean, refuse
 from reticent.files.output import check_free, refuse_inputs, whole_file, whole_folder, write_text
 from reticent.files.sheets import sheet, write, write_table
 from reticent.files.tabular import ARROW
+from reticent.jointree.classification import unfit_notes
 from reticent.jointree.model import (
     MODEL,
     SPLITS,
@@ -56,6 +57,7 @@ from reticent.progress import Watch
 from reticent.releases.facts import seconds
 from reticent.releases.folder import as_json
 from reticent.releases.places import format_asked
+from reticent.releases.policyfile import toml_key
 from reticent.sources.addresses import data_of
 from reticent.sources.arrival import inputs, parse
 from reticent.version import __version__
@@ -203,7 +205,7 @@ class _Site:
             resume=options.resume, words=words, harmless=harmless,
         )  # fmt: skip
         self.clock = self.part.clock
-        self.reading = settings.reading.told()
+        self.reading = self.schema.reads(settings.reading.told())
         self.mine = self.layout.tables_of(settings.owner)
         self.data = _own_data(settings, self.schema, [self.schema.names[t] for t in self.mine])
 
@@ -238,7 +240,7 @@ def _own_data(
     refuse(
         Problem(
             f'nobody says where the table "{name}" stands', where=f"{settings.name}, [data]",
-            do=f'add  {name} = "…".',
+            do=f'add  {toml_key(name)} = "…".',
         )
         for name in mine
         if name not in told and schema.tables[name].path is None
@@ -407,6 +409,7 @@ class _Classifying:
         work = Undertaking(
             partial(self._appear, tables), partial(self._appeared, tables), None, "The file"
         )
+        notes += unfit_notes(self.tree, site.schema, tables, site.reading)
         begin = partial(warn, site.layout, site.settings.owner, [*dict.fromkeys(notes)])
         return _ended(site.part.take_part(work, agreed, stands=stands, begin=begin))
 

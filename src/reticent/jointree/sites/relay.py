@@ -137,9 +137,10 @@ class SiteRelay:
         few = too_few(records, self.min_count)
         if few:
             raise Unsatisfiable(
-                f"of {many(few, 'join value')}, fewer than min_count = {self.min_count} records of "
-                "this site's table have the value and a class",
-                where=f"{self.layout.edges[join].place}",
+                f"behind {few:,} of {many(len(records), 'common join value')} stand fewer than "
+                f"min_count = {self.min_count} records of this site's table"
+                + (" in some class" if records.shape[1] > 1 else ""),
+                where=self.layout.edges[join].place,
                 why="the other site would be told their number, before any split.",
                 do="lower min_count at all sites, or leave out rare join values.",
             )  # fmt: skip
