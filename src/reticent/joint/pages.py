@@ -60,6 +60,7 @@ def private(release: JointRelease) -> str:
         "joint/templates/private.html",
         {
             **release.facts().private,
+            "seen_by_first": release.joint.policy.seen_by_first,
             "steps": steps[:MOST],
             "more_steps": max(len(steps) - MOST, 0),
         },

@@ -60,6 +60,8 @@ class DryRun:
     common: int
     brought: Mapping[str, int]
     hands_over: Mapping[str, Mapping[str, Sequence[str]]]
+    held_by: Mapping[tuple[str, ...], int]  # as the first of three or more owners sees it
+    between: Sequence[str]  # what owners should know of each other besides
 
 
 def integrate(
@@ -141,11 +143,12 @@ class _Owner:
         )  # fmt: skip
 
     def _look(self, own: OwnRecords, session: Session) -> DryRun:
-        order, sizes, _ = common_records(session, own, self._wishes, self.clock.watch)
+        order, sizes, held_by = common_records(session, own, self._wishes, self.clock.watch)
         see_alone(self.policy, own, order, self.reading)
         return DryRun(
             session.me, len(order), sizes,
             {name: self.policy.handed_over(name) for name in self.policy.owners},
+            {tuple(owners): count for owners, count in held_by}, self.policy.between,
         )  # fmt: skip
 
     def _release(

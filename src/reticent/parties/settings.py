@@ -14,6 +14,7 @@ from reticent.errors import InputError, Problem, did_you_mean, refuse
 from reticent.errors import listed as listing
 from reticent.releases.policyfile import Named, TableReading, WrittenFile
 
+NOT_BETWEEN_OWNERS = "Promises hold against whoever gets the joint table, not between owners."
 _OWNER = re.compile(r"[\w-]{1,64}")  # what a certificate, a file name and a terminal can hold
 
 
@@ -44,7 +45,7 @@ class Agreement:
     digest: bytes  # of the policy
     offers: Mapping[str, Mapping[str, Sequence[str]]]  # by owner: columns by what becomes known
     of_whom: str = "of each person whom all of them have"  # what is handed over
-    between: str = "Promises hold against whoever gets the joint table, not between owners."
+    between: str = NOT_BETWEEN_OWNERS
 
 
 class PeerSettings(BaseModel):
