@@ -73,7 +73,26 @@ def test_what_the_first_will_see_is_told_before() -> None:
 
 def test_a_dry_run_of_the_first_shows_what_it_saw() -> None:
     held = {("bank",): 10, ("bank", "card", "shop"): 20, ("card", "shop"): 1}
-    found = DryRun("bank", 20, {}, {}, held, policy_of(*COLUMNS).between)
+    found = DryRun("bank", 20, {}, {}, held, 0, policy_of(*COLUMNS).between)
     said = text.dry_run(found)
     assert "card, shop: 1 id that exactly these have" in said
     assert FIRST_LEARNS in said
+
+
+def test_records_with_gaps_are_told_apart_from_those_that_are_not_common() -> None:
+    card = table("card", range(10, 50)).to_pydict()
+    card["Sex"][:4] = [None] * 4
+    data = {"bank": table("bank", range(30)), "card": pa.table(card)}
+    found = integrate(policy_of("bank", "card", missing="drop"), data)
+    [note] = found["card"].notes
+    assert "4 records of 40 miss a value and took no part" in note
+    assert 'missing = "drop"' in note  # which is told before the others are met
+    facts = found["card"].summary()
+    assert (facts["common"], facts["not_common"], facts["left_out"]) == (16, 20, 4)
+    assert facts["ids_brought"]["card"] == 36
+    assert '4 more records of card miss a value and took no part (missing = "drop")' in (
+        text.release(found["card"])
+    )
+    assert "4 more records of card miss a value" in said_on(found["card"])
+    assert "took no part" not in said_on(found["bank"]) + text.release(found["bank"])
+    assert not found["bank"].summary()["left_out"]

@@ -94,6 +94,7 @@ def integrate(
             "owner": found.owner,
             "common": found.common,
             "ids_brought": dict(found.brought),
+            "left_out": found.left_out,
             "ids_held_by": held_by_facts(found.held_by),
             "hands_over": {name: dict(told) for name, told in found.hands_over.items()},
         }

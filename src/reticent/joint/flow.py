@@ -70,10 +70,11 @@ class JointTable:
     order: tuple[int, ...] = field(repr=False)  # which of this owner's records are the common ones
     sizes: Mapping[str, int]  # how many ids each owner brought
     held_by: Mapping[tuple[str, ...], int]
-    not_common: int  # records of this owner
+    not_common: int  # records of this owner, besides those that were left out
     stopped_early: bool
     round_seconds: tuple[float, ...] = field(default=(), repr=False)
     notes: tuple[str, ...] = ()  # what was assumed in reading this owner's records
+    left_out: int = 0  # records of this owner that miss a value, and took no part
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -136,7 +137,7 @@ def joint_table(
         search.found(stopped_early=rounds.stopped_early), tuple(rounds.partitions), labels,
         tuple(order), sizes, {tuple(names): count for names, count in held_by},
         len(own.ids) - len(order), rounds.stopped_early, tuple(rounds.seconds),
-        own.notes,
+        own.notes, own.left_out,
     )  # fmt: skip
 
 

@@ -47,7 +47,12 @@ def contents(
             "trace.jsonl": as_json_lines(trace(release)),
             "agreed.csv": _agreed(release, ids),
             "input.json": as_json(
-                {"owner": joint.owner, **_input(data), "not_common": joint.not_common}
+                {
+                    "owner": joint.owner,
+                    **_input(data),
+                    "not_common": joint.not_common,
+                    "left_out": joint.left_out,
+                }
             ),
             **{f"certificates/{owner}.pem": pem for owner, pem in certificates.items()},
             "runs.json": as_json(list(runs)),

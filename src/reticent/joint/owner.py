@@ -40,7 +40,7 @@ class OwnRecords:
     owner: str
     table: Table  # the columns that this owner contributes
     ids: tuple[str, ...]
-    without_id: int = 0  # records that were left out for a gap, where the policy says so
+    left_out: int = 0  # records that miss a value, where the policy says so
     notes: tuple[str, ...] = ()  # what was assumed in reading them
 
     @property
@@ -78,13 +78,18 @@ def own_records(
     if not table.rows:
         raise InputError("the table has no records", where=table.name)
     refuse(_id_problems(table, policy))
-    whole = table
+    whole, notes = table, [*table.notes, *_id_notes(table.columns[policy.id], table.name)]
     if policy.missing == "drop":
         table = table.take(_complete(table, policy))
     ids = tuple(str(text) for text in table.columns[policy.id].cells().to_pylist())
     own = {name: column for name, column in table.columns.items() if name != policy.id}
-    notes = (*table.notes, *_id_notes(table.columns[policy.id], table.name))
-    return OwnRecords(owner, replace(table, columns=own), ids, whole.rows - table.rows, notes)
+    left_out = whole.rows - table.rows
+    if left_out:
+        notes.append(
+            f"{whole.name}: {many(left_out, 'record')} of {whole.rows:,} {_miss(left_out)} a value "
+            'and took no part, as  missing = "drop"  says.'
+        )
+    return OwnRecords(owner, replace(table, columns=own), ids, left_out, tuple(notes))
 
 
 def _read(data: Any, reading: Reading | None, wanted: Sequence[str], where: str) -> Table:
@@ -155,6 +160,10 @@ def _id_problems(table: Table, policy: JointPolicy) -> list[Problem]:
             )
         )  # fmt: skip
     return found
+
+
+def _miss(count: int) -> str:
+    return "misses" if count == 1 else "miss"
 
 
 def _complete(table: Table, policy: JointPolicy) -> Any:

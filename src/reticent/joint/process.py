@@ -61,6 +61,7 @@ class DryRun:
     brought: Mapping[str, int]
     hands_over: Mapping[str, Mapping[str, Sequence[str]]]
     held_by: Mapping[tuple[str, ...], int]  # as the first of three or more owners sees it
+    left_out: int  # records of ours that miss a value, and took no part
     between: Sequence[str]  # what owners should know of each other besides
 
 
@@ -148,7 +149,7 @@ class _Owner:
         return DryRun(
             session.me, len(order), sizes,
             {name: self.policy.handed_over(name) for name in self.policy.owners},
-            {tuple(owners): count for owners, count in held_by}, self.policy.between,
+            {tuple(owners): count for owners, count in held_by}, own.left_out, self.policy.between,
         )  # fmt: skip
 
     def _release(

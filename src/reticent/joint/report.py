@@ -115,6 +115,7 @@ def _private(release: JointRelease) -> dict[str, Any]:
         "owner": joint.owner,
         "common": joint.records,
         "not_common": joint.not_common,
+        "left_out": joint.left_out,
         "ids_brought": dict(joint.sizes),
         "ids_held_by": held_by_facts(joint.held_by),
         "told_others": joint.policy.handed_over(joint.owner),

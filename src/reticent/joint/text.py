@@ -79,6 +79,12 @@ def release(found: JointRelease) -> str:
         f"{many(private['not_common'], 'record')} of {private['owner']} "
         f"{'is' if private['not_common'] == 1 else 'are'} not common, and not in it.",
     ]
+    if private["left_out"]:
+        lines.append(
+            f"{many(private['left_out'], 'more record')} of {private['owner']} "
+            f"{'misses' if private['left_out'] == 1 else 'miss'} a value and took no part "
+            '(missing = "drop").'
+        )
     if found.output:
         lines.append(f"Written to {found.output}, after recounting every promise on it.")
     return "\n".join(lines)
