@@ -189,3 +189,17 @@ def test_rows_are_added_to_no_joint_release(tmp_path: Path) -> None:
     new = tmp_path / "bank" / "own.csv"
     said = run("apply", owners.out("bank"), new, "-o", tmp_path / "more.csv", code=2).stderr
     assert "this is a release of several owners, and rows are added to none of these" in said
+
+
+def test_ids_that_begin_with_0_are_told_where_they_do() -> None:
+    """The owner of 00123 hears of it as well as the owner of 123, and both what to do."""
+    padded = pa.table({"Id": [f"{n:02}" for n in range(38)], "Sex": ["f", "m"] * 19})
+    [note] = own_records(padded, POLICY, "card").notes
+    assert '10 ids begin with 0 in "Id"' in note
+    assert "123 for 00123" in note
+    assert "Do:  ask the other owners" in note
+    [other] = own_records(NUMBERS, POLICY, "card").notes
+    assert "Do:  compare a few with the other owners" in other
+    found = integrate(POLICY, {"bank": TEXTS, "card": padded})["card"]
+    assert found.notes == (note,)
+    assert found.joint.records == 28  # and the owners of 0 to 9 are lost

@@ -207,7 +207,7 @@ def see_alone(
         raise InputError(
             "the owners have no record in common", where=f'column "{policy.id}"',
             why="ids are compared as text, so 00123 and 123 are two.",
-            do="see that all owners write the same ids in the same way.",
+            do="see that all owners write the same ids in the same way, leading zeros included.",
         )  # fmt: skip
     table, ids = own.common(order), [own.ids[row] for row in order]
     fitted_part(policy, own.owner, table, {}, ids, reading)

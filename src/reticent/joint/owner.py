@@ -7,6 +7,7 @@ have agreed on the common records and their order, everything is about those alo
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -126,12 +127,21 @@ def _row_by_row(counted: Table, id: str) -> Table:
 
 
 def _id_notes(column: Column, where: str) -> list[str]:
-    """What owners should compare before they meet: ids that one of them keeps as numbers."""
-    if is_text(column.values.type):
+    """What owners should compare before they meet: ids that look otherwise with another owner."""
+    if not is_text(column.values.type):
+        return [
+            f'{where}: the ids in "{column.name}" are no texts ({column.values.type}), and are '
+            "compared as they print: whoever has 00123 for 123 has another person.\n"
+            "  Do:  compare a few with the other owners; if theirs begin with 0, keep yours as texts."
+        ]
+    padded = sum(bool(re.match("0[0-9]", text)) for text in column.texts() if text)
+    if not padded:
         return []
+    begin = "id begins" if padded == 1 else "ids begin"
     return [
-        f'{where}: the ids in "{column.name}" are no texts ({column.values.type}), and are '
-        "compared as they print: whoever has 00123 for 123 has another person."
+        f'{where}: {padded:,} {begin} with 0 in "{column.name}", and ids are compared as texts: '
+        "whoever has 123 for 00123 has another person.\n"
+        "  Do:  ask the other owners whether theirs are texts as well; numbers have lost the 0."
     ]
 
 
