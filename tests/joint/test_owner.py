@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import sqlite3
 from pathlib import Path
@@ -203,3 +204,93 @@ def test_ids_that_begin_with_0_are_told_where_they_do() -> None:
     found = integrate(POLICY, {"bank": TEXTS, "card": padded})["card"]
     assert found.notes == (note,)
     assert found.joint.records == 28  # and the owners of 0 to 9 are lost
+
+
+FITTED = JointPolicy.from_data(
+    {
+        "id": "Id", "class": "Class",
+        "owners": {"bank": {"columns": ["Job", "Age", "Ill", "Class"]}, "card": {"columns": ["Sex"]}},
+        "attributes": {
+            "Job": {"mask": "generalize", "taxonomy": {"ANY": ["Cook", "Clerk"]}},
+            "Age": {"mask": "discretize"}, "Sex": {"mask": "suppress"},
+        },
+        "anonymity": [{"over": ["Job", "Age", "Sex"], "k": 3}],
+        "confidence": [{"over": ["Job"], "sensitive": {"Ill": ["HIV"]}, "at_most": 0.5}],
+    }
+)  # fmt: skip
+GOOD: dict[str, list[str | None]] = {
+    "Id": [f"p{n}" for n in range(4)], "Job": ["Cook", "Clerk"] * 2, "Age": ["1", "2.5", "3", None],
+    "Ill": ["HIV", "flu"] * 2, "Class": ["a", "b"] * 2,
+}  # fmt: skip
+CERTAIN: dict[str, tuple[dict[str, list[str | None]], str]] = {  # whichever records are common: refused before anybody is called
+    "decimal": ({"Age": ["1,5", "2,5", "3,5", None]}, "own.csv, column \"Age\": 3 of 4 distinct values"),
+    "taxonomy": ({"Job": ["cook", "clerk"] * 2}, "the taxonomy has no leaf for 2 of the 2 values"),
+    "sensitive": ({"Ill": ["Hiv", "flu"] * 2}, 'own.csv, column "Ill"'),
+}  # fmt: skip
+POSSIBLE: dict[str, tuple[dict[str, list[str | None]], str]] = {  # it depends: a note
+    "decimal": ({"Age": ["1,5", "2", "3", None]}, "own.csv, column \"Age\": 1 of 4 distinct values"),
+    "taxonomy": ({"Job": ["cook", "Clerk"] * 2}, "the taxonomy has no leaf for 1 of the 2 values"),
+    "class": ({"Class": ["a", "b", "b", None]}, 'own.csv, column "Class": 1 record has no value'),
+}  # fmt: skip
+
+
+def written(folder: Path, changes: dict[str, list[str | None]]) -> Path:
+    path = folder / "own.csv"
+    with path.open("w", newline="") as file:
+        lines = csv.writer(file)
+        cells = GOOD | changes
+        lines.writerow(cells)
+        lines.writerows(zip(*cells.values(), strict=True))
+    return path
+
+
+def said_of(data: Path, folder: Path) -> tuple[str, list[str]]:
+    """What is refused, and what is noted, before anybody is called; no cell is told."""
+    try:
+        refused, notes = "", [*own_records(data, FITTED, "bank").notes]
+    except InputError as error:
+        refused, notes = error.text(), []
+    said = " ".join([refused, *notes]).replace(str(folder) + "/", "")
+    assert not {"cook", "Hiv", "1,5", "1.5"} & {*said.replace('"', " ").split()}
+    return refused.replace(str(folder) + "/", ""), [n.replace(f"{folder}/", "") for n in notes]
+
+
+def test_data_that_fit_are_not_spoken_of(tmp_path: Path) -> None:
+    assert said_of(written(tmp_path, {}), tmp_path) == ("", [])
+
+
+@pytest.mark.parametrize("what", CERTAIN)
+def test_what_fails_in_any_case_is_refused_at_home(tmp_path: Path, what: str) -> None:
+    changes, words = CERTAIN[what]
+    refused, _ = said_of(written(tmp_path, changes), tmp_path)
+    assert words in refused
+
+
+@pytest.mark.parametrize("what", POSSIBLE)
+def test_what_may_fail_is_noted_at_home(tmp_path: Path, what: str) -> None:
+    changes, words = POSSIBLE[what]
+    refused, [note] = said_of(written(tmp_path, changes), tmp_path)
+    assert not refused
+    assert words in note
+    assert "if a common record has such a value, the run ends" in note
+    assert "show-values" not in note  # nobody would hear it
+
+
+def test_what_is_left_out_for_a_gap_is_not_spoken_of(tmp_path: Path) -> None:
+    data = written(tmp_path, {"Class": ["a", "b", "b", None]})
+    dropping = FITTED.model_copy(update={"missing": "drop"})
+    [note] = own_records(data, dropping, "bank").notes
+    assert "took no part" in note
+
+
+@pytest.mark.net
+def test_own_mistakes_are_told_before_anybody_is_called(tmp_path: Path) -> None:
+    """Alone, with nobody there to talk to: all problems, and at once."""
+    owners = Owners(tmp_path, more={"meet_timeout": 60})
+    (tmp_path / "bank" / "job.csv").unlink()
+    code, _, said = finished(owners.start("bank", "--dry-run"))
+    assert (code, "there is no taxonomy file" in said) == (2, True), said
+    owners.bring("card", [{**row, "Limit": f"{row['Limit']},5"} for row in owners.rows])
+    code, _, said = finished(owners.start("card"))
+    assert (code, 'own.csv, column "Limit"' in said) == (2, True), said
+    assert "will learn" not in said

@@ -170,7 +170,9 @@ def check(
     if data is not None:
         raise InputError(
             "a policy of several owners is checked without data", where=policy.name,
-            do="each owner reads its own in  reticent integrate --dry-run.",
+            why="nobody has the data of all owners.",
+            do="each owner's own are checked by  reticent integrate PARTY.toml --dry-run  before "
+            "it calls anybody; once the others are there, a dry run tells each who is common.",
         )  # fmt: skip
     return policy.emptiness
 

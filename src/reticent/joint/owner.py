@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,9 @@ import numpy as np
 import pyarrow as pa
 
 from reticent.data.columns import Codes, Column, Table, encode, smallest
-from reticent.data.texts import is_text
+from reticent.data.scales import points_of
+from reticent.data.taxonomy import Taxonomy
+from reticent.data.texts import is_text, shortest
 from reticent.errors import InputError, Problem, many, refuse
 from reticent.files.tabular import Reading
 from reticent.joint.policy import JointPolicy
@@ -28,7 +30,8 @@ from reticent.releases.policyfile import unknown_column
 from reticent.sources.addresses import is_ibis_table, is_url
 from reticent.sources.arrival import at_hand, means_of, read
 from reticent.sources.means import elsewhere
-from reticent.tables.prepare import Prepared, cleared, fit, without_blanks
+from reticent.tables.policy import Policy
+from reticent.tables.prepare import Prepared, absent, cleared, domain_of, fit, without_blanks
 
 if TYPE_CHECKING:
     from reticent.sources.engines import RowSource
@@ -90,7 +93,87 @@ def own_records(
             f"{whole.name}: {many(left_out, 'record')} of {whole.rows:,} {_miss(left_out)} a value "
             'and took no part, as  missing = "drop"  says.'
         )
-    return OwnRecords(owner, replace(table, columns=own), ids, left_out, tuple(notes))
+    table = replace(table, columns=own)
+    notes += [problem.text() for problem in _foreseen(policy, owner, table, reading)]
+    return OwnRecords(owner, table, ids, left_out, tuple(notes))
+
+
+def _foreseen(
+    policy: JointPolicy, owner: str, table: Table, reading: Reading | None
+) -> list[Problem]:
+    """What will end the run if a common record has it; what will in any case is refused here.
+
+    Whether values fit is decided on the common records, which nobody knows before ids have been
+    compared. Certain before that is: a taxonomy that cannot be read; a column of which not one
+    value fits; a sensitive value that no record has. Not known is what depends on the others'
+    people: whether k and a confidence can be kept, whether a sensitive value is left.
+    """
+    alone, own = policy.alone(), policy.owners[owner].columns
+    masked = [name for name in policy.joint_roles.masked if name in own]
+    certain: list[Problem] = []
+    try:
+        taxonomies = alone.taxonomies(columns=masked)
+    except InputError as error:
+        certain += error.problems
+        masked = [
+            n for n in masked if n not in alone.attributes or not alone.attributes[n].taxonomy
+        ]
+        taxonomies = {}
+    columns = cleared(table, policy).columns
+    for promise in policy.confidence:
+        for name in (name for name in promise.sensitive if name in columns):
+            where = f'column "{name}"'
+            found = absent(promise, name, columns[name])
+            certain += [replace(problem, where=where) for problem in found]
+    possible = [*_gaps(policy, table, columns)]
+    for name in masked:
+        try:
+            domain_of(columns[name], alone, taxonomies, reading or Reading())
+        except InputError as error:
+            some = _some_fit(columns[name], alone, taxonomies.get(name), reading or Reading())
+            (possible if some else certain).extend(error.problems)
+    refuse(_in_file(table.name, problem) for problem in certain)
+    return [replace(_in_file(table.name, p), values=(), why=_IF_COMMON) for p in possible]
+
+
+_IF_COMMON = (
+    "if a common record has such a value, the run ends when ids have been compared, and the others "
+    "know by then who is common."
+)
+
+
+def _in_file(name: str, problem: Problem) -> Problem:
+    """A problem of a column, with the file that has the column."""
+    at_column = problem.where.startswith("column ")
+    return replace(problem, where=f"{name}, {problem.where}") if at_column else problem
+
+
+def _gaps(policy: JointPolicy, table: Table, columns: Mapping[str, Column]) -> Iterator[Problem]:
+    """Records without a value, where the policy or the class does not bear that."""
+    over, sensitive, _ = columns_of(policy.promises)
+    matter = {*over, *sensitive} if policy.missing == "error" else set()
+    for name in [n for n in columns if n in matter or n == policy.class_]:
+        column = columns[name]
+        if column.missing is not None and policy.missing != "drop":
+            gaps = int((column.codes == column.missing).sum())
+            yield Problem(
+                f"{many(gaps, 'record')} {_have(gaps)} no value", where=f'column "{name}"',
+                do='fill them, or agree on  missing = "drop".',
+            )  # fmt: skip
+
+
+def _some_fit(column: Column, policy: Policy, taxonomy: Taxonomy | None, reading: Reading) -> bool:
+    """Whether any value of a column can be masked as the policy says."""
+    attribute = policy.attributes.get(column.name)
+    if attribute is None or attribute.mask == "suppress":
+        return True
+    if taxonomy is not None:
+        leaves = {*taxonomy.leaf_of, *map(shortest, taxonomy.leaf_of)}
+        texts = [text for text in column.texts() if text is not None]
+        return any(text in leaves or shortest(text) in leaves for text in texts)
+    form = reading.form
+    points = (points_of(column, times=times, **form) for times in (False, True))
+    return any(point is not None for found in points for point in found)
 
 
 def _read(data: Any, reading: Reading | None, wanted: Sequence[str], where: str) -> Table:
@@ -132,7 +215,7 @@ def _id_notes(column: Column, where: str) -> list[str]:
         return [
             f'{where}: the ids in "{column.name}" are no texts ({column.values.type}), and are '
             "compared as they print: whoever has 00123 for 123 has another person.\n"
-            "  Do:  compare a few with the other owners; if theirs begin with 0, keep yours as texts."
+            "  Do:  compare a few with the other owners; if theirs begin with 0, keep texts."
         ]
     padded = sum(bool(re.match("0[0-9]", text)) for text in column.texts() if text)
     if not padded:
@@ -170,6 +253,10 @@ def _id_problems(table: Table, policy: JointPolicy) -> list[Problem]:
             )
         )  # fmt: skip
     return found
+
+
+def _have(count: int) -> str:
+    return "has" if count == 1 else "have"
 
 
 def _miss(count: int) -> str:
