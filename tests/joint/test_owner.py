@@ -160,7 +160,9 @@ SETTINGS = {  # a line of the party file, another one, and what is said
     "listen": ('listen = "127.0.0.1:', 'listen = "here:port', "party.toml, listen: ", "host:port"),
     "peer": ('address = "127.0.0.1:', 'address = "there', "[peers.card], address: ", "host:port"),
     "certificate": (
-        "../card/identity", "identity", "[peers.card]: card and this owner have", "its own",
+        "../card/identity", "identity", "[peers.card]: card and this owner have",
+        "name the file that card handed over, its own certificate: identity/certificate.pem holds "
+        "that of this owner",
     ),
     "ids": ('run = "one"', 'run = "one"\nids = "alligned"', "party.toml, ids: ", "aligned"),
 }  # fmt: skip
