@@ -100,7 +100,7 @@ class Participation:
         self.state_folder = output.with_name(f"{output.name}.run")
         self.resume, self._harmless = resume, tuple(harmless)
         self.run_name = settings.run_title + words
-        self._telling, self._words = watch.tell, ""
+        self._telling, self._words, self._told = watch.tell, "", ""
         self.clock = Clock(replace(watch, tell=self._tell))
         self.nonce = ""  # of the run that is resumed
 
@@ -199,12 +199,15 @@ class Participation:
             raise
 
     def _tell(self, words: str) -> None:
-        self._words = words
+        self._words = self._told = words
         self._telling(words)
 
     def _wait(self, peers: Sequence[str]) -> None:
         waiting = [f"waiting for {', '.join(peers)}"] if peers else []
-        self._telling("; ".join([*filter(None, [self._words]), *waiting]))
+        told = "; ".join([*filter(None, [self._words]), *waiting])
+        if told != self._told:  # a meeting says it again at every look
+            self._told = told
+            self._telling(told)
 
     # Letting it appear.
 
