@@ -25,7 +25,7 @@ from reticent.joint.publishing import publish_joint, recounted
 from reticent.joint.report import MEETING, JointRelease, said_in
 from reticent.parties.participation import Agree, Participation, Undertaking
 from reticent.parties.session import Session
-from reticent.parties.settings import PartySettings
+from reticent.parties.settings import DRY_RUN, PartySettings
 from reticent.parties.state import State
 from reticent.parties.tally import wire_facts
 from reticent.parties.wire import Conversation
@@ -75,8 +75,14 @@ def integrate(
 
     Before we meet them, `warn` is told the policy and what was assumed in reading our data.
     """
-    settings = PartySettings.load(party)
-    return _Owner(settings, options or IntegrateOptions(), watch or Watch(), warn).run()
+    options = options or IntegrateOptions()
+    if options.dry_run and options.resume:
+        raise InputError(
+            "a dry run is never resumed", where="--dry-run --resume",
+            why="nothing stays of one that was interrupted.",
+            do="leave out --resume to look once more, or --dry-run to go on with the run.",
+        )  # fmt: skip
+    return _Owner(PartySettings.load(party), options, watch or Watch(), warn).run()
 
 
 class _Owner:
@@ -101,7 +107,7 @@ class _Owner:
         refuse_nameless(self.output)
         self.part = Participation(
             settings, self.policy.agreement, self.output, watch, resume=options.resume,
-            words=" (dry run)" if options.dry_run else "", harmless=_TOLD_NOTHING_YET,
+            words=DRY_RUN if options.dry_run else "", harmless=_TOLD_NOTHING_YET,
         )  # fmt: skip
         self.clock = self.part.clock
         self.reading = settings.reading.told()

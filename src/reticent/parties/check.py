@@ -89,6 +89,8 @@ class RollCall:
             lines.append(f"  version {version}, policy {policy} …")
         if peer.differs:
             lines.append(f"  {peer.differs}")
+        if peer.do:
+            lines.append(f"  Do:  {peer.do}")
         if abs(peer.ahead) >= _CLOCKS_DIFFER:
             way = "ahead of" if peer.ahead > 0 else "behind"
             lines.append(f"  Warning: its clock is {abs(peer.ahead):,.0f} seconds {way} ours.")

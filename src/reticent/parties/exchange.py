@@ -35,6 +35,7 @@ from reticent.parties.messages import (
     printable,
     short,
 )
+from reticent.parties.settings import unlike_runs
 from reticent.parties.transcript import Transcript
 
 _MOST_AT_ONCE = 64  # arrivals that share one wait for the disk
@@ -216,7 +217,7 @@ class Exchange:
             try:
                 self._judge_one(arrival, heard)
             except Violation as violation:
-                self._blame(arrival.peer, str(violation))
+                self._blame(arrival.peer, str(violation), violation.do)
                 break
         return heard
 
@@ -348,8 +349,8 @@ class Exchange:
         why = farewell.why or error.problems[0].what
         self.part(Failure(error, farewell.step, about, why, told=True))
 
-    def _blame(self, peer: str, what: str) -> None:
-        error = PeerError(what, peer=peer, step=self.step, why=_WHY, do=_DO)
+    def _blame(self, peer: str, what: str, do: str) -> None:
+        error = PeerError(what, peer=peer, step=self.step, why=_WHY, do=do or _DO)
         self.part(Failure(error, self.step, peer, what))
 
 
@@ -392,8 +393,10 @@ def compare(hello: Hello, mine: Hello, peer: str) -> None:
             f"this owner {mine.product} (protocol {PROTOCOL})"
         )
     if hello.run_name != mine.run_name:
+        mends = unlike_runs(printable(hello.run_name), mine.run_name)
         raise Violation(
-            f'it came for the run "{printable(hello.run_name)}", this owner for "{mine.run_name}"'
+            f'it came for the run "{printable(hello.run_name)}", this owner for "{mine.run_name}"',
+            do=f"{mends}, then start again." if mends else "",
         )
     if hello.policy != mine.policy:
         raise Violation(

@@ -37,6 +37,25 @@ def unfit_name(name: object) -> str:
     return "" if fits else "the name of an owner has 1 to 64 letters, digits, _ and -"
 
 
+_ALIGNED, DRY_RUN = " (aligned ids)", " (dry run)"  # what tells runs of one name apart
+_MENDS = {
+    _ALIGNED: 'say the same  ids  in the party files of all owners, "private" or "aligned"',
+    DRY_RUN: "start all owners with --dry-run, or none",
+}
+
+
+def unlike_runs(first: str, second: str) -> str:
+    """What brings two runs of one name together; nothing if their names differ as well.
+
+    >>> unlike_runs("2026-11", "2026-11 (dry run)"), unlike_runs("2026-11", "2026-12 (dry run)")
+    ('start all owners with --dry-run, or none', '')
+    """
+    mends = [do for words, do in _MENDS.items() if (words in first) != (words in second)]
+    for words in _MENDS:
+        first, second = first.replace(words, ""), second.replace(words, "")
+    return "; ".join(mends) if first == second else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Agreement:
     """What all owners of a run have agreed on, as far as those who carry words must know it."""
@@ -161,7 +180,7 @@ class PartySettings(WrittenFile):
     @property
     def run_title(self) -> str:
         """What owners must agree on besides the policy: the run, and how ids are compared."""
-        return f"{self.run} (aligned ids)" if self.ids == "aligned" else self.run
+        return self.run + (_ALIGNED if self.ids == "aligned" else "")
 
     def output_of(self, asked: str | None) -> Path:
         """The folder to make; what somebody asks for wins."""
