@@ -71,3 +71,18 @@ def test_other_ids_at_a_resume_are_named(bank: Owners) -> None:
     said = run("integrate", "party.toml", "--resume", code=2).stderr
     assert "the interrupted run had another run: one, now one (aligned ids)" in said
     assert "say the same  ids  in the party files" in said
+
+
+@net
+def test_more_ids_than_are_allowed(tmp_path: Path) -> None:
+    """Both hear how many, of whom, by which key, and what to do."""
+    owners = Owners(tmp_path)
+    party = tmp_path / "bank" / "party.toml"
+    party.write_text("most_ids = 190\n" + party.read_text())
+    ends = owners.integrate()
+    assert [code for code, _, _ in ends.values()] == [4, 4], ends
+    said = "191 ids, more ids than the 190 that are allowed (most_ids)"
+    assert f"card, common records: it brings {said}" in ends["bank"][2]
+    assert "raise  most_ids  in the party file" in ends["bank"][2].partition("Do:")[2]
+    assert f"because of this owner: this owner brings {said}" in ends["card"][2]
+    assert "agree with its owner on what has to change" in ends["card"][2].partition("Do:")[2]

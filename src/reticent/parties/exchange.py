@@ -86,6 +86,7 @@ class Exchange:
         self.gone: set[str] = set()  # then: peers that ended otherwise than by being done
         self._last_word: Farewell | None = None
         self._told: set[str] = set()  # peers to whom it was said
+        self._reached: set[str] = set()  # peers that a link of ours has led to
         self._nonces = nonces
         self._life = life
         self._held: list[Arrival] = []
@@ -163,8 +164,10 @@ class Exchange:
 
     def close(self) -> None:
         """End the thread and the channel, which delivers what it can."""
-        if self.failure and not self.talks and self._thread.ident:
-            # Whoever comes to the meeting just now would else wait for nobody.
+        unseen = not self.talks or self._reached < {*self.heard}
+        if self.failure and unseen and self._thread.ident:
+            # Whoever comes to the meeting just now would else wait for nobody: we may have met it,
+            # while it, whom our link has not reached yet, has not met us.
             with self.changed:
                 patience = min(_LINGER, 5 * self._life)
                 self.changed.wait_for(lambda: self._told >= {*self.heard}, patience)
@@ -300,6 +303,7 @@ class Exchange:
     def _greet(self, peer: str) -> None:
         """A link has opened: begin with what the peer may not have got over the last one."""
         self.channel.take_up(peer)
+        self._reached.add(peer)
         if self.mine:
             self.channel.send(peer, encode(self.mine))
         if talk := self.talks.get(peer):
@@ -380,6 +384,10 @@ class _Heard:
 
 _WHY = "the run ends at every owner, and nothing is written."
 _MEND = "ask its owner what was wrong there, and start again."
+_TOGETHER = (
+    "ask its owner, then begin again together: with --resume where a folder OUTPUT.run stands."
+)
+_AGREE = "agree with its owner on what has to change, there or here, and start again."
 _DO = "see that all owners use the same version, policy and run name, and start again."
 
 
@@ -405,6 +413,11 @@ def compare(hello: Hello, mine: Hello, peer: str) -> None:
         )
 
 
+def _of_us(because: str) -> str:
+    """What a peer says of this owner, in which "it" would be the peer."""
+    return because.replace(": it ", ": this owner ", 1)
+
+
 def told_by(peer: str, farewell: Farewell, me: str) -> ReticentError:
     """The error of an owner that was told by another one that the run is over."""
     step, about = printable(farewell.step), printable(farewell.about)
@@ -421,8 +434,10 @@ def told_by(peer: str, farewell: Farewell, me: str) -> ReticentError:
             return error
         case 130:
             words = "it was stopped by its user"
+            return PeerError(words, peer=peer, step=step, why=_WHY, do=_TOGETHER)
         case 4 if about == me:
-            words = f"it ended the run because of this owner{because}"
+            words = f"it ended the run because of this owner{_of_us(because)}"
+            return PeerError(words, peer=peer, step=step, why=_WHY, do=_AGREE)
         case 4 if about and about != peer:
             words = f"{peer} ended the run because of {about}{because}"
             return PeerError(words, peer=about, step=step, why=_WHY)
