@@ -18,7 +18,7 @@ from reticent.errors import InputError, Problem, did_you_mean, quoted, refuse
 from reticent.parties.settings import NOT_BETWEEN_OWNERS, Agreement, unfit_name
 from reticent.privacy.promises import Anonymity, Record, columns_of
 from reticent.releases.kinds import JOINT, ReleaseKind, kind_of
-from reticent.releases.policyfile import Named, several_roles
+from reticent.releases.policyfile import Named, refuse_no_policy, several_roles
 from reticent.tables.policy import Goal, Policy, Roles
 
 _LONGEST_NAME = 2_000  # letters of a column's name, as owners tell it
@@ -66,6 +66,7 @@ class JointPolicy(Policy):
     @classmethod
     def refuse_others(cls, data: Mapping[str, Any], where: str) -> None:
         """Refuse a policy of one owner."""
+        refuse_no_policy(data, where)
         if "owners" not in data:
             alone = kind_of(data)
             raise InputError(
