@@ -296,3 +296,33 @@ def test_own_mistakes_are_told_before_anybody_is_called(tmp_path: Path) -> None:
     code, _, said = finished(owners.start("card"))
     assert (code, 'own.csv, column "Limit"' in said) == (2, True), said
     assert "will learn" not in said
+
+
+def test_a_column_that_is_not_there_names_the_file(tmp_path: Path) -> None:
+    data = written(tmp_path, {})
+    data.write_text(data.read_text().replace("Job", "Jobb"))
+    with pytest.raises(InputError, match=r'own\.csv has no column "Job"') as raised:
+        own_records(data, FITTED, "bank")
+    assert "[owners.bank]" in str(raised.value)
+    assert 'Did you mean "Jobb"?' in str(raised.value)
+
+
+def test_ids_that_stand_twice_are_shown_by_their_rows(tmp_path: Path) -> None:
+    data = written(tmp_path, {"Id": ["p0", "p1", "p2", "p1"]})
+    with pytest.raises(InputError, match="2 records share an id with another one, on rows 2, 4"):
+        own_records(data, FITTED, "bank")
+    data = written(tmp_path, {"Id": ["p0", "", "p2", "p3"]})
+    with pytest.raises(InputError, match="1 record without an id, on row 2"):
+        own_records(data, FITTED, "bank")
+
+
+def test_in_one_process_every_owner_is_named(tmp_path: Path) -> None:
+    twice = pa.table({"Id": ["p1", "p1"], "Sex": ["f", "m"]})
+    with pytest.raises(InputError, match='card: data, column "Id": 2 records share an id'):
+        integrate(POLICY, {"bank": TEXTS, "card": twice})
+    with pytest.raises(InputError, match="what is given is a list") as raised:
+        integrate(POLICY, [TEXTS, CARD])  # type: ignore[arg-type]
+    assert '{"bank": …, "card": …}' in str(raised.value)
+    with pytest.raises(InputError, match="there is no owner crad") as raised:
+        integrate(POLICY, {"bank": TEXTS, "crad": CARD})
+    assert 'Did you mean "card"?' in str(raised.value)

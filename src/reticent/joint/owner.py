@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -21,13 +21,13 @@ from reticent.data.columns import Codes, Column, Table, encode, smallest
 from reticent.data.scales import points_of
 from reticent.data.taxonomy import Taxonomy
 from reticent.data.texts import is_text, shortest
-from reticent.errors import InputError, Problem, many, refuse
+from reticent.errors import InputError, Problem, listed, many, refuse
 from reticent.files.tabular import Reading
 from reticent.joint.policy import JointPolicy
 from reticent.privacy.promises import columns_of
 from reticent.progress import Clock, Watch
 from reticent.releases.policyfile import unknown_column
-from reticent.sources.addresses import is_ibis_table, is_url
+from reticent.sources.addresses import is_ibis_table, is_url, without_password
 from reticent.sources.arrival import at_hand, means_of, read
 from reticent.sources.means import elsewhere
 from reticent.tables.policy import Policy
@@ -179,18 +179,21 @@ def _some_fit(column: Column, policy: Policy, taxonomy: Taxonomy | None, reading
 def _read(data: Any, reading: Reading | None, wanted: Sequence[str], where: str) -> Table:
     """A table with the columns that are wanted, all of it in memory."""
 
-    def refuse_unknown(known: Sequence[str]) -> None:
-        refuse(unknown_column(name, where, known) for name in wanted if name not in known)
+    def refuse_unknown(known: Sequence[str], named: str) -> None:
+        found = (unknown_column(name, where, known) for name in wanted if name not in known)
+        refuse(replace(one, what=one.what.replace("there is", f"{named} has", 1)) for one in found)
 
     def counted(source: RowSource) -> Table:
-        refuse_unknown(source.schema.names)
+        refuse_unknown(
+            source.schema.names, without_password(str(data)) if is_url(data) else "the table"
+        )
         return source.counted(wanted)
 
     engine = None if is_url(data) or is_ibis_table(data) else "memory"
     means = means_of(engine, table=reading.table if reading else None)
     if not elsewhere(data, means):
         table, _ = read(data, reading)
-        refuse_unknown(table.known)
+        refuse_unknown(table.known, table.name)
         return table
     with ExitStack() as ends:
         table, _, _ = at_hand(data, reading, means, Clock(Watch()), ends, counted)
@@ -242,17 +245,31 @@ def _id_problems(table: Table, policy: JointPolicy) -> list[Problem]:
     found = []
     if missing:
         found.append(
-            Problem(f"{many(missing, 'record')} without an id", where=where, do="fill them in.")
+            Problem(
+                f"{many(missing, 'record')} without an id{_rows(column, lambda text: not text)}",
+                where=where,
+                do="fill them in.",
+            )
         )
     if repeated:
         found.append(
             Problem(
-                f"{many(repeated, 'record')} share an id with another one", where=where,
+                f"{many(repeated, 'record')} share an id with another one"
+                f"{_rows(column, lambda text: bool(text) and known[str(text)] > 1)}", where=where,
                 why="records of several owners are told apart by it.",
                 do="leave one record for each id.",
             )
         )  # fmt: skip
     return found
+
+
+def _rows(column: Column, wrong: Callable[[str | None], bool]) -> str:
+    """Which rows hold ids that are wrong, the first few; nothing if nobody knows."""
+    codes = [code for code, text in enumerate(column.texts()) if wrong(text)]
+    rows = column.rows_of(codes, most=len(column.codes))
+    if not column.numbered or not rows:
+        return ""
+    return f", on row{'s' * (len(rows) > 1)} {listed(rows)}"
 
 
 def _have(count: int) -> str:
