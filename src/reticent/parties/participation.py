@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from reticent.errors import InputError, PartyError, Unsatisfiable
+from reticent.errors import InputError, PartyError, Stopped, Unsatisfiable
 from reticent.parties.agreeing import exchange_go, exchange_ready
 from reticent.parties.chained import Unwritable
 from reticent.parties.check import parties_of
@@ -194,6 +194,12 @@ class Participation:
             wrong = isinstance(error, InputError) or getattr(error, "final", False)
             if not begun or (wrong and not told) or isinstance(error, Unsatisfiable):
                 ends.callback(State.forget, self.state_folder)
+            elif isinstance(error, KeyboardInterrupt) and not state.known.agreed:
+                raise Stopped(
+                    f"Stopped; nothing was written but {state.folder}, from which the run goes on.",
+                    do="go on with --resume, together with the others; or remove the folder to "
+                    "give it up.",
+                ) from None
             elif isinstance(error, Unwritable):
                 raise error.with_remedy("then go on with --resume.") from None
             raise
