@@ -148,7 +148,7 @@ def announce(wire: Wire, count: int, most: int) -> dict[str, int]:
             what = f"it brings {sizes[owner]:,} ids, more ids than the {most:,} that are allowed"
             raise with_remedy(
                 wire.refuse(owner, f"{what} (most_ids)"),
-                "ask its owner what it brings; if that is right, raise  most_ids  in the party file.",
+                "ask its owner what it brings; if that is right, raise  most_ids  here.",
             )
     return {owner: sizes[owner] for owner in wire.owners}
 
