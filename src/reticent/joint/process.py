@@ -168,7 +168,8 @@ class _Owner:
         return publish_joint(
             joint, place, self.clock, agree=agree, wire=wire,
             contents=lambda release, spot: contents(
-                release, str(self.data), ids, self._runs(), self.part.certificates
+                release, str(self.data), ids, self._runs(), self.part.certificates,
+                self.part.identity.sign,
             ),
         )  # fmt: skip
 
