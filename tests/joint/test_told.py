@@ -96,3 +96,35 @@ def test_records_with_gaps_are_told_apart_from_those_that_are_not_common() -> No
     assert "4 more records of card miss a value" in said_on(found["card"])
     assert "took no part" not in said_on(found["bank"]) + text.release(found["bank"])
     assert not found["bank"].summary()["left_out"]
+
+
+def test_the_public_page_reads_well(three: dict[str, JointRelease]) -> None:
+    sentence = "Made by reticent"
+    assert pages.public(three["bank"]).count(sentence) == 1
+    two = [{"over": ["Job"], "k": 3}, {"over": ["Sex"], "k": 4}]
+    columns = table("card", range(40)).to_pydict()
+    columns["Sex"] = [None, *columns["Sex"][1:4], *[None] * 6, *columns["Sex"][10:]]
+    data = {"bank": table("bank", range(40)), "card": pa.table(columns)}
+    found = integrate(policy_of("bank", "card", anonymity=two), data)["bank"]
+    page = pages.public(found)
+    assert "Both promises were recounted" in page
+    assert "<i>(missing)</i>" in page
+    assert "(missing)" in text.release(found)  # the same word on a terminal
+
+
+def test_the_private_page_says_which_run_it_is_evidence_of(
+    three: dict[str, JointRelease],
+) -> None:
+    run = pages.RunFacts("2026-11", {"bank": "AB12 CD34", "card": "EF56 0000"})
+    page = pages.private(three["card"], run)
+    policy = three["card"].joint.policy.digest.hex()
+    for words in (
+        "Which run this was",
+        "“2026-11”",
+        policy,
+        "AB12 CD34",
+        "EF56 0000",
+        "agreed.csv",
+    ):
+        assert words in page, words
+    assert "Which run this was" not in pages.private(three["card"])

@@ -39,6 +39,7 @@ def contents(
     runs: Sequence[dict[str, Any]],
     certificates: Mapping[str, bytes],
     sign: Callable[[bytes], bytes],
+    run: pages.RunFacts,
 ) -> Contents:
     """Everything that stands beside the data.
 
@@ -52,7 +53,7 @@ def contents(
         public={"report.html": pages.public(release), "report.json": as_json(public_report(told))},
         private={
             "policy.toml": policy.text,
-            "report.html": pages.private(release),
+            "report.html": pages.private(release, run),
             "recoding.json": as_json(
                 {name: recoding.plain() for name, recoding in joint.found.recodings.items()}
             ),

@@ -20,6 +20,7 @@ from reticent.files.output import refuse_nameless, whole_file
 from reticent.joint.flow import JointTable, Wishes, common_records, joint_table, see_alone
 from reticent.joint.folder import contents
 from reticent.joint.owner import OwnRecords, own_records
+from reticent.joint.pages import RunFacts
 from reticent.joint.policy import JointPolicy
 from reticent.joint.publishing import publish_joint, recounted
 from reticent.joint.report import MEETING, JointRelease, said_in
@@ -169,7 +170,7 @@ class _Owner:
             joint, place, self.clock, agree=agree, wire=wire,
             contents=lambda release, spot: contents(
                 release, str(self.data), ids, self._runs(), self.part.certificates,
-                self.part.identity.sign,
+                self.part.identity.sign, self._run_facts(),
             ),
         )  # fmt: skip
 
@@ -217,6 +218,12 @@ class _Owner:
                 why="it tells whether a run is a second look at the same people.",
                 do="put back the file as it was; without it, no earlier run is known.",
             ) from None  # fmt: skip
+
+    def _run_facts(self) -> RunFacts:
+        known = {name: peer.certificate for name, peer in self.part.peers.items()}
+        known[self.settings.owner] = self.part.identity.certificate
+        printed = {name: known[name].fingerprint for name in self.policy.owners}
+        return RunFacts(self.settings.run, printed)
 
     def _this_run(self) -> dict[str, Any]:
         return {
