@@ -62,6 +62,7 @@ def test_ids_of_a_database_are_ids(tmp_path: Path) -> None:
         own_records(database(tmp_path, people), POLICY, "bank", Reading(table="people"))
     assert "4 records share an id" in str(raised.value)
     assert "1 record without an id" in str(raised.value)
+    assert "on row" not in str(raised.value)  # which a database has not
 
 
 @pytest.mark.parametrize(
@@ -283,6 +284,10 @@ def test_what_is_left_out_for_a_gap_is_not_spoken_of(tmp_path: Path) -> None:
     dropping = FITTED.model_copy(update={"missing": "drop"})
     [note] = own_records(data, dropping, "bank").notes
     assert "took no part" in note
+    data = written(tmp_path, {"Class": [None, "b", "b", "a"], "Age": ["1", "1,5", "2", "3"]})
+    [_, note] = own_records(data, dropping, "bank").notes
+    assert "1 of 3 distinct values" in note
+    assert "on rows" not in note  # they are not those of the file any more
 
 
 @pytest.mark.net

@@ -84,7 +84,7 @@ def own_records(
     refuse(_id_problems(table, policy))
     whole, notes = table, [*table.notes, *_id_notes(table.columns[policy.id], table.name)]
     if policy.missing == "drop":
-        table = table.take(_complete(table, policy))
+        table = _unnumbered(table.take(_complete(table, policy)))
     ids = tuple(str(text) for text in table.columns[policy.id].cells().to_pylist())
     own = {name: column for name, column in table.columns.items() if name != policy.id}
     left_out = whole.rows - table.rows
@@ -209,7 +209,13 @@ def _row_by_row(counted: Table, id: str) -> Table:
     columns = {
         name: replace(column, codes=column.codes[rows]) for name, column in counted.columns.items()
     }
-    return replace(counted, columns=columns, rows=len(rows), counts=None, names=())
+    return _unnumbered(replace(counted, columns=columns, rows=len(rows), counts=None, names=()))
+
+
+def _unnumbered(table: Table) -> Table:
+    """A table whose rows do not stand as they do in the file: messages must not count them."""
+    columns = {n: replace(column, numbered=False) for n, column in table.columns.items()}
+    return replace(table, columns=columns)
 
 
 def _id_notes(column: Column, where: str) -> list[str]:
