@@ -84,6 +84,9 @@ def test_the_tutorial_is_played(tmp_path: Path) -> None:
     ):
         note(command, *both(folder, *command.split()).values())
     note("verify release", alone(folder / "bank", "verify", "release"))
+    audited = alone(folder / "bank", "party", "audit", "release")
+    assert "messages say follows from the release" in audited
+    assert "$ reticent party audit release" in TUTORIAL.read_text("utf-8")
 
     released = {name: public(folder / name / "release") for name in OWNERS}
     assert released["bank"] == released["card"]
@@ -163,6 +166,7 @@ def pages_are_quoted(folder: Path) -> None:
         "What we learnt about them",
         "What went over the wire",
         "Steps",
+        "Which run this was",
     ):
         assert title in text
         assert f"**{title}**" in tutorial

@@ -493,3 +493,41 @@ def test_messages_that_are_audited_are_those_that_there_are() -> None:
         Message
     } == known
     assert {rounds.Revealed, sharing.ToldColumns, Limit, Ready} <= known
+
+
+def swapped(content: str) -> str:
+    """The ids of the first two lines change places, and nothing else."""
+    head, one, other, *rest = content.splitlines(keepends=True)
+    (a, first), (b, second) = (line.split(",", 1) for line in (one, other))
+    return "".join([head, f"{b},{first}", f"{a},{second}", *rest])
+
+
+def turned(content: str) -> str:
+    """The same rows, in another order."""
+    head, *rest = content.splitlines(keepends=True)
+    return "".join([head, *reversed(rest)])
+
+
+def another_row(content: str) -> str:
+    head, _, *rest = content.splitlines(keepends=True)
+    return "".join([head, rest[-1], *rest])
+
+
+CHANGED = {
+    "ids": ("private/agreed.csv", swapped, "agreed.csv is not the one that this owner signed"),
+    "no signature": ("private/agreed.json", lambda text: "{}", "that this owner signed"),
+    "order": ("public/data.csv", turned, "data.csv is not the file that manifest.json describes"),
+    "rows": ("public/data.csv", another_row, "is not the file that manifest.json describes"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", CHANGED)
+def test_a_file_that_was_changed_since_is_a_violation(
+    released: Path, tmp_path: Path, what: str
+) -> None:
+    shutil.copytree(released / "bank" / "out", tmp_path / "out")
+    name, change, words = CHANGED[what]
+    path = tmp_path / "out" / name
+    path.write_text(change(path.read_text()))
+    said = run("party", "audit", tmp_path / "out", code=1).output
+    assert words in " ".join(said.split())

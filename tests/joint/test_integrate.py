@@ -252,10 +252,15 @@ def test_a_stop_is_agreed(tmp_path: Path, times: int) -> None:
         interrupt(running["bank"])
         code, _, said = finished(running["bank"])
         assert code == 130, said
+        assert "nothing was written but" in said
+        assert "out.run, from which the run goes on" in said
+        assert "Do:  go on with --resume" in said
     running["card"].send_signal(signal.SIGCONT)
     if times == 2:
         code, _, said = finished(running["card"])
         assert code == 4, said
+        assert "it was stopped by its user" in said
+        assert "with --resume where a folder OUTPUT.run stands" in said.partition("Do:")[2]
         owners.see_nothing()
         return
     ends = {name: finished(process) for name, process in running.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import sqlite3
 from pathlib import Path
@@ -61,6 +62,7 @@ def test_ids_of_a_database_are_ids(tmp_path: Path) -> None:
         own_records(database(tmp_path, people), POLICY, "bank", Reading(table="people"))
     assert "4 records share an id" in str(raised.value)
     assert "1 record without an id" in str(raised.value)
+    assert "on row" not in str(raised.value)  # which a database has not
 
 
 @pytest.mark.parametrize(
@@ -159,7 +161,9 @@ SETTINGS = {  # a line of the party file, another one, and what is said
     "listen": ('listen = "127.0.0.1:', 'listen = "here:port', "party.toml, listen: ", "host:port"),
     "peer": ('address = "127.0.0.1:', 'address = "there', "[peers.card], address: ", "host:port"),
     "certificate": (
-        "../card/identity", "identity", "[peers.card]: card and this owner have", "its own",
+        "../card/identity", "identity", "[peers.card]: card and this owner have",
+        "name the file that card handed over, its own certificate: identity/certificate.pem holds "
+        "that of this owner",
     ),
     "ids": ('run = "one"', 'run = "one"\nids = "alligned"', "party.toml, ids: ", "aligned"),
 }  # fmt: skip
@@ -189,3 +193,141 @@ def test_rows_are_added_to_no_joint_release(tmp_path: Path) -> None:
     new = tmp_path / "bank" / "own.csv"
     said = run("apply", owners.out("bank"), new, "-o", tmp_path / "more.csv", code=2).stderr
     assert "this is a release of several owners, and rows are added to none of these" in said
+
+
+def test_ids_that_begin_with_0_are_told_where_they_do() -> None:
+    """The owner of 00123 hears of it as well as the owner of 123, and both what to do."""
+    padded = pa.table({"Id": [f"{n:02}" for n in range(38)], "Sex": ["f", "m"] * 19})
+    [note] = own_records(padded, POLICY, "card").notes
+    assert '10 ids begin with 0 in "Id"' in note
+    assert "123 for 00123" in note
+    assert "Do:  ask the other owners" in note
+    [other] = own_records(NUMBERS, POLICY, "card").notes
+    assert "Do:  compare a few with the other owners" in other
+    found = integrate(POLICY, {"bank": TEXTS, "card": padded})["card"]
+    assert found.notes == (note,)
+    assert found.joint.records == 28  # and the owners of 0 to 9 are lost
+
+
+FITTED = JointPolicy.from_data(
+    {
+        "id": "Id", "class": "Class",
+        "owners": {"bank": {"columns": ["Job", "Age", "Ill", "Class"]}, "card": {"columns": ["Sex"]}},
+        "attributes": {
+            "Job": {"mask": "generalize", "taxonomy": {"ANY": ["Cook", "Clerk"]}},
+            "Age": {"mask": "discretize"}, "Sex": {"mask": "suppress"},
+        },
+        "anonymity": [{"over": ["Job", "Age", "Sex"], "k": 3}],
+        "confidence": [{"over": ["Job"], "sensitive": {"Ill": ["HIV"]}, "at_most": 0.5}],
+    }
+)  # fmt: skip
+GOOD: dict[str, list[str | None]] = {
+    "Id": [f"p{n}" for n in range(4)], "Job": ["Cook", "Clerk"] * 2, "Age": ["1", "2.5", "3", None],
+    "Ill": ["HIV", "flu"] * 2, "Class": ["a", "b"] * 2,
+}  # fmt: skip
+CERTAIN: dict[str, tuple[dict[str, list[str | None]], str]] = {  # whichever records are common: refused before anybody is called
+    "decimal": ({"Age": ["1,5", "2,5", "3,5", None]}, "own.csv, column \"Age\": 3 of 4 distinct values"),
+    "taxonomy": ({"Job": ["cook", "clerk"] * 2}, "the taxonomy has no leaf for 2 of the 2 values"),
+    "sensitive": ({"Ill": ["Hiv", "flu"] * 2}, 'own.csv, column "Ill"'),
+}  # fmt: skip
+POSSIBLE: dict[str, tuple[dict[str, list[str | None]], str]] = {  # it depends: a note
+    "decimal": ({"Age": ["1,5", "2", "3", None]}, "own.csv, column \"Age\": 1 of 4 distinct values"),
+    "taxonomy": ({"Job": ["cook", "Clerk"] * 2}, "the taxonomy has no leaf for 1 of the 2 values"),
+    "class": ({"Class": ["a", "b", "b", None]}, 'own.csv, column "Class": 1 record has no value'),
+}  # fmt: skip
+
+
+def written(folder: Path, changes: dict[str, list[str | None]]) -> Path:
+    path = folder / "own.csv"
+    with path.open("w", newline="") as file:
+        lines = csv.writer(file)
+        cells = GOOD | changes
+        lines.writerow(cells)
+        lines.writerows(zip(*cells.values(), strict=True))
+    return path
+
+
+def said_of(data: Path, folder: Path) -> tuple[str, list[str]]:
+    """What is refused, and what is noted, before anybody is called; no cell is told."""
+    try:
+        refused, notes = "", [*own_records(data, FITTED, "bank").notes]
+    except InputError as error:
+        refused, notes = error.text(), []
+    said = " ".join([refused, *notes]).replace(str(folder) + "/", "")
+    assert not {"cook", "Hiv", "1,5", "1.5"} & {*said.replace('"', " ").split()}
+    return refused.replace(str(folder) + "/", ""), [n.replace(f"{folder}/", "") for n in notes]
+
+
+def test_data_that_fit_are_not_spoken_of(tmp_path: Path) -> None:
+    assert said_of(written(tmp_path, {}), tmp_path) == ("", [])
+
+
+@pytest.mark.parametrize("what", CERTAIN)
+def test_what_fails_in_any_case_is_refused_at_home(tmp_path: Path, what: str) -> None:
+    changes, words = CERTAIN[what]
+    refused, _ = said_of(written(tmp_path, changes), tmp_path)
+    assert words in refused
+
+
+@pytest.mark.parametrize("what", POSSIBLE)
+def test_what_may_fail_is_noted_at_home(tmp_path: Path, what: str) -> None:
+    changes, words = POSSIBLE[what]
+    refused, [note] = said_of(written(tmp_path, changes), tmp_path)
+    assert not refused
+    assert words in note
+    assert "if a common record has such a value, the run ends" in note
+    assert "show-values" not in note  # nobody would hear it
+
+
+def test_what_is_left_out_for_a_gap_is_not_spoken_of(tmp_path: Path) -> None:
+    data = written(tmp_path, {"Class": ["a", "b", "b", None]})
+    dropping = FITTED.model_copy(update={"missing": "drop"})
+    [note] = own_records(data, dropping, "bank").notes
+    assert "took no part" in note
+    data = written(tmp_path, {"Class": [None, "b", "b", "a"], "Age": ["1", "1,5", "2", "3"]})
+    [_, note] = own_records(data, dropping, "bank").notes
+    assert "1 of 3 distinct values" in note
+    assert "on rows" not in note  # they are not those of the file any more
+
+
+@pytest.mark.net
+def test_own_mistakes_are_told_before_anybody_is_called(tmp_path: Path) -> None:
+    """Alone, with nobody there to talk to: all problems, and at once."""
+    owners = Owners(tmp_path, more={"meet_timeout": 60})
+    (tmp_path / "bank" / "job.csv").unlink()
+    code, _, said = finished(owners.start("bank", "--dry-run"))
+    assert (code, "there is no taxonomy file" in said) == (2, True), said
+    owners.bring("card", [{**row, "Limit": f"{row['Limit']},5"} for row in owners.rows])
+    code, _, said = finished(owners.start("card"))
+    assert (code, 'own.csv, column "Limit"' in said) == (2, True), said
+    assert "will learn" not in said
+
+
+def test_a_column_that_is_not_there_names_the_file(tmp_path: Path) -> None:
+    data = written(tmp_path, {})
+    data.write_text(data.read_text().replace("Job", "Jobb"))
+    with pytest.raises(InputError, match=r'own\.csv has no column "Job"') as raised:
+        own_records(data, FITTED, "bank")
+    assert "[owners.bank]" in str(raised.value)
+    assert 'Did you mean "Jobb"?' in str(raised.value)
+
+
+def test_ids_that_stand_twice_are_shown_by_their_rows(tmp_path: Path) -> None:
+    data = written(tmp_path, {"Id": ["p0", "p1", "p2", "p1"]})
+    with pytest.raises(InputError, match="2 records share an id with another one, on rows 2, 4"):
+        own_records(data, FITTED, "bank")
+    data = written(tmp_path, {"Id": ["p0", "", "p2", "p3"]})
+    with pytest.raises(InputError, match="1 record without an id, on row 2"):
+        own_records(data, FITTED, "bank")
+
+
+def test_in_one_process_every_owner_is_named(tmp_path: Path) -> None:
+    twice = pa.table({"Id": ["p1", "p1"], "Sex": ["f", "m"]})
+    with pytest.raises(InputError, match='card: data, column "Id": 2 records share an id'):
+        integrate(POLICY, {"bank": TEXTS, "card": twice})
+    with pytest.raises(InputError, match="what is given is a list") as raised:
+        integrate(POLICY, [TEXTS, CARD])  # type: ignore[arg-type]
+    assert '{"bank": …, "card": …}' in str(raised.value)
+    with pytest.raises(InputError, match="there is no owner crad") as raised:
+        integrate(POLICY, {"bank": TEXTS, "crad": CARD})
+    assert 'Did you mean "card"?' in str(raised.value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import queue
 import threading
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,10 @@ import pytest
 
 from parties_at_hand import CALM, QUICK, Ask, Scene, Told, conversation, one_round, sums
 from reticent.errors import InputError, PartyError, Stopped, Unsatisfiable
+from reticent.parties.channel import Arrival, Trouble
+from reticent.parties.exchange import Exchange, Failure
+from reticent.parties.links import Talk
+from reticent.parties.messages import PROTOCOL, Farewell, Hello, SignOfLife, decode
 from reticent.parties.session import Deadlines, Decided, Session
 from reticent.parties.state import State
 from reticent.parties.transcript import Transcript
@@ -489,3 +494,49 @@ def test_a_state_that_cannot_be_written_says_so(
             state.decide()
     assert not state.known.agreed
     state.close()
+
+
+class LateLink:
+    """A channel whose link to the peer opens when we are about to leave."""
+
+    def __init__(self) -> None:
+        self.arrivals: queue.Queue[Arrival] = queue.Queue()
+        self.opened, self.sent = False, list[bytes]()
+
+    def send(self, to: str, frame: bytes) -> bool:
+        if self.opened:
+            self.sent.append(frame)
+        return self.opened
+
+    def take_up(self, peer: str) -> None:
+        self.opened = True
+
+    def receive(self, timeout: float) -> Arrival | None:
+        try:
+            return self.arrivals.get(timeout=timeout or 0.001)
+        except queue.Empty:
+            return None
+
+    def trouble(self, peer: str) -> Trouble | None:
+        return None
+
+    def close(self) -> None:
+        pass
+
+
+def test_who_has_not_met_us_hears_that_we_are_stopped(tmp_path: Path) -> None:
+    """We have met the card, whose link reached us first; ours reaches it when we end."""
+    channel, transcript = LateLink(), Transcript(tmp_path / "transcript")
+    mine = Hello(
+        protocol=PROTOCOL, product="1", purpose="run", sender="bank", run_name="one",
+        policy=bytes(32), nonce=bytes(32), epoch=0, resumes=False, finished=0, clock=0, offers={},
+    )  # fmt: skip
+    exchange = Exchange(channel, transcript, "bank", ["card"], {}, 0.3)
+    exchange.announce(mine)
+    exchange.open({"card": Talk("bank", "card", b"run", 0)})
+    exchange.part(Failure(KeyboardInterrupt(), "meeting"))
+    opens = threading.Timer(0.2, channel.arrivals.put, [Arrival("card", kind="open")])
+    opens.start()
+    exchange.close()
+    words = [decode(frame) for frame in channel.sent]
+    assert [type(word) for word in words if not isinstance(word, SignOfLife)] == [Hello, Farewell]

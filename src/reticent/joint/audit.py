@@ -20,6 +20,9 @@ What owners who release together say, step by step, to whom, and what it is held
     ready               each to all: the digest of what was published
     go                  the first to all
 
+Before that, agreed.csv must be the one that this owner signed, and public/ what its manifest says:
+the transcript binds the cells of agreed.csv and their order, and no id, which nobody ever says.
+
 Each message is taken once, in its place; one that nobody had to send is as much a leak as one that
 says something else. Whatever does not follow is named by the number of its entry.
 """
@@ -34,11 +37,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from cryptography.exceptions import InvalidSignature
 
 from reticent.data.encode import MISSING
 from reticent.errors import InputError
 from reticent.joint import rounds, sharing
 from reticent.joint.flow import Limit, kept_by, shared_by
+from reticent.joint.folder import SIGNED, signed_statement
 from reticent.joint.policy import JointPolicy
 from reticent.parties import agreeing
 from reticent.parties.auditing import (
@@ -56,7 +61,7 @@ from reticent.parties.identity import PeerCertificate
 from reticent.parties.transcript import Entry, Fault, read
 from reticent.parties.wire import Message
 from reticent.refine.foreign import ForeignColumn, NoPartition, Partition
-from reticent.releases.folder import published
+from reticent.releases.folder import altered, published
 
 CERTIFICATES, AGREED, TRACE, TRANSCRIPT = "certificates", "agreed.csv", "trace.jsonl", "transcript"
 _BEFORE = ("our records", "common records", "what all accept", "class", "shared columns")
@@ -82,6 +87,8 @@ def audit(folder: str | Path) -> Audited:
         )  # fmt: skip
     release = _Release.of(place)
     certificate = PeerCertificate.load(place / "private" / CERTIFICATES / f"{release.owner}.pem")
+    if changed := _changed(place, release, certificate):
+        return Audited(release.owner, 0, 0, Fault(0, changed))
     entries: list[Entry] = []
     for one in read(place / "private" / TRANSCRIPT, certificate):
         if isinstance(one, Fault):
@@ -98,6 +105,22 @@ def audit(folder: str | Path) -> Audited:
     return Audited(release.owner, len(entries), messages)
 
 
+def _changed(place: Path, release: _Release, certificate: PeerCertificate) -> str:
+    """Which file is no longer what appeared, in words; nothing if all are."""
+    for problem in altered(place):
+        return problem.what
+    if not release.same:
+        return f"{AGREED} and the released data do not hold the same rows"
+    private = place / "private"
+    statement = signed_statement((private / AGREED).read_bytes())
+    try:
+        signature = bytes.fromhex(json.loads((private / SIGNED).read_text("utf-8"))["signature"])
+        certificate.public_key.verify(signature, statement)
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, InvalidSignature):
+        return f"{AGREED} is not the one that this owner signed when the table appeared"
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class _Release:
     """What an owner keeps of a release, as far as words are held against it."""
@@ -111,6 +134,7 @@ class _Release:
     product: str  # the version that made it
     brought: int  # how many ids this owner brought
     stopped_early: bool
+    same: bool  # whether agreed.csv and the released data hold the same rows
 
     @property
     def records(self) -> int:
@@ -150,16 +174,10 @@ class _Release:
                 why="they are of several releases, or were changed.",
                 do="give a release folder as  reticent integrate  wrote it.",
             )  # fmt: skip
-        if not same:
-            raise InputError(
-                f"{AGREED} and the released data do not hold the same rows", where=str(place),
-                why="they are of several releases, or were changed.",
-                do="see what  reticent verify  says of it.",
-            )  # fmt: skip
         ids = tuple(cells.pop(head[0]))
         return cls(
             owner, policy, ids, cells, steps, hashlib.sha256(manifest).digest(), product, brought,
-            stopped_early,
+            stopped_early, same,
         )  # fmt: skip
 
     def steps(self, named: set[str]) -> tuple[str, ...]:

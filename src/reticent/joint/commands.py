@@ -75,6 +75,7 @@ def integrate(
     from reticent.joint import text
     from reticent.joint.process import DryRun, IntegrateOptions
     from reticent.joint.process import integrate as run
+    from reticent.joint.report import held_by_facts
 
     options = IntegrateOptions(
         output, resume, dry_run, again, max_steps, time_limit, force=say.force
@@ -93,6 +94,8 @@ def integrate(
             "owner": found.owner,
             "common": found.common,
             "ids_brought": dict(found.brought),
+            "left_out": found.left_out,
+            "ids_held_by": held_by_facts(found.held_by),
             "hands_over": {name: dict(told) for name, told in found.hands_over.items()},
         }
         say.result(text.dry_run(found), facts)

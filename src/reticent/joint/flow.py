@@ -70,10 +70,11 @@ class JointTable:
     order: tuple[int, ...] = field(repr=False)  # which of this owner's records are the common ones
     sizes: Mapping[str, int]  # how many ids each owner brought
     held_by: Mapping[tuple[str, ...], int]
-    not_common: int  # records of this owner
+    not_common: int  # records of this owner, besides those that were left out
     stopped_early: bool
     round_seconds: tuple[float, ...] = field(default=(), repr=False)
     notes: tuple[str, ...] = ()  # what was assumed in reading this owner's records
+    left_out: int = 0  # records of this owner that miss a value, and took no part
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -136,7 +137,7 @@ def joint_table(
         search.found(stopped_early=rounds.stopped_early), tuple(rounds.partitions), labels,
         tuple(order), sizes, {tuple(names): count for names, count in held_by},
         len(own.ids) - len(order), rounds.stopped_early, tuple(rounds.seconds),
-        own.notes,
+        own.notes, own.left_out,
     )  # fmt: skip
 
 
@@ -169,7 +170,9 @@ def check(
     if data is not None:
         raise InputError(
             "a policy of several owners is checked without data", where=policy.name,
-            do="each owner reads its own in  reticent integrate --dry-run.",
+            why="nobody has the data of all owners.",
+            do="each owner's own are checked by  reticent integrate PARTY.toml --dry-run  before "
+            "it calls anybody; once the others are there, a dry run tells each who is common.",
         )  # fmt: skip
     return policy.emptiness
 
@@ -206,7 +209,7 @@ def see_alone(
         raise InputError(
             "the owners have no record in common", where=f'column "{policy.id}"',
             why="ids are compared as text, so 00123 and 123 are two.",
-            do="see that all owners write the same ids in the same way.",
+            do="see that all owners write the same ids in the same way, leading zeros included.",
         )  # fmt: skip
     table, ids = own.common(order), [own.ids[row] for row in order]
     fitted_part(policy, own.owner, table, {}, ids, reading)

@@ -2,14 +2,15 @@
 
 public/    data.csv   report.html   report.json   manifest.json: the same at every owner
 private/   report.html   policy.toml   recoding.json   trace.jsonl   agreed.csv   input.json
-           runs.json   transcript/
+           agreed.json (our signature of agreed.csv)   runs.json   transcript/
 """
 
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,31 +24,49 @@ if TYPE_CHECKING:
     from reticent.joint.report import JointRelease
 
 
+SIGNED = "agreed.json"
+
+
+def signed_statement(agreed: bytes) -> bytes:
+    """What an owner signs of its ids in the agreed order."""
+    return b"reticent agreed\0" + hashlib.sha256(agreed).digest()
+
+
 def contents(
     release: JointRelease,
     data: Any,
     ids: Sequence[str],
     runs: Sequence[dict[str, Any]],
     certificates: Mapping[str, bytes],
+    sign: Callable[[bytes], bytes],
+    run: pages.RunFacts,
 ) -> Contents:
     """Everything that stands beside the data.
 
-    `ids`: of our common records, in agreed order; `certificates`: of all owners.
+    `ids`: of our common records, in agreed order; `certificates`: of all owners; `sign`:
+    as this owner.
     """
-    told = release.facts()
+    told, agreed = release.facts(), _agreed(release, ids)
+    signature = sign(signed_statement(agreed.encode("utf-8", "surrogatepass")))
     joint, policy = release.joint, release.joint.policy
     return Contents(
         public={"report.html": pages.public(release), "report.json": as_json(public_report(told))},
         private={
             "policy.toml": policy.text,
-            "report.html": pages.private(release),
+            "report.html": pages.private(release, run),
             "recoding.json": as_json(
                 {name: recoding.plain() for name, recoding in joint.found.recodings.items()}
             ),
             "trace.jsonl": as_json_lines(trace(release)),
-            "agreed.csv": _agreed(release, ids),
+            "agreed.csv": agreed,
+            SIGNED: as_json({"signature": signature.hex()}),
             "input.json": as_json(
-                {"owner": joint.owner, **_input(data), "not_common": joint.not_common}
+                {
+                    "owner": joint.owner,
+                    **_input(data),
+                    "not_common": joint.not_common,
+                    "left_out": joint.left_out,
+                }
             ),
             **{f"certificates/{owner}.pem": pem for owner, pem in certificates.items()},
             "runs.json": as_json(list(runs)),

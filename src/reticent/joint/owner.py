@@ -7,8 +7,9 @@ have agreed on the common records and their order, everything is about those alo
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -17,17 +18,20 @@ import numpy as np
 import pyarrow as pa
 
 from reticent.data.columns import Codes, Column, Table, encode, smallest
-from reticent.data.texts import is_text
-from reticent.errors import InputError, Problem, many, refuse
+from reticent.data.scales import points_of
+from reticent.data.taxonomy import Taxonomy
+from reticent.data.texts import is_text, shortest
+from reticent.errors import InputError, Problem, listed, many, refuse
 from reticent.files.tabular import Reading
 from reticent.joint.policy import JointPolicy
 from reticent.privacy.promises import columns_of
 from reticent.progress import Clock, Watch
 from reticent.releases.policyfile import unknown_column
-from reticent.sources.addresses import is_ibis_table, is_url
+from reticent.sources.addresses import is_ibis_table, is_url, without_password
 from reticent.sources.arrival import at_hand, means_of, read
 from reticent.sources.means import elsewhere
-from reticent.tables.prepare import Prepared, cleared, fit, without_blanks
+from reticent.tables.policy import Policy
+from reticent.tables.prepare import Prepared, absent, cleared, domain_of, fit, without_blanks
 
 if TYPE_CHECKING:
     from reticent.sources.engines import RowSource
@@ -40,7 +44,7 @@ class OwnRecords:
     owner: str
     table: Table  # the columns that this owner contributes
     ids: tuple[str, ...]
-    without_id: int = 0  # records that were left out for a gap, where the policy says so
+    left_out: int = 0  # records that miss a value, where the policy says so
     notes: tuple[str, ...] = ()  # what was assumed in reading them
 
     @property
@@ -78,30 +82,118 @@ def own_records(
     if not table.rows:
         raise InputError("the table has no records", where=table.name)
     refuse(_id_problems(table, policy))
-    whole = table
+    whole, notes = table, [*table.notes, *_id_notes(table.columns[policy.id], table.name)]
     if policy.missing == "drop":
-        table = table.take(_complete(table, policy))
+        table = _unnumbered(table.take(_complete(table, policy)))
     ids = tuple(str(text) for text in table.columns[policy.id].cells().to_pylist())
     own = {name: column for name, column in table.columns.items() if name != policy.id}
-    notes = (*table.notes, *_id_notes(table.columns[policy.id], table.name))
-    return OwnRecords(owner, replace(table, columns=own), ids, whole.rows - table.rows, notes)
+    left_out = whole.rows - table.rows
+    if left_out:
+        notes.append(
+            f"{whole.name}: {many(left_out, 'record')} of {whole.rows:,} {_miss(left_out)} a value "
+            'and took no part, as  missing = "drop"  says.'
+        )
+    table = replace(table, columns=own)
+    notes += [problem.text() for problem in _foreseen(policy, owner, table, reading)]
+    return OwnRecords(owner, table, ids, left_out, tuple(notes))
+
+
+def _foreseen(
+    policy: JointPolicy, owner: str, table: Table, reading: Reading | None
+) -> list[Problem]:
+    """What will end the run if a common record has it; what will in any case is refused here.
+
+    Whether values fit is decided on the common records, which nobody knows before ids have been
+    compared. Certain before that is: a taxonomy that cannot be read; a column of which not one
+    value fits; a sensitive value that no record has. Not known is what depends on the others'
+    people: whether k and a confidence can be kept, whether a sensitive value is left.
+    """
+    alone, own = policy.alone(), policy.owners[owner].columns
+    masked = [name for name in policy.joint_roles.masked if name in own]
+    certain: list[Problem] = []
+    try:
+        taxonomies = alone.taxonomies(columns=masked)
+    except InputError as error:
+        certain += error.problems
+        masked = [
+            n for n in masked if n not in alone.attributes or not alone.attributes[n].taxonomy
+        ]
+        taxonomies = {}
+    columns = cleared(table, policy).columns
+    for promise in policy.confidence:
+        for name in (name for name in promise.sensitive if name in columns):
+            where = f'column "{name}"'
+            found = absent(promise, name, columns[name])
+            certain += [replace(problem, where=where) for problem in found]
+    possible = [*_gaps(policy, table, columns)]
+    for name in masked:
+        try:
+            domain_of(columns[name], alone, taxonomies, reading or Reading())
+        except InputError as error:
+            some = _some_fit(columns[name], alone, taxonomies.get(name), reading or Reading())
+            (possible if some else certain).extend(error.problems)
+    refuse(_in_file(table.name, problem) for problem in certain)
+    return [replace(_in_file(table.name, p), values=(), why=_IF_COMMON) for p in possible]
+
+
+_IF_COMMON = (
+    "if a common record has such a value, the run ends when ids have been compared, and the others "
+    "know by then who is common."
+)
+
+
+def _in_file(name: str, problem: Problem) -> Problem:
+    """A problem of a column, with the file that has the column."""
+    at_column = problem.where.startswith("column ")
+    return replace(problem, where=f"{name}, {problem.where}") if at_column else problem
+
+
+def _gaps(policy: JointPolicy, table: Table, columns: Mapping[str, Column]) -> Iterator[Problem]:
+    """Records without a value, where the policy or the class does not bear that."""
+    over, sensitive, _ = columns_of(policy.promises)
+    matter = {*over, *sensitive} if policy.missing == "error" else set()
+    for name in [n for n in columns if n in matter or n == policy.class_]:
+        column = columns[name]
+        if column.missing is not None and policy.missing != "drop":
+            gaps = int((column.codes == column.missing).sum())
+            yield Problem(
+                f"{many(gaps, 'record')} {_have(gaps)} no value", where=f'column "{name}"',
+                do='fill them, or agree on  missing = "drop".',
+            )  # fmt: skip
+
+
+def _some_fit(column: Column, policy: Policy, taxonomy: Taxonomy | None, reading: Reading) -> bool:
+    """Whether any value of a column can be masked as the policy says."""
+    attribute = policy.attributes.get(column.name)
+    if attribute is None or attribute.mask == "suppress":
+        return True
+    if taxonomy is not None:
+        leaves = {*taxonomy.leaf_of, *map(shortest, taxonomy.leaf_of)}
+        texts = [text for text in column.texts() if text is not None]
+        return any(text in leaves or shortest(text) in leaves for text in texts)
+    form = reading.form
+    points = (points_of(column, times=times, **form) for times in (False, True))
+    return any(point is not None for found in points for point in found)
 
 
 def _read(data: Any, reading: Reading | None, wanted: Sequence[str], where: str) -> Table:
     """A table with the columns that are wanted, all of it in memory."""
 
-    def refuse_unknown(known: Sequence[str]) -> None:
-        refuse(unknown_column(name, where, known) for name in wanted if name not in known)
+    def refuse_unknown(known: Sequence[str], named: str) -> None:
+        found = (unknown_column(name, where, known) for name in wanted if name not in known)
+        refuse(replace(one, what=one.what.replace("there is", f"{named} has", 1)) for one in found)
 
     def counted(source: RowSource) -> Table:
-        refuse_unknown(source.schema.names)
+        refuse_unknown(
+            source.schema.names, without_password(str(data)) if is_url(data) else "the table"
+        )
         return source.counted(wanted)
 
     engine = None if is_url(data) or is_ibis_table(data) else "memory"
     means = means_of(engine, table=reading.table if reading else None)
     if not elsewhere(data, means):
         table, _ = read(data, reading)
-        refuse_unknown(table.known)
+        refuse_unknown(table.known, table.name)
         return table
     with ExitStack() as ends:
         table, _, _ = at_hand(data, reading, means, Clock(Watch()), ends, counted)
@@ -117,16 +209,31 @@ def _row_by_row(counted: Table, id: str) -> Table:
     columns = {
         name: replace(column, codes=column.codes[rows]) for name, column in counted.columns.items()
     }
-    return replace(counted, columns=columns, rows=len(rows), counts=None, names=())
+    return _unnumbered(replace(counted, columns=columns, rows=len(rows), counts=None, names=()))
+
+
+def _unnumbered(table: Table) -> Table:
+    """A table whose rows do not stand as they do in the file: messages must not count them."""
+    columns = {n: replace(column, numbered=False) for n, column in table.columns.items()}
+    return replace(table, columns=columns)
 
 
 def _id_notes(column: Column, where: str) -> list[str]:
-    """What owners should compare before they meet: ids that one of them keeps as numbers."""
-    if is_text(column.values.type):
+    """What owners should compare before they meet: ids that look otherwise with another owner."""
+    if not is_text(column.values.type):
+        return [
+            f'{where}: the ids in "{column.name}" are no texts ({column.values.type}), and are '
+            "compared as they print: whoever has 00123 for 123 has another person.\n"
+            "  Do:  compare a few with the other owners; if theirs begin with 0, keep texts."
+        ]
+    padded = sum(bool(re.match("0[0-9]", text)) for text in column.texts() if text)
+    if not padded:
         return []
+    begin = "id begins" if padded == 1 else "ids begin"
     return [
-        f'{where}: the ids in "{column.name}" are no texts ({column.values.type}), and are '
-        "compared as they print: whoever has 00123 for 123 has another person."
+        f'{where}: {padded:,} {begin} with 0 in "{column.name}", and ids are compared as texts: '
+        "whoever has 123 for 00123 has another person.\n"
+        "  Do:  ask the other owners whether theirs are texts as well; numbers have lost the 0."
     ]
 
 
@@ -144,17 +251,39 @@ def _id_problems(table: Table, policy: JointPolicy) -> list[Problem]:
     found = []
     if missing:
         found.append(
-            Problem(f"{many(missing, 'record')} without an id", where=where, do="fill them in.")
+            Problem(
+                f"{many(missing, 'record')} without an id{_rows(column, lambda text: not text)}",
+                where=where,
+                do="fill them in.",
+            )
         )
     if repeated:
         found.append(
             Problem(
-                f"{many(repeated, 'record')} share an id with another one", where=where,
+                f"{many(repeated, 'record')} share an id with another one"
+                f"{_rows(column, lambda text: bool(text) and known[str(text)] > 1)}", where=where,
                 why="records of several owners are told apart by it.",
                 do="leave one record for each id.",
             )
         )  # fmt: skip
     return found
+
+
+def _rows(column: Column, wrong: Callable[[str | None], bool]) -> str:
+    """Which rows hold ids that are wrong, the first few; nothing if nobody knows."""
+    codes = [code for code, text in enumerate(column.texts()) if wrong(text)]
+    rows = column.rows_of(codes, most=len(column.codes))
+    if not column.numbered or not rows:
+        return ""
+    return f", on row{'s' * (len(rows) > 1)} {listed(rows)}"
+
+
+def _have(count: int) -> str:
+    return "has" if count == 1 else "have"
+
+
+def _miss(count: int) -> str:
+    return "misses" if count == 1 else "miss"
 
 
 def _complete(table: Table, policy: JointPolicy) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from reticent.joint.report import trace
@@ -53,13 +55,24 @@ def _column(release: JointRelease, told: Any, one: dict[str, str]) -> dict[str, 
     }
 
 
-def private(release: JointRelease) -> str:
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """By which a page is evidence of one run: its name, and the certificates of all owners."""
+
+    name: str
+    fingerprints: Mapping[str, str]
+
+
+def private(release: JointRelease, run: RunFacts | None = None) -> str:
     """The page for this owner: what went over the wire, and what the others learnt about us."""
     steps = list(trace(release))
     return page(
         "joint/templates/private.html",
         {
             **release.facts().private,
+            "run": run,
+            "policy_digest": release.joint.policy.digest.hex(),
+            "seen_by_first": release.joint.policy.seen_by_first,
             "steps": steps[:MOST],
             "more_steps": max(len(steps) - MOST, 0),
         },

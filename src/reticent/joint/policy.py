@@ -15,10 +15,10 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field
 
 from reticent.errors import InputError, Problem, did_you_mean, quoted, refuse
-from reticent.parties.settings import Agreement, unfit_name
+from reticent.parties.settings import NOT_BETWEEN_OWNERS, Agreement, unfit_name
 from reticent.privacy.promises import Anonymity, Record, columns_of
 from reticent.releases.kinds import JOINT, ReleaseKind, kind_of
-from reticent.releases.policyfile import Named, several_roles
+from reticent.releases.policyfile import Named, refuse_no_policy, several_roles
 from reticent.tables.policy import Goal, Policy, Roles
 
 _LONGEST_NAME = 2_000  # letters of a column's name, as owners tell it
@@ -66,6 +66,7 @@ class JointPolicy(Policy):
     @classmethod
     def refuse_others(cls, data: Mapping[str, Any], where: str) -> None:
         """Refuse a policy of one owner."""
+        refuse_no_policy(data, where)
         if "owners" not in data:
             alone = kind_of(data)
             raise InputError(
@@ -123,10 +124,26 @@ class JointPolicy(Policy):
         return {words: names for words, names in found.items() if names}
 
     @property
+    def between(self) -> list[str]:
+        """What owners should know of each other besides, in sentences."""
+        found = [NOT_BETWEEN_OWNERS]
+        if first := self.seen_by_first:
+            found.append(
+                f"{first}, the first owner, also learns of each set of owners how many ids exactly "
+                'these have (not with  ids = "aligned").'
+            )
+        return found
+
+    @property
+    def seen_by_first(self) -> str:
+        """The owner that sees how many ids any set of owners shares: the first of three or more."""
+        return next(iter(self.owners)) if len(self.owners) > 2 else ""
+
+    @property
     def agreement(self) -> Agreement:
         """The policy as those see it who carry words between owners."""
         offers = {owner: self.handed_over(owner) for owner in self.owners}
-        return Agreement(tuple(self.owners), self.digest, offers)
+        return Agreement(tuple(self.owners), self.digest, offers, between="\n".join(self.between))
 
     def alone(self) -> Policy:
         """The same promises about the joined table, for one owner who has all of it."""

@@ -20,12 +20,13 @@ from reticent.files.output import refuse_nameless, whole_file
 from reticent.joint.flow import JointTable, Wishes, common_records, joint_table, see_alone
 from reticent.joint.folder import contents
 from reticent.joint.owner import OwnRecords, own_records
+from reticent.joint.pages import RunFacts
 from reticent.joint.policy import JointPolicy
 from reticent.joint.publishing import publish_joint, recounted
 from reticent.joint.report import MEETING, JointRelease, said_in
 from reticent.parties.participation import Agree, Participation, Undertaking
 from reticent.parties.session import Session
-from reticent.parties.settings import PartySettings
+from reticent.parties.settings import DRY_RUN, PartySettings
 from reticent.parties.state import State
 from reticent.parties.tally import wire_facts
 from reticent.parties.wire import Conversation
@@ -60,6 +61,9 @@ class DryRun:
     common: int
     brought: Mapping[str, int]
     hands_over: Mapping[str, Mapping[str, Sequence[str]]]
+    held_by: Mapping[tuple[str, ...], int]  # as the first of three or more owners sees it
+    left_out: int  # records of ours that miss a value, and took no part
+    between: Sequence[str]  # what owners should know of each other besides
 
 
 def integrate(
@@ -72,8 +76,14 @@ def integrate(
 
     Before we meet them, `warn` is told the policy and what was assumed in reading our data.
     """
-    settings = PartySettings.load(party)
-    return _Owner(settings, options or IntegrateOptions(), watch or Watch(), warn).run()
+    options = options or IntegrateOptions()
+    if options.dry_run and options.resume:
+        raise InputError(
+            "a dry run is never resumed", where="--dry-run --resume",
+            why="nothing stays of one that was interrupted.",
+            do="leave out --resume to look once more, or --dry-run to go on with the run.",
+        )  # fmt: skip
+    return _Owner(PartySettings.load(party), options, watch or Watch(), warn).run()
 
 
 class _Owner:
@@ -98,7 +108,7 @@ class _Owner:
         refuse_nameless(self.output)
         self.part = Participation(
             settings, self.policy.agreement, self.output, watch, resume=options.resume,
-            words=" (dry run)" if options.dry_run else "", harmless=_TOLD_NOTHING_YET,
+            words=DRY_RUN if options.dry_run else "", harmless=_TOLD_NOTHING_YET,
         )  # fmt: skip
         self.clock = self.part.clock
         self.reading = settings.reading.told()
@@ -141,11 +151,12 @@ class _Owner:
         )  # fmt: skip
 
     def _look(self, own: OwnRecords, session: Session) -> DryRun:
-        order, sizes, _ = common_records(session, own, self._wishes, self.clock.watch)
+        order, sizes, held_by = common_records(session, own, self._wishes, self.clock.watch)
         see_alone(self.policy, own, order, self.reading)
         return DryRun(
             session.me, len(order), sizes,
             {name: self.policy.handed_over(name) for name in self.policy.owners},
+            {tuple(owners): count for owners, count in held_by}, own.left_out, self.policy.between,
         )  # fmt: skip
 
     def _release(
@@ -158,7 +169,8 @@ class _Owner:
         return publish_joint(
             joint, place, self.clock, agree=agree, wire=wire,
             contents=lambda release, spot: contents(
-                release, str(self.data), ids, self._runs(), self.part.certificates
+                release, str(self.data), ids, self._runs(), self.part.certificates,
+                self.part.identity.sign, self._run_facts(),
             ),
         )  # fmt: skip
 
@@ -206,6 +218,12 @@ class _Owner:
                 why="it tells whether a run is a second look at the same people.",
                 do="put back the file as it was; without it, no earlier run is known.",
             ) from None  # fmt: skip
+
+    def _run_facts(self) -> RunFacts:
+        known = {name: peer.certificate for name, peer in self.part.peers.items()}
+        known[self.settings.owner] = self.part.identity.certificate
+        printed = {name: known[name].fingerprint for name in self.policy.owners}
+        return RunFacts(self.settings.run, printed)
 
     def _this_run(self) -> dict[str, Any]:
         return {

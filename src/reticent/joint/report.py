@@ -115,10 +115,9 @@ def _private(release: JointRelease) -> dict[str, Any]:
         "owner": joint.owner,
         "common": joint.records,
         "not_common": joint.not_common,
+        "left_out": joint.left_out,
         "ids_brought": dict(joint.sizes),
-        "ids_held_by": [
-            {"owners": list(owners), "ids": count} for owners, count in joint.held_by.items()
-        ],
+        "ids_held_by": held_by_facts(joint.held_by),
         "told_others": joint.policy.handed_over(joint.owner),
         "heard_of_others": others,
         "rounds": len(joint.round_seconds),
@@ -135,6 +134,11 @@ def _private(release: JointRelease) -> dict[str, Any]:
         "output": release.output,
         "seconds": seconds(release.seconds),
     }
+
+
+def held_by_facts(held_by: Mapping[tuple[str, ...], int]) -> list[dict[str, Any]]:
+    """How many ids exactly some owners have, as the first of three or more sees it."""
+    return [{"owners": list(owners), "ids": count} for owners, count in held_by.items()]
 
 
 def _role(release: JointRelease, name: str) -> str:

@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from reticent.joint.report import JointRelease
 
 
-_WHOM_THEY_COVER = "Promises hold against whoever gets the joint table, not between owners."
-
-
 def before(policy: JointPolicy) -> list[str]:
     """What an owner hears before anything is sent: what the others will learn."""
     lines = ["Of each person whom all owners have, the others will learn:"]
@@ -26,18 +23,22 @@ def before(policy: JointPolicy) -> list[str]:
             f"{words}: {', '.join(names)}" for words, names in policy.handed_over(owner).items()
         )
         lines.append(f"  of {owner}: {said}")
-    return [*lines, _WHOM_THEY_COVER]
+    return [*lines, *policy.between]
 
 
 def dry_run(found: DryRun) -> str:
     """What owners know of each other before anything else is told."""
     lines = [f"{many(found.common, 'record')} in common."]
     lines += [f"  {owner} brings {many(count, 'id')}" for owner, count in found.brought.items()]
+    lines += [
+        f"  {', '.join(owners)}: {many(count, 'id')} that exactly these have"
+        for owners, count in found.held_by.items()
+    ]
     lines += ["", "A run would tell the others, of each common person:"]
     for owner, told in found.hands_over.items():
         said = "; ".join(f"{words}: {', '.join(names)}" for words, names in told.items())
         lines.append(f"  {owner}: {said}")
-    lines += [_WHOM_THEY_COVER, "Nothing of that was sent."]
+    lines += [*found.between, "Nothing of that was sent."]
     return "\n".join(lines)
 
 
@@ -78,6 +79,12 @@ def release(found: JointRelease) -> str:
         f"{many(private['not_common'], 'record')} of {private['owner']} "
         f"{'is' if private['not_common'] == 1 else 'are'} not common, and not in it.",
     ]
+    if private["left_out"]:
+        lines.append(
+            f"{many(private['left_out'], 'more record')} of {private['owner']} "
+            f"{'misses' if private['left_out'] == 1 else 'miss'} a value and took no part "
+            '(missing = "drop").'
+        )
     if found.output:
         lines.append(f"Written to {found.output}, after recounting every promise on it.")
     return "\n".join(lines)

@@ -34,6 +34,7 @@ class Trouble:
 
     what: str
     hopeless: bool = False  # waiting does not help: somebody must change a certificate
+    do: str = ""  # what helps
 
 
 class Channel(Protocol):

@@ -82,11 +82,15 @@ class RollCall:
             f"  fingerprint {self.pinned[name]}",
             f"  from here: {'reached' if peer.reached else trouble}; from there: {called}",
         ]
+        if peer.trouble and peer.trouble.do:
+            lines.append(f"  Do:  {peer.trouble.do}")
         if peer.hello:
             version, policy = printable(peer.hello.product), short(peer.hello.policy)
             lines.append(f"  version {version}, policy {policy} …")
         if peer.differs:
             lines.append(f"  {peer.differs}")
+        if peer.do:
+            lines.append(f"  Do:  {peer.do}")
         if abs(peer.ahead) >= _CLOCKS_DIFFER:
             way = "ahead of" if peer.ahead > 0 else "behind"
             lines.append(f"  Warning: its clock is {abs(peer.ahead):,.0f} seconds {way} ours.")
@@ -120,10 +124,11 @@ def parties_of(settings: PartySettings) -> tuple[Identity, dict[str, Peer]]:
     """Who we are and who the peers are, as the settings say; what they say wrong names the file."""
     place_of(settings.listen, f"{settings.name}, listen")
     identity = Identity.load(settings.path(settings.identity))
-    peers = {}
+    peers, files = {}, {}
     for name, peer in settings.peers.items():
         place_of(peer.address, f"{settings.name}, [peers.{name}], address")
+        files[name] = str(settings.path(peer.certificate))
         certificate = PeerCertificate.load(settings.path(peer.certificate))
         peers[name] = Peer(peer.address, certificate)
-    names_by_digest(identity, peers, f"{settings.name}, ")
+    names_by_digest(identity, peers, f"{settings.name}, ", files)
     return identity, peers

@@ -25,6 +25,9 @@ _HEADER = 4
 _MOST_WAITING = 64 * 1024 * 1024  # bytes that wait on either side before a link is held or ended
 
 
+_SAME = "install the same version at all owners."
+
+
 @dataclass(frozen=True, slots=True)
 class Patience:
     """Seconds: for a call to be answered, for a frame that has begun, for the last words."""
@@ -38,9 +41,9 @@ class Patience:
 class Refused(Exception):
     """Somebody answers, but it is not the peer."""
 
-    def __init__(self, words: str, hopeless: bool) -> None:
+    def __init__(self, words: str, hopeless: bool, do: str = "") -> None:
         super().__init__(words)
-        self.hopeless = hopeless
+        self.hopeless, self.do = hopeless, do
 
 
 class Inbox:
@@ -192,7 +195,7 @@ class Call(asyncio.Protocol):
         if self._heard == GREETING and not self.greeted.done():
             self.greeted.set_result(None)
         elif not GREETING.startswith(self._heard):
-            self.connection_lost(Refused("what answers is no owner of this version", False))
+            self.connection_lost(Refused("what answers is no owner of this version", False, _SAME))
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The end, by either side."""

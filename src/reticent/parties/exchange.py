@@ -35,6 +35,7 @@ from reticent.parties.messages import (
     printable,
     short,
 )
+from reticent.parties.settings import unlike_runs
 from reticent.parties.transcript import Transcript
 
 _MOST_AT_ONCE = 64  # arrivals that share one wait for the disk
@@ -85,6 +86,7 @@ class Exchange:
         self.gone: set[str] = set()  # then: peers that ended otherwise than by being done
         self._last_word: Farewell | None = None
         self._told: set[str] = set()  # peers to whom it was said
+        self._reached: set[str] = set()  # peers that a link of ours has led to
         self._nonces = nonces
         self._life = life
         self._held: list[Arrival] = []
@@ -162,8 +164,10 @@ class Exchange:
 
     def close(self) -> None:
         """End the thread and the channel, which delivers what it can."""
-        if self.failure and not self.talks and self._thread.ident:
-            # Whoever comes to the meeting just now would else wait for nobody.
+        unseen = not self.talks or self._reached < {*self.heard}
+        if self.failure and unseen and self._thread.ident:
+            # Whoever comes to the meeting just now would else wait for nobody: we may have met it,
+            # while it, whom our link has not reached yet, has not met us.
             with self.changed:
                 patience = min(_LINGER, 5 * self._life)
                 self.changed.wait_for(lambda: self._told >= {*self.heard}, patience)
@@ -216,7 +220,7 @@ class Exchange:
             try:
                 self._judge_one(arrival, heard)
             except Violation as violation:
-                self._blame(arrival.peer, str(violation))
+                self._blame(arrival.peer, str(violation), violation.do)
                 break
         return heard
 
@@ -299,6 +303,7 @@ class Exchange:
     def _greet(self, peer: str) -> None:
         """A link has opened: begin with what the peer may not have got over the last one."""
         self.channel.take_up(peer)
+        self._reached.add(peer)
         if self.mine:
             self.channel.send(peer, encode(self.mine))
         if talk := self.talks.get(peer):
@@ -348,8 +353,8 @@ class Exchange:
         why = farewell.why or error.problems[0].what
         self.part(Failure(error, farewell.step, about, why, told=True))
 
-    def _blame(self, peer: str, what: str) -> None:
-        error = PeerError(what, peer=peer, step=self.step, why=_WHY, do=_DO)
+    def _blame(self, peer: str, what: str, do: str) -> None:
+        error = PeerError(what, peer=peer, step=self.step, why=_WHY, do=do or _DO)
         self.part(Failure(error, self.step, peer, what))
 
 
@@ -379,6 +384,10 @@ class _Heard:
 
 _WHY = "the run ends at every owner, and nothing is written."
 _MEND = "ask its owner what was wrong there, and start again."
+_TOGETHER = (
+    "ask its owner, then begin again together: with --resume where a folder OUTPUT.run stands."
+)
+_AGREE = "agree with its owner on what has to change, there or here, and start again."
 _DO = "see that all owners use the same version, policy and run name, and start again."
 
 
@@ -392,14 +401,21 @@ def compare(hello: Hello, mine: Hello, peer: str) -> None:
             f"this owner {mine.product} (protocol {PROTOCOL})"
         )
     if hello.run_name != mine.run_name:
+        mends = unlike_runs(printable(hello.run_name), mine.run_name)
         raise Violation(
-            f'it came for the run "{printable(hello.run_name)}", this owner for "{mine.run_name}"'
+            f'it came for the run "{printable(hello.run_name)}", this owner for "{mine.run_name}"',
+            do=f"{mends}, then start again." if mends else "",
         )
     if hello.policy != mine.policy:
         raise Violation(
             f"its policy is another one (digest {short(hello.policy)} …, "
             f"here {short(mine.policy)} …)"
         )
+
+
+def _of_us(because: str) -> str:
+    """What a peer says of this owner, in which "it" would be the peer."""
+    return because.replace(": it ", ": this owner ", 1)
 
 
 def told_by(peer: str, farewell: Farewell, me: str) -> ReticentError:
@@ -418,8 +434,10 @@ def told_by(peer: str, farewell: Farewell, me: str) -> ReticentError:
             return error
         case 130:
             words = "it was stopped by its user"
+            return PeerError(words, peer=peer, step=step, why=_WHY, do=_TOGETHER)
         case 4 if about == me:
-            words = f"it ended the run because of this owner{because}"
+            words = f"it ended the run because of this owner{_of_us(because)}"
+            return PeerError(words, peer=peer, step=step, why=_WHY, do=_AGREE)
         case 4 if about and about != peer:
             words = f"{peer} ended the run because of {about}{because}"
             return PeerError(words, peer=about, step=step, why=_WHY)

@@ -35,12 +35,12 @@ import hmac
 import secrets
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, TypeVar
 
 import msgspec
 
-from reticent.errors import InputError, many
+from reticent.errors import InputError, PartyError, many
 from reticent.parties import group
 from reticent.parties.group import GroupPoint, NoPoint, Scalar
 from reticent.parties.messages import Digest
@@ -145,8 +145,19 @@ def announce(wire: Wire, count: int, most: int) -> dict[str, int]:
     for owner in others(wire):
         sizes[owner] = wire.receive(owner, IdCount).count
         if sizes[owner] > most:
-            raise wire.refuse(owner, f"it brings more ids than the {most:,} that are allowed")
+            what = f"it brings {sizes[owner]:,} ids, more ids than the {most:,} that are allowed"
+            raise with_remedy(
+                wire.refuse(owner, f"{what} (most_ids)"),
+                "ask its owner what it brings; if that is right, raise  most_ids  here.",
+            )
     return {owner: sizes[owner] for owner in wire.owners}
+
+
+def with_remedy(error: PartyError, do: str) -> PartyError:
+    """The same error with what to do about it."""
+    error.problems = tuple(replace(problem, do=do) for problem in error.problems)
+    error.args = (error.text(),)
+    return error
 
 
 @dataclass(slots=True)

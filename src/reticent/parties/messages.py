@@ -111,6 +111,10 @@ encode = msgspec.msgpack.Encoder().encode
 class Violation(Exception):
     """A peer did what no owner that keeps to the protocol does; the words are for people."""
 
+    def __init__(self, what: str, do: str = "") -> None:
+        super().__init__(what)
+        self.do = do
+
 
 class _Version(msgspec.Struct):
     protocol: int

@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from reticent.errors import InputError, PartyError, Unsatisfiable
+from reticent.errors import InputError, PartyError, Stopped, Unsatisfiable
 from reticent.parties.agreeing import exchange_go, exchange_ready
 from reticent.parties.chained import Unwritable
 from reticent.parties.check import parties_of
@@ -100,7 +100,7 @@ class Participation:
         self.state_folder = output.with_name(f"{output.name}.run")
         self.resume, self._harmless = resume, tuple(harmless)
         self.run_name = settings.run_title + words
-        self._telling, self._words = watch.tell, ""
+        self._telling, self._words, self._told = watch.tell, "", ""
         self.clock = Clock(replace(watch, tell=self._tell))
         self.nonce = ""  # of the run that is resumed
 
@@ -194,17 +194,26 @@ class Participation:
             wrong = isinstance(error, InputError) or getattr(error, "final", False)
             if not begun or (wrong and not told) or isinstance(error, Unsatisfiable):
                 ends.callback(State.forget, self.state_folder)
+            elif isinstance(error, KeyboardInterrupt) and not state.known.agreed:
+                raise Stopped(
+                    f"Stopped; nothing was written but {state.folder}, from which the run goes on.",
+                    do="go on with --resume, together with the others; or remove the folder to "
+                    "give it up.",
+                ) from None
             elif isinstance(error, Unwritable):
                 raise error.with_remedy("then go on with --resume.") from None
             raise
 
     def _tell(self, words: str) -> None:
-        self._words = words
+        self._words = self._told = words
         self._telling(words)
 
     def _wait(self, peers: Sequence[str]) -> None:
         waiting = [f"waiting for {', '.join(peers)}"] if peers else []
-        self._telling("; ".join([*filter(None, [self._words]), *waiting]))
+        told = "; ".join([*filter(None, [self._words]), *waiting])
+        if told != self._told:  # a meeting says it again at every look
+            self._told = told
+            self._telling(told)
 
     # Letting it appear.
 

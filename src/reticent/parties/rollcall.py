@@ -25,6 +25,7 @@ class Presence:
     hello: Hello | None = None  # it called, and this is what it said
     ahead: float = 0.0  # seconds by which its clock was ahead of ours when that came
     differs: str = ""  # what does not fit: another version, run or policy
+    do: str = ""  # what helps then
     trouble: Trouble | None = None  # why it could not be reached
 
 
@@ -62,7 +63,7 @@ def _note(channel: Channel, mine: Hello, arrival: Arrival, presence: Presence) -
         word = decode(arrival.frame)
         if isinstance(word, Hello):
             presence.hello, presence.ahead = word, word.clock - time.time()
-            presence.differs = ""
+            presence.differs = presence.do = ""
             compare(word, mine, arrival.peer)
     except Violation as violation:
-        presence.differs = str(violation)
+        presence.differs, presence.do = str(violation), violation.do

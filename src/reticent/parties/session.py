@@ -31,7 +31,7 @@ from typing import Any, Self, TypeVar
 
 import msgspec
 
-from reticent.errors import PartyError, Problem
+from reticent.errors import PartyError, Problem, many
 from reticent.parties.channel import Channel
 from reticent.parties.exchange import Exchange, Failure, PeerError
 from reticent.parties.links import Talk
@@ -90,7 +90,7 @@ class Session:
     ) -> None:
         """Take an open channel and an open state; both are closed with the session.
 
-        `waits` is told whom this owner waits for, when that takes long; then of nobody again.
+        `waits` is told whom this owner waits for, and why, when that takes long; then of nobody.
         """
         known = state.known
         self.me, self.owners = known.me, known.owners
@@ -179,13 +179,14 @@ class Session:
 
     def meet(self) -> None:
         """Wait until all owners are there and want the same."""
-        self._gather(self._deadlines.meet, restarted=self._resumes)
+        self._gather("meet_timeout", restarted=self._resumes)
 
     def rejoin(self) -> None:
         """Meet again after a peer has resumed, and agree where to go on."""
-        self._gather(self._deadlines.step, restarted=False)
+        self._gather("step_timeout", restarted=False)
 
-    def _gather(self, patience: float, *, restarted: bool) -> None:
+    def _gather(self, patience: str, *, restarted: bool) -> None:
+        """Wait for all; `patience`: the key of the party file that says how long."""
         exchange, start = self._exchange, time.monotonic()
         exchange.step = "meeting"
         least = self._state.known.epoch + restarted
@@ -200,8 +201,8 @@ class Session:
                 if not missing and not exchange.interrupted:
                     break
                 if missing:
-                    self._waits(missing)
-                    self._await_hello(missing, start, patience)
+                    self._waits([self._with_trouble(peer) for peer in missing])
+                    self._await_hello(missing, start, patience, again=epoch > 0)
         self._waits(())
         self._agree(epoch)
 
@@ -240,8 +241,9 @@ class Session:
             offers=self._offers, agreed=known.ready if known.agreed else None,
         )  # fmt: skip
 
-    def _await_hello(self, missing: list[str], start: float, patience: float) -> None:
+    def _await_hello(self, missing: list[str], start: float, patience: str, *, again: bool) -> None:
         exchange, now = self._exchange, time.monotonic()
+        seconds = self._deadlines.meet if patience == "meet_timeout" else self._deadlines.step
         troubles = {peer: exchange.channel.trouble(peer) for peer in missing}
         ended = [peer for peer in missing if peer in exchange.farewells]
         for peer, trouble in troubles.items():
@@ -250,17 +252,44 @@ class Session:
         hopeless = [peer for peer in missing if now >= self._hopeless.get(peer, now) + _GRACE]
         # A peer that gives signs of life is busy, and will hear of the new meeting.
         until = {
-            peer: max(start + patience, exchange.heard[peer] + self._deadlines.step)
+            peer: max(start + seconds, exchange.heard[peer] + self._deadlines.step)
             for peer in missing
         }
         late = [peer for peer in missing if now >= min(until[peer], self._end)]
         if guilty := ended or hopeless or late:
-            problems = [Problem(self._why_silent(p), where=f"{p}, meeting") for p in guilty]
+            problems = [
+                Problem(
+                    self._why_silent(p), where=f"{p}, meeting", do=self._remedy(p, again=again),
+                    why="" if p in [*ended, *hopeless] else self._waited(now - start, patience),
+                )
+                for p in guilty
+            ]  # fmt: skip
             error = PeerError(problems[0].what, peer=guilty[0], step="meeting")
             error.problems = tuple(problems)
             error.args = (error.text(),)
             raise error
         exchange.changed.wait(min(_LOOK, *(until[p] - now for p in missing), self._end - now))
+
+    def _waited(self, seconds: float, key: str) -> str:
+        """For how long, and which key of the party file said so."""
+        if time.monotonic() >= self._end:
+            key = "time_limit"
+        return (
+            f"this owner waited {many(round(seconds), 'second')} for it ({key} in the party file)."
+        )
+
+    def _remedy(self, peer: str, *, again: bool) -> str:
+        """What helps where a peer did not come to the meeting."""
+        then = "start again, with --resume where it was interrupted" if again else "start again"
+        if peer in self._exchange.farewells:
+            return f"ask its owner why, then {then}, at the same time."
+        trouble = self._exchange.channel.trouble(peer)
+        if trouble and trouble.do:
+            return trouble.do
+        return (
+            "see that it is started there, and that its  address  here leads to its  listen  "
+            f"there; then {then}."
+        )
 
     def _agree(self, epoch: int) -> None:
         """All have said hello in this epoch: which run it is, and from which step it goes on."""
@@ -393,7 +422,7 @@ class Session:
                     break
                 if not exchange.interrupted:
                     if now >= start + _LONG_WAIT and not told:
-                        self._waits(late)
+                        self._waits([self._with_trouble(peer) for peer in late])
                         told = True
                     exchange.changed.wait(min(_LOOK, end - now))
                     continue
@@ -455,7 +484,7 @@ class Session:
                 self._check(peer)
                 now = time.monotonic()
                 if now >= start + _LONG_WAIT and not told:
-                    self._waits([peer])
+                    self._waits([self._with_trouble(peer)])
                     told = True
                 until = max(start, exchange.heard[peer]) + self._deadlines.step
                 if now >= until or peer in exchange.farewells:
@@ -466,6 +495,11 @@ class Session:
                     )  # fmt: skip
                 wake = until if told else min(until, start + _LONG_WAIT)
                 exchange.changed.wait(min(wake, self._end) - now)
+
+    def _with_trouble(self, peer: str) -> str:
+        """Whom this owner waits for, and why it cannot be reached, if it cannot."""
+        trouble = self._exchange.channel.trouble(peer)
+        return f"{peer} ({trouble.what})" if trouble else peer
 
     def _why_silent(self, peer: str) -> str:
         """The true reason why something that should have come did not."""

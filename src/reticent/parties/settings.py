@@ -10,11 +10,16 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
-from reticent.errors import InputError, Problem, did_you_mean, refuse
+from reticent.errors import InputError, Problem, did_you_mean, nearest, refuse
 from reticent.errors import listed as listing
+from reticent.releases.kinds import SCHEMA_KEYS
 from reticent.releases.policyfile import Named, TableReading, WrittenFile
 
+NOT_BETWEEN_OWNERS = "Promises hold against whoever gets the joint table, not between owners."
 _OWNER = re.compile(r"[\w-]{1,64}")  # what a certificate, a file name and a terminal can hold
+
+
+_OF_POLICIES = ("owners", "anonymity", "confidence", "attributes", "class", "keep")
 
 
 def _number(given: Any) -> Any:
@@ -36,6 +41,25 @@ def unfit_name(name: object) -> str:
     return "" if fits else "the name of an owner has 1 to 64 letters, digits, _ and -"
 
 
+_ALIGNED, DRY_RUN = " (aligned ids)", " (dry run)"  # what tells runs of one name apart
+_MENDS = {
+    _ALIGNED: 'say the same  ids  in the party files of all owners, "private" or "aligned"',
+    DRY_RUN: "start all owners with --dry-run, or none",
+}
+
+
+def unlike_runs(first: str, second: str) -> str:
+    """What brings two runs of one name together; nothing if their names differ as well.
+
+    >>> unlike_runs("2026-11", "2026-11 (dry run)"), unlike_runs("2026-11", "2026-12 (dry run)")
+    ('start all owners with --dry-run, or none', '')
+    """
+    mends = [do for words, do in _MENDS.items() if (words in first) != (words in second)]
+    for words in _MENDS:
+        first, second = first.replace(words, ""), second.replace(words, "")
+    return "; ".join(mends) if first == second else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Agreement:
     """What all owners of a run have agreed on, as far as those who carry words must know it."""
@@ -44,7 +68,7 @@ class Agreement:
     digest: bytes  # of the policy
     offers: Mapping[str, Mapping[str, Sequence[str]]]  # by owner: columns by what becomes known
     of_whom: str = "of each person whom all of them have"  # what is handed over
-    between: str = "Promises hold against whoever gets the joint table, not between owners."
+    between: str = NOT_BETWEEN_OWNERS
 
 
 class PeerSettings(BaseModel):
@@ -120,6 +144,21 @@ class PartySettings(WrittenFile):
         return super().place(loc)
 
     @classmethod
+    def refuse_others(cls, data: Mapping[str, Any], where: str) -> None:
+        """Refuse what all owners share: it looks as if all keys of this owner were missing."""
+        if {"name", "listen", "peers"} & data.keys():
+            return
+        shared = {"policy": _OF_POLICIES, "schema": SCHEMA_KEYS}
+        for key, known in shared.items():
+            if {*known} & data.keys():
+                found = f"joint {key}" if "owners" in data else key
+                raise InputError(
+                    f"this is a {found}, and no party file", where=where,
+                    why="it says what owners agreed on, and not who this owner is.",
+                    do=f'give the party file of this owner, which names it:  {key} = "…".',
+                )  # fmt: skip
+
+    @classmethod
     def contradictions(cls, data: Mapping[str, Any], where: str) -> Iterator[Problem]:
         """What cannot be meant, each part for itself being well-formed."""
         yield from _subject(data, where)
@@ -160,7 +199,7 @@ class PartySettings(WrittenFile):
     @property
     def run_title(self) -> str:
         """What owners must agree on besides the policy: the run, and how ids are compared."""
-        return f"{self.run} (aligned ids)" if self.ids == "aligned" else self.run
+        return self.run + (_ALIGNED if self.ids == "aligned" else "")
 
     def output_of(self, asked: str | None) -> Path:
         """The folder to make; what somebody asks for wins."""
@@ -171,6 +210,9 @@ class PartySettings(WrittenFile):
             )
         return Path(named)
 
+    def _place_of(self, owner: str) -> str:
+        return f"{self.name}, {'name' if owner == self.owner else f'[peers.{owner}]'}"
+
     def path(self, of: str) -> Path:
         """Where something stands that the settings name."""
         return self.folder / of
@@ -180,19 +222,22 @@ class PartySettings(WrittenFile):
         listed = {self.owner, *self.peers}
         lacking = [name for name in agreement.owners if name not in listed]
         strange = sorted(listed - {*agreement.owners})
+        # A name with a typing error lacks as well; mended, neither is wrong.
+        meant = [nearest(name, lacking) for name in strange]
+        lacking = [name for name in lacking if name not in meant]
         found = [
+            Problem(
+                f"the policy has no owner {name}", where=self._place_of(name),
+                do=did_you_mean(name, agreement.owners) or f"it has {listing(agreement.owners)}.",
+            )
+            for name in strange
+        ]  # fmt: skip
+        found += [
             Problem(
                 f"{name} is an owner of the policy and no peer here", where=self.name,
                 do=f"add  [peers.{name}]  with its address and certificate.",
             )
             for name in lacking
-        ]  # fmt: skip
-        found += [
-            Problem(
-                f"the policy has no owner {name}", where=self.name,
-                do=did_you_mean(name, agreement.owners) or f"it has {listing(agreement.owners)}.",
-            )
-            for name in strange
         ]  # fmt: skip
         refuse(found)
 

@@ -25,6 +25,7 @@ import msgspec
 from reticent.errors import InputError, PartyError
 from reticent.parties.chained import ChainedFile, Unwritable
 from reticent.parties.messages import short
+from reticent.parties.settings import unlike_runs
 from reticent.parties.transcript import Transcript
 
 STATE, JOURNAL, ATTEMPTS, TRANSCRIPT = "state.json", "journal", "attempts", "transcript"
@@ -107,10 +108,12 @@ class State:
         ):
             if before != now:
                 told = [one if isinstance(one, str) else short(one) for one in (before, now)]
+                mend = unlike_runs(*told) if what == "run" else ""
                 raise InputError(
                     f"the interrupted run had another {what}: {told[0]}, now {told[1]}",
                     where=str(folder),
-                    do="go on with what it began with, or remove the folder to give it up.",
+                    do=f"{mend and mend + '; '}go on with what it began with, or "
+                    "remove the folder to give it up.",
                 )
         return cls(folder, known)
 

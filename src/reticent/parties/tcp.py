@@ -26,6 +26,10 @@ from reticent.parties.channel import LARGEST_FRAME, Arrival, Trouble
 from reticent.parties.connections import Accepted, Inbox, Outgoing, Patience, Refused
 from reticent.parties.identity import Identity, PeerCertificate
 
+_COMPARE = (
+    "call its owner and compare fingerprints; a new certificate.pem of its own goes to the place "
+    "that  certificate  names in its [peers.NAME]."
+)
 _PAUSES = (0.05, 0.1, 0.2, 0.5, 1.0)  # seconds between calls; the last one over and over
 
 
@@ -170,7 +174,7 @@ class TcpChannel:
         _tune(transport, self.patience)
         if _digest(transport) != self._peers[link.name].certificate.digest:
             transport.abort()
-            raise Refused("it shows another certificate than the one pinned for it", True)
+            raise Refused("it shows another certificate than the one pinned for it", True, _COMPARE)
         await call.greeted
 
     def _told(self, error: Exception, link: Outgoing) -> Trouble:
@@ -178,20 +182,33 @@ class TcpChannel:
         pinned = self._peers[link.name].certificate
         match error:
             case Refused():
-                return Trouble(str(error), error.hopeless)
+                return Trouble(str(error), error.hopeless, error.do)
             case ssl.SSLCertVerificationError(verify_code=10):
-                return Trouble(f"its certificate has expired on {pinned.until:%Y-%m-%d}", True)
+                return Trouble(
+                    f"its certificate has expired on {pinned.until:%Y-%m-%d}", True,
+                    "let its owner make a new one in a new folder and hand it to all.",
+                )  # fmt: skip
             case ssl.SSLCertVerificationError(verify_code=9):
-                return Trouble("its certificate is not valid yet: a clock is wrong", True)
+                return Trouble(
+                    "its certificate is not valid yet: a clock is wrong", True,
+                    "set the clock of this machine.",
+                )  # fmt: skip
             case ssl.SSLCertVerificationError():
                 return Trouble(
                     f"{at} shows another certificate than the one pinned for it "
-                    f"({pinned.fingerprint[:19]} …)", True,
+                    f"({pinned.fingerprint[:19]} …)", True, _COMPARE,
                 )  # fmt: skip
             case ssl.SSLError(reason=str(reason)) if "ALERT_CERTIFICATE_EXPIRED" in reason:
-                return Trouble("it says that the certificate of this owner has expired", True)
+                return Trouble(
+                    "it says that the certificate of this owner has expired", True,
+                    "see the clocks; else make a new one in a new folder and hand it to all.",
+                )  # fmt: skip
             case ssl.SSLError(reason=str(reason)) if "CERT" in reason or "_CA" in reason:
-                return Trouble("it does not accept the certificate of this owner", True)
+                return Trouble(
+                    "it does not accept the certificate of this owner", True,
+                    "hand its owner the certificate.pem in your identity folder: another one is "
+                    "stored for you there.",
+                )  # fmt: skip
             case ssl.SSLError():
                 return Trouble(f"what answers at {at} does not speak TLS 1.3")
             case socket.gaierror() | UnicodeError():
@@ -242,7 +259,10 @@ async def _cancel_all() -> None:
 
 
 def names_by_digest(
-    identity: Identity, peers: Mapping[str, Peer], where: str = ""
+    identity: Identity,
+    peers: Mapping[str, Peer],
+    where: str = "",
+    files: Mapping[str, str] | None = None,
 ) -> dict[bytes, str]:
     """By which certificate each peer is known; refuses two that have the same."""
     found = {identity.certificate.digest: "this owner"}
@@ -250,7 +270,9 @@ def names_by_digest(
         if other := found.get(peer.certificate.digest):
             raise InputError(
                 f"{name} and {other} have the same certificate", where=f"{where}[peers.{name}]",
-                why="they could not be told apart.", do="give each peer its own certificate.",
+                why="they could not be told apart.",
+                do=f"name the file that {name} handed over, its own certificate"
+                f"{f': {files[name]} holds that of {other}' if files else ''}.",
             )  # fmt: skip
         found[peer.certificate.digest] = name
     del found[identity.certificate.digest]

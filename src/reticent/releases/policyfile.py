@@ -179,7 +179,7 @@ class PolicyFile(WrittenFile):
     @classmethod
     def refuse_others(cls, data: Mapping[str, Any], where: str) -> None:
         """Refuse a policy about something else: it looks as if all of its keys were wrong."""
-        _refuse_schema(data, where)
+        refuse_no_policy(data, where)
         meant = kind_of(data, cls.kind)
         if meant is not cls.kind:
             raise InputError(
@@ -206,12 +206,20 @@ class PolicyFile(WrittenFile):
 def kind_in(path: Path) -> ReleaseKind:
     """What a policy file is about."""
     data = parsed(read(path), str(path))
-    _refuse_schema(data, str(path))
+    refuse_no_policy(data, str(path))
     return kind_of(data)
 
 
-def _refuse_schema(data: Mapping[str, Any], where: str) -> None:
-    """Refuse a file about tables that join: it is no policy, and nothing of it is released."""
+def refuse_no_policy(data: Mapping[str, Any], where: str) -> None:
+    """Refuse an owner's party file, and one about tables that join: nothing of it is released."""
+    if {"listen", "peers"} <= data.keys():
+        named = data.get("policy")
+        raise InputError(
+            "this is a party file, and no policy", where=where,
+            why="it says who an owner is and where its peers are.",
+            do="give the joint policy"
+            + (f", which it names: {named}." if isinstance(named, str) else "."),
+        )  # fmt: skip
     for key in SCHEMA_KEYS:
         if key in data:
             raise InputError(

@@ -173,7 +173,7 @@ def fit(
     domains = []
     for name in roles.masked:
         try:
-            domains.append(_domain(cleaned.columns[name], policy, taxonomies, reading))
+            domains.append(domain_of(cleaned.columns[name], policy, taxonomies, reading))
         except InputError as error:
             problems.extend(error.problems)
     problems.extend(_too_many_classes(cleaned, roles, domains))
@@ -286,9 +286,10 @@ def absent(promise: Confidence, name: str, column: Column) -> Iterator[Problem]:
             yield absent_values(name, lacking)
 
 
-def _domain(
-    column: Column, policy: Policy, taxonomies: dict[str, Taxonomy], reading: Reading
+def domain_of(
+    column: Column, policy: Policy, taxonomies: Mapping[str, Taxonomy], reading: Reading
 ) -> Domain:
+    """A masked column, encoded as the policy says."""
     where = f'{policy.name}, attribute "{column.name}"'
     attribute = policy.attributes.get(column.name)
     if attribute is None:
