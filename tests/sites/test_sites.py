@@ -163,3 +163,44 @@ def test_a_page_of_one_site_shows_whose_questions_the_others_are() -> None:
     assert "Age" not in page
     assert "Age" in tree_page(trees["b"])
     assert "Age" not in dot(trees["a"])
+
+
+def test_what_is_left_of_a_sum_is_held_against_min_count() -> None:
+    """A leaf is not told; but whoever knows the whole and the rest knows it."""
+    told = {
+        "class": "visit.ill", "tables": {"visit": {"site": "clinic"}, "ward": {"site": "works"}},
+        "joins": [{"left": "visit.ward", "right": "ward.name"}],
+    }  # fmt: skip
+    tables = {
+        "visit": pa.table({
+            "ward": ["a"] * 10 + ["b"] * 12, "ill": list("nnnnyyyyyy") + list("nnnyyy") * 2,
+            "age": [1] + [5] * 3 + [5] * 6 + [5] * 12,  # one is young, and well
+        }),
+        "ward": pa.table({"name": ["a"] * 3 + ["b"] * 3, "beds": [1, 1, 1, 2, 2, 2]}),
+    }  # fmt: skip
+
+    def ages_told(grow: dict[str, Any]) -> int:
+        """Questions about the age with a branch that goes on, so that sums are told."""
+        tree = train_at_sites({**told, "grow": grow}, tables)["clinic"]
+        asked = [n for n in tree.root.walk() if isinstance(n.asks, Question)]
+        ages = [n for n in asked if n.asks is not None and n.asks.column == "age"]
+        return sum(any(branch.branches for branch in node.branches) for node in ages)
+
+    grow = {"prune": False, "max_depth": 3}
+    assert ages_told(grow)
+    assert not ages_told({**grow, "min_count": 3})
+
+
+def test_joins_of_others_are_not_said_to_be_empty() -> None:
+    told = {
+        "class": "x.c",
+        "joins": [{"left": "x.k", "right": "y.k"}, {"left": "y.l", "right": "z.l"}],
+        "tables": {"x": {"site": "a"}, "y": {"site": "b"}, "z": {"site": "c"}},
+    }
+    tables = {
+        "x": pa.table({"k": ["p", "q"], "c": ["n", "y"]}),
+        "y": pa.table({"k": ["r"], "l": ["s"]}), "z": pa.table({"l": ["s"]}),
+    }  # fmt: skip
+    with pytest.raises(InputError, match="the join is empty") as refused:
+        train_at_sites(told, tables)
+    assert '"y" and "z"' not in str(refused.value)

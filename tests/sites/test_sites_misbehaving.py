@@ -22,6 +22,7 @@ from reticent.jointree.sites.words import (
     JoinColumns,
     NodeSplit,
     PartSums,
+    SplitFits,
     Standing,
     Sums,
     TotalCounts,
@@ -29,7 +30,13 @@ from reticent.jointree.sites.words import (
 )
 from reticent.parties.intersection import CommonDigest
 from reticent.parties.wire import Message
-from sites.sites_at_hand import classified_at_sites, cleared, grown_at_sites, highest_in_the_open
+from sites.sites_at_hand import (
+    classified_at_sites,
+    cleared,
+    grown_at_sites,
+    highest_in_the_open,
+    with_min_count,
+)
 
 SCHEMA = JoinSchema.of({
     "class": "visit.ill",
@@ -116,6 +123,15 @@ LIES: list[tuple[str, type[Message], Lie, str]] = [
     ("clinic", TotalCounts, replaced(numbers="int8"), "counts of classes are none"),
     ("clinic", TotalCounts, replaced(numbers="float64"), "counts of classes are none"),
     ("clinic", TotalCounts, replaced(counts=Sums(1, b"\1")), "counts of classes are none"),
+    ("clinic", TotalCounts, replaced(unit=7), "counts of classes are none"),
+    ("clinic", TotalCounts, replaced(counts=packed(np.array([[2**70, 1]], object))),
+     "counts of classes are none"),
+    ("works", Sums, replaced(width=0, numbers=np.full(6, 1e308).tobytes()), "do not fit"),
+    ("works", Sums, replaced(width=8, numbers=b"\0" * 7 + b"\x60" + bytes(40)), "do not fit"),
+    ("clinic", Sums, lambda m: Sums(m.width, m.numbers[::-1]), "do not fit the common values"),
+    ("works", NodeSplit, lambda m: NodeSplit(
+        m.block, Sums(0, np.frombuffer(m.counts.numbers, np.uint8).astype(float).tobytes())
+    ) if m.counts.numbers else m, "does not divide the node"),
     ("works", NodeSplit, replaced(block=7), "does not divide the node"),
     ("works", NodeSplit, replaced(block=0), "does not divide the node"),
     ("works", NodeSplit, counts(lambda every: every + 1), "does not divide the node"),
@@ -173,3 +189,19 @@ def test_a_lie_ends_classification(site: str, kind: type[Message], lie: Lie, sai
         classified_at_sites(honest_trees(), SCHEMA, FRAMES, ASKED, tamper)
     assert told
     assert said in str(refused.value)
+
+
+def test_what_a_peer_says_of_a_column_is_one_of_three_words() -> None:
+    told = msgspec.msgpack.encode({"type": "JoinColumns", "holds": [["\x1b[31mEVIL", False]]})
+    with pytest.raises(msgspec.ValidationError):
+        msgspec.msgpack.decode(told, type=JoinColumns)
+
+
+def test_a_no_without_a_reason_is_a_lie() -> None:
+    """It would bring out the second best split of a node, and the third."""
+    schema = with_min_count(SCHEMA, 1)
+    tamper, told = lying("clinic", SplitFits, replaced(fits=False))
+    tables = [cleared(FRAMES[name], name) for name in SCHEMA.names]
+    with pytest.raises(PartyError, match="told too little, and told all"):
+        grown_at_sites(schema, tables, tamper)
+    assert told

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from reticent.errors import InputError, many
-from reticent.files.output import refuse_nameless, whole_file
+from reticent.files.output import whole_file
 from reticent.joint.flow import JointTable, Wishes, common_records, joint_table, see_alone
 from reticent.joint.folder import contents
 from reticent.joint.owner import OwnRecords, own_records
@@ -105,7 +105,6 @@ class _Owner:
             raise InputError("no data are named", where=settings.name, do='say  data = "…".')
         self.data = data_of(str(settings.data), settings.folder)
         self.output = settings.output_of(options.output)
-        refuse_nameless(self.output)
         self.part = Participation(
             settings, self.policy.agreement, self.output, watch, resume=options.resume,
             words=DRY_RUN if options.dry_run else "", harmless=_TOLD_NOTHING_YET,

@@ -126,7 +126,7 @@ def _emptied(tables: Sequence[CodedTable], joins: Sequence[CodedJoin]) -> str:
     pairs = [
         f'"{tables[join.parent].name}" and "{tables[join.table].name}"'
         for join in joins
-        if not join.values
+        if not join.values and tables[join.parent].rows + tables[join.table].rows  # not elsewhere
     ]
     if not pairs:
         return "each join has common values, but no record has partners by all of them."

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -78,10 +78,13 @@ class CodedTables:
     unlike: tuple[str, ...] = ()  # joins without common values, if their sides write times unlike
 
 
+JoinContent = Literal["number", "time", "text"]
+
+
 class JoinKind(NamedTuple):
     """What a join column holds."""
 
-    holds: str | None  # number, time or text; None for nothing
+    holds: JoinContent | None
     typed: bool  # whether its file says so, and not only its cells
 
 
@@ -121,8 +124,12 @@ def load_some(
     also: Sequence[str] = (),
     engine: Mapping[str, Any] | None = None,
     watch: Watch | None = None,
+    as_named: bool = False,
 ) -> list[Table | None]:
-    """The same of some tables; None in the place of each other one."""
+    """The same of some tables; None in the place of each other one.
+
+    `as_named`: of a database that is given, too, the schema says which table is meant.
+    """
     given = dict(given or {})
     refuse(
         Problem(f'there is no table "{name}" in the schema', where=schema.name)
@@ -150,7 +157,7 @@ def load_some(
 
         table = read_columns(
             schema, number, data, choose, reading, in_order=in_order, engine=engine, watch=watch,
-            is_given=name in given,
+            is_given=name in given and not as_named,
         )  # fmt: skip
         if table is not None:
             found.append(table)
@@ -582,9 +589,13 @@ def _unlike_times(schema: JoinSchema, edge: JoinEdge, tables: Sequence[Table | N
     return ""
 
 
-def _join_kind(column: Column) -> str | None:
+def _join_kind(column: Column) -> JoinContent | None:
     """What a column holds, as far as joins care; None where it holds nothing."""
     if not len(column.values.drop_null()):
         return None
-    kind = kind_of(column)
-    return {"number": "number", "date": "time", "timestamp": "time"}.get(kind, "text")
+    match kind_of(column):
+        case "number":
+            return "number"
+        case "date" | "timestamp":
+            return "time"
+    return "text"

@@ -29,7 +29,7 @@ def exchange_ready(wire: Wire, mine: bytes) -> None:
         wire.send(owner, Ready(mine))
     for owner in others(wire):
         if wire.receive(owner, Ready).digest != mine:
-            raise wire.refuse(owner, "what it is ready for is not what we are")
+            raise wire.refuse(owner, "what it is ready for is not ours")
 
 
 def exchange_go(wire: Wire, decide: Callable[[], None]) -> None:

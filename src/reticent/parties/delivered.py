@@ -39,6 +39,8 @@ _MOST_RESTARTS = 1000  # of one owner, before the others hear of it
 _MEETING = "meeting"
 _REASONS = re.compile(  # after which a run can go on
     r"|no message and no sign of life came for [0-9.e+]{1,12} seconds"
+    r"|it cannot be reached"
+    r"|it was waited for until the time limit of [0-9.e+]{1,12} seconds"
     r"|it can be reached, but did not introduce itself in time"
     r"|it has ended its run, and did not send what is due"
     r"|it was stopped by its user"

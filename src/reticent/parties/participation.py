@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from reticent.errors import InputError, PartyError, Stopped, Unsatisfiable
+from reticent.files.output import refuse_nameless
 from reticent.parties.agreeing import exchange_go, exchange_ready
 from reticent.parties.chained import Unwritable
 from reticent.parties.check import parties_of
@@ -95,6 +96,7 @@ class Participation:
         `harmless`: the steps that tell nobody anything yet, the first one of which says nothing.
         """
         settings.refuse_unlike(agreement)
+        refuse_nameless(output)
         self.settings, self.agreement, self.output = settings, agreement, output
         self.identity, self.peers = parties_of(settings)
         self.state_folder = output.with_name(f"{output.name}.run")

@@ -50,6 +50,7 @@ from reticent.parties.state import State
 from reticent.parties.wire import M, Message
 from reticent.version import __version__
 
+UNREACHABLE = "it cannot be reached"
 _GRACE = 1.0  # seconds in which a peer whose certificate is of no use can call, and be told so
 _LONG_WAIT = 1.0  # seconds after which people are told whom we wait for
 _LOOK = 0.2  # seconds between looks at links that may have turned out hopeless
@@ -159,6 +160,8 @@ class Session:
         """Tell everybody that this owner ends, and why as far as it is their business."""
         about = error.peer if isinstance(error, PeerError) else ""
         why = error.problems[0].what if isinstance(error, PartyError) else ""
+        # Where a peer listens is between the two of us.
+        why = UNREACHABLE if why.startswith(UNREACHABLE) else why
         self._exchange.part(Failure(error, self._exchange.step, about, why))
 
     def leave(self) -> None:
@@ -508,7 +511,7 @@ class Session:
         if time.monotonic() >= self._end:
             return f"it was waited for until the time limit of {self._deadlines.limit:g} seconds"
         if trouble := self._exchange.channel.trouble(peer):
-            return f"it cannot be reached: {trouble.what}"
+            return f"{UNREACHABLE}: {trouble.what}"
         if peer not in self._exchange.hellos:
             return "it can be reached, but did not introduce itself in time"
         return f"no message and no sign of life came for {self._deadlines.step:g} seconds"

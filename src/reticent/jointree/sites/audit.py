@@ -42,6 +42,7 @@ from reticent.jointree.model import MODEL, JoinNode, JoinTree, read_model
 from reticent.jointree.propagation import Vectors, missing_tables
 from reticent.jointree.schema import JoinSchema
 from reticent.jointree.sites.descending import refuse_hidden
+from reticent.jointree.sites.growing import Division, may_withhold
 from reticent.jointree.sites.layout import Crossing, SiteLayout
 from reticent.jointree.sites.words import (
     ClassLabels,
@@ -264,7 +265,8 @@ class TrainingRun:
             sums = unpacked(told, int(values.sum()), classes)
         except Unfit:
             raise said.refuse(sender) from None
-        if packed(sums) != told or not (sums > 0).any(axis=1).all():
+        due = self._floats and not up  # how often rows stand behind a value is a whole number
+        if (not told.width) != due or packed(sums) != told or not (sums > 0).any(axis=1).all():
             raise said.refuse(sender)
         if up:
             table = self.layout.edges[join].table
@@ -305,6 +307,7 @@ class TrainingRun:
         by_row = self.model.weight == "row" or self._floats
         follows = (
             told.numbers == self.model.numbers
+            and (not told.counts.width) == self._floats
             and packed(counts) == told.counts
             and (told.unit == 1 or not by_row)
             and self._is_whole(counts[0].tolist())
@@ -346,14 +349,21 @@ class TrainingRun:
                 return
             branches = self._branches(said, winner, told, node)
             opened = [b for b in branches if not self._closed(b.tree.counts.tolist(), b.depth)]
-            withheld = self._parts(said, told.block, node, branches, opened) if opened else False
+            withheld = set[str]()
+            if opened:
+                withheld = self._parts(said, told.block, node, branches, opened)
             if self.layout.schema.grow.min_count is None:
                 break
             fits = {site: one.fits for site, one in said.everybody(SplitFits).items()}
-            if all(fits.values()) and not withheld:
-                break
+            division = Division(told.block, np.empty(0), [*range(len(opened))], [])
+            division.withheld |= withheld
+            for site, fit in fits.items():
+                mine = site == said.me and site in withheld
+                allowed = mine or may_withhold(self.layout, division, site, said.me)
+                if fit == (site in withheld) or not (fit or allowed):
+                    raise said.refuse(site)
             if all(fits.values()):
-                raise said.refuse(winner)
+                break
         self.splits += 1
         node.site, node.number = winner, self.splits
         node.tree.branches = [branch.tree for branch in branches]
@@ -373,7 +383,8 @@ class TrainingRun:
         blocks = {self.layout.blocks[t] for t in self.layout.tables_of(winner)}
         every, whole = counts.sum(axis=0).tolist(), node.tree.counts.tolist()
         adds_up = np.allclose(every, whole, rtol=1e-6) if self._floats else every == whole
-        fits = lines > 1 and told.block in blocks and packed(counts) == told.counts
+        same = packed(counts) == told.counts and (not told.counts.width) == self._floats
+        fits = lines > 1 and told.block in blocks and same
         if not (fits and adds_up and (counts > 0).any(axis=1).all()):
             raise said.refuse(winner)
         return [_ToldNode(TreeNode(line), node.depth + 1, {}) for line in counts]
@@ -381,9 +392,9 @@ class TrainingRun:
     def _parts(
         self, said: Said, block: int, node: _ToldNode, branches: Sequence[_ToldNode],
         opened: Sequence[_ToldNode],
-    ) -> bool:  # fmt: skip
-        """Take the parts that went over joins of ours; whether somebody withheld some."""
-        withheld = False
+    ) -> set[str]:  # fmt: skip
+        """Take the parts that went over joins of ours; which sites withheld some."""
+        withheld = set[str]()
         sums: list[dict[int, Vectors]] = [{} for _ in opened]
         for way in self.layout.ways_from(block):
             sender, receiver = self.layout.site_of[way.start], self.layout.site_of[way.end]
@@ -394,7 +405,7 @@ class TrainingRun:
                 empty = PartSums(b"", Sums(1, b""), withheld=True)
                 if told != empty or self.layout.schema.grow.min_count is None:
                     raise said.refuse(sender)
-                withheld = True
+                withheld.add(sender)
                 continue
             try:
                 parts = self._divided(way, told, node, branches, opened)

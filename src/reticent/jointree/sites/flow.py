@@ -24,6 +24,7 @@ from reticent.jointree.sites.layout import SiteLayout
 from reticent.jointree.sites.relay import SiteRelay
 from reticent.jointree.sites.words import ClassLabels, JoinColumns
 from reticent.jointree.tables import (
+    JoinContent,
     JoinKind,
     JoinText,
     class_codes,
@@ -134,7 +135,7 @@ def _compare_columns(
 ) -> None:
     """See that columns of both sides of a join can be equal."""
 
-    def work() -> dict[str, list[tuple[str | None, bool]]]:
+    def work() -> dict[str, list[tuple[JoinContent | None, bool]]]:
         own = {}
         for number, edge in enumerate(layout.edges):
             for table, other in (edge.ends, edge.ends[::-1]):

@@ -71,7 +71,7 @@ class SiteSplit(Split):
 
 
 @dataclass(slots=True)
-class _Division:
+class Division:
     """How a node parts: joined rows by branch, and this site's rows of the branches that go on."""
 
     block: int
@@ -79,7 +79,8 @@ class _Division:
     opened: list[int]  # the branches that are no leaves for sure
     parts: list[list[Held]]  # of these, by table
     heard: list[Heard] = field(default_factory=list)  # by join, as it was told
-    fits: bool = True  # whether this site could tell all that was to be told
+    fits: bool = True  # whether all that this site needs to go on was told, by it and to it
+    withheld: set[str] = field(default_factory=set)  # the sites that could not tell, as seen here
 
 
 class SiteNodes:
@@ -154,7 +155,7 @@ class SiteRows:
     held: Sequence[Held]  # by table; others' have no rows
     counts: NDArray[Any]
     depth: int
-    division: _Division | None = None
+    division: Division | None = None
 
     def classes(self) -> NDArray[Any]:
         """See `RecordSource`."""
@@ -177,7 +178,7 @@ class SiteRows:
         """The best split of all sites, in one step of the conversation."""
         nodes = self.nodes
         nodes.nodes += 1
-        done: list[tuple[_Division | None, Split | None]] = []
+        done: list[tuple[Division | None, Split | None]] = []
 
         def work() -> Record:
             winners, division, split = self._converse(f"node {nodes.nodes}")
@@ -202,7 +203,7 @@ class SiteRows:
 
     # The conversation about a node.
 
-    def _converse(self, name: str) -> tuple[list[str], _Division | None, Split | None]:
+    def _converse(self, name: str) -> tuple[list[str], Division | None, Split | None]:
         """Who wins, how the node parts, and by which split if it is ours."""
         nodes, talk = self.nodes, self.nodes.talk
         # Begun again, a comparison is another sight of the same keys.
@@ -222,7 +223,7 @@ class SiteRows:
                 assert split is not None
                 refused.append((split.column, split.codes[0]))
 
-    def _repeated(self, record: Record) -> tuple[_Division | None, Split | None]:
+    def _repeated(self, record: Record) -> tuple[Division | None, Split | None]:
         """The same as it was written down, with nobody being asked again."""
         winners, block, width, content, heard = record
         refused: list[tuple[int, int]] = []
@@ -260,13 +261,19 @@ class SiteRows:
     def _in_block(self, table: int, block: int) -> bool:
         return self.nodes.layout.blocks[table] == block
 
-    def _all_fit(self, division: _Division) -> bool:
+    def _all_fit(self, division: Division) -> bool:
         """Whether every site could tell what was to be told; else the split is no candidate."""
         talk = self.nodes.talk
         for other in others(talk):
-            talk.send(other, SplitFits(division.fits))
-        heard = [talk.receive(other, SplitFits).fits for other in others(talk)]
-        return division.fits and all(heard)
+            talk.send(other, SplitFits(talk.me not in division.withheld))
+        heard = [other for other in others(talk) if not talk.receive(other, SplitFits).fits]
+        for other in heard:
+            # A no that has no reason would bring out the next best split, and the one after it.
+            if not may_withhold(self.nodes.layout, division, other, talk.me):
+                raise talk.refuse(other, "it says that it told too little, and told all")
+        if silent := division.withheld - {talk.me, *heard}:
+            raise talk.refuse(min(silent), "it told nothing, and says that it told all")
+        return not heard and talk.me not in division.withheld
 
     def _hear(self, way: Crossing) -> PartSums:
         return self.nodes.talk.receive(self.nodes.layout.site_of[way.start], PartSums)
@@ -283,7 +290,7 @@ class SiteRows:
         hear: Callable[[Crossing], PartSums],
         tell: Callable[[Crossing, PartSums], None],
         known: NodeSplit | None = None,
-    ) -> _Division | None:
+    ) -> Division | None:
         """Divide this site's rows as the winner says, and pass on what others need for theirs."""
         nodes, talk = self.nodes, self.nodes.talk
         if winner == talk.me:
@@ -305,7 +312,7 @@ class SiteRows:
                 self._take(way, division, hear(way))
         return division
 
-    def _own(self, split: Split) -> _Division:
+    def _own(self, split: Split) -> Division:
         """A division by a split of ours, as far as the block goes in which it begins."""
         nodes = self.nodes
         t = nodes.loops.owner(split.column)
@@ -318,7 +325,7 @@ class SiteRows:
             nodes.spread(t, self.held, division.parts, nodes.loops.how(self.counts.tolist()))
         return division
 
-    def _others(self, winner: str, told: NodeSplit) -> _Division | None:
+    def _others(self, winner: str, told: NodeSplit) -> Division | None:
         """A division by a split of another site, before anything is known of our rows."""
         nodes = self.nodes
         if not told.counts.numbers:
@@ -326,6 +333,8 @@ class SiteRows:
         classes = len(self.counts)
         lines = len(told.counts.numbers) // ((told.counts.width or 8) * classes)
         try:
+            if (not told.counts.width) != nodes.loops.floats:
+                raise Unfit
             counts = unpacked(told.counts, lines, classes)
             blocks = {nodes.layout.blocks[t] for t in nodes.layout.tables_of(winner)}
             whole = self.counts.tolist()
@@ -335,12 +344,12 @@ class SiteRows:
             raise nodes.talk.refuse(winner, "its split does not divide the node") from None
         return self._begun(told.block, counts.astype(self.counts.dtype))
 
-    def _begun(self, block: int, counts: Vectors) -> _Division:
+    def _begun(self, block: int, counts: Vectors) -> Division:
         lines = [*enumerate(counts.tolist())]
         opened = [b for b, line in lines if not self.nodes.loops.closed(line, self.depth + 1)]
-        return _Division(block, counts, opened, [[*self.held] for _ in opened])
+        return Division(block, counts, opened, [[*self.held] for _ in opened])
 
-    def _told_branches(self, division: _Division) -> list[int]:
+    def _told_branches(self, division: Division) -> list[int]:
         """Which of the open branches are told: one is what is left, where all are open."""
         every = len(division.opened) == len(division.counts) and not self.nodes.loops.floats
         return [*range(len(division.opened) - every)]
@@ -350,10 +359,11 @@ class SiteRows:
         found: NDArray[np.int32] = np.unique(self.nodes.keys(way, table)[self.held[table][0]])
         return found
 
-    def _said(self, way: Crossing, division: _Division) -> PartSums:
+    def _said(self, way: Crossing, division: Division) -> PartSums:
         """What the other side of a join must know; nothing, where that would be too much."""
         if not division.fits or not self._may_tell(way, division):
             division.fits = False
+            division.withheld.add(self.nodes.talk.me)
             return PartSums(b"", Sums(1, b""), withheld=True)
         nodes, t = self.nodes, way.start
         keys, values = nodes.keys(way, t), self._values(way, t)
@@ -369,25 +379,27 @@ class SiteRows:
             )  # fmt: skip
         return packed_parts(np.concatenate([nodes.sums(keys, held, values) for held in told]))
 
-    def _may_tell(self, way: Crossing, division: _Division) -> bool:
+    def _may_tell(self, way: Crossing, division: Division) -> bool:
         """Whether enough records of ours stand behind each sum that the other side would know."""
         nodes, t = self.nodes, way.start
         if nodes.least is None or not division.opened:
             return True
         join, keys = nodes.coded.joins[way.join], nodes.keys(way, t)
-        known = [part[t] for part in division.parts]
+        # What is left of a sum is known, too: of branches that are leaves, or not told.
+        known = [*(part[t] for part in division.parts), rest_of(self.held[t], division.parts, t)]
         return not any(
             too_few(records_behind(nodes.coded, t, keys, *held, join.values), nodes.least)
             for held in known
         )
 
-    def _take(self, way: Crossing, division: _Division, said: PartSums) -> None:
+    def _take(self, way: Crossing, division: Division, said: PartSums) -> None:
         """Divide a table of ours by what was told over a join, then the rest of its block."""
         nodes, t = self.nodes, way.end
         told = said.parts
         division.heard.append((way.join, said.standing, told.width, told.numbers))
         if said.withheld and nodes.least is not None:
             division.fits = False
+            division.withheld.add(nodes.layout.site_of[way.start])
         if not division.fits:
             return
         keys, values = nodes.keys(way, t), self._values(way, t)
@@ -403,7 +415,7 @@ class SiteRows:
         nodes.spread(t, self.held, division.parts, how)
 
     def _parts(
-        self, division: _Division, said: PartSums, whole: Vectors
+        self, division: Division, said: PartSums, whole: Vectors
     ) -> tuple[Vectors, list[Vectors]]:
         """The sums of a node over a join, and of each open branch its part of them."""
         floats, lines = self.nodes.loops.floats, len(whole)
@@ -428,6 +440,27 @@ class SiteRows:
             if not _is_close(part.sum(axis=0).tolist(), division.counts[branch].tolist(), floats):
                 raise Unfit
         return whole, [part.astype(whole.dtype) for part in each]
+
+
+def rest_of(held: Held, parts: Sequence[Sequence[Held]], table: int) -> Held:
+    """What no open branch has of a table's rows."""
+    rows, vectors = held
+    left = vectors.copy()
+    for part in parts:
+        some, shares = part[table]
+        left[np.searchsorted(rows, some)] -= shares
+    if left.dtype == np.float64:
+        left[left < 1e-9 * vectors] = 0  # rounding
+    return rows, left
+
+
+def may_withhold(layout: SiteLayout, division: Division, site: str, me: str) -> bool:
+    """Whether a site may have told too little of a split, as far as one can see at another."""
+    ways = layout.ways_from(division.block) if division.opened else []
+    own = [way for way in ways if layout.site_of[way.start] == site]
+    if site in division.withheld:
+        return True
+    return any(layout.site_of[way.end] != me for way in own)
 
 
 def _add_up(counts: Vectors, whole: Sequence[Any]) -> bool:

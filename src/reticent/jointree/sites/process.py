@@ -264,8 +264,9 @@ class _Training:
             refuse_inputs([self.output], site.files())
         with site.clock.stage("read"):
             tables = load_some(
-                site.schema, site.mine, site.data, site.reading, watch=site.clock.watch
-            )
+                site.schema, site.mine, site.data, site.reading, watch=site.clock.watch,
+                as_named=True,
+            )  # fmt: skip
         notes = [note for table in tables if table is not None for note in table.notes]
         work = Undertaking(
             partial(self._appear, tables), partial(self._appeared, tables), self.output,

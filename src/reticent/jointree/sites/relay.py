@@ -15,7 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.errors import Unsatisfiable, many
-from reticent.jointree.propagation import _KINDS, Behind, RootCounts, Vectors
+from reticent.jointree.propagation import (
+    _HIGHEST,
+    _KINDS,
+    WORD,
+    Behind,
+    RootCounts,
+    Vectors,
+)
 from reticent.jointree.sites.layout import SiteLayout
 from reticent.jointree.sites.words import (
     Standing,
@@ -39,6 +46,8 @@ class SiteRelay:
     classes: int
     min_count: int | None = None
     standing_values: dict[int, NDArray[np.bool_]] = field(default_factory=dict)  # by join
+    upward: dict[int, Vectors] = field(default_factory=dict)  # what went up, of these
+    counts: RootCounts | None = None
 
     def standing(self, join: int, up: bool, some: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """See `JoinRelay`."""
@@ -62,17 +71,42 @@ class SiteRelay:
 
         told = self._over(join, up, "sums", Sums, say)
         if told is None:
+            heard = sums[values]
+        else:
+            try:
+                heard = unpacked(told, len(values), 1 if up else self.classes)
+                self._refuse_unlike(join, up, heard)
+            except Unfit:
+                raise self._unfit(join, up) from None
+        if up:
+            self.upward[join] = heard
+        if told is None:
             return sums
-        classes = 1 if up else self.classes
-        try:
-            heard = unpacked(told, len(values), classes)
-        except Unfit:
-            raise self._unfit(join, up) from None
-        if not (heard > 0).any(axis=1).all():
-            raise self._unfit(join, up)
-        found = np.zeros((len(sums), classes), heard.dtype if up else sums.dtype)
+        found = np.zeros((len(sums), heard.shape[1]), heard.dtype if up else sums.dtype)
         found[values] = heard
         return found
+
+    def _refuse_unlike(self, join: int, up: bool, heard: Vectors) -> None:
+        """Refuse sums that cannot be: of another kind, too large, or not of all joined rows."""
+        if not (heard > 0).any(axis=1).all():
+            raise Unfit
+        if up:
+            # How often rows stand behind a value is a whole number, whatever they weigh.
+            if heard.dtype == np.float64 or int(heard.max(initial=0)) >= _HIGHEST:
+                raise Unfit
+            return
+        assert self.counts is not None
+        numbers, counts = self.counts.numbers, list(self.counts.counts)
+        if (heard.dtype == np.float64) != (numbers == "float64"):
+            raise Unfit
+        if numbers == "float64":
+            if not np.allclose(heard.sum(axis=0).astype(float), counts, rtol=1e-6):
+                raise Unfit
+            return
+        every = [sum(column) for column in zip(*heard.tolist(), strict=True)]
+        whole = (heard.astype(object) % self.upward[join].astype(object) == 0).all()
+        if every != counts or not whole:
+            raise Unfit
 
     def root(self, told: Callable[[], RootCounts]) -> RootCounts:
         """See `JoinRelay`."""
@@ -91,13 +125,19 @@ class SiteRelay:
             return said.numbers, said.unit, said.counts.width, said.counts.numbers
 
         numbers, unit, width, content = self.talk.step("all counts", work)
-        return self._counts_of(site, TotalCounts(numbers, unit, Sums(width, content)))
+        self.counts = self._counts_of(site, TotalCounts(numbers, unit, Sums(width, content)))
+        return self.counts
 
     def _counts_of(self, site: str, said: TotalCounts) -> RootCounts:
         try:
             if said.numbers not in _KINDS or (said.numbers == "float64") != (not said.counts.width):
                 raise Unfit
             counts = unpacked(said.counts, 1, self.classes)[0].tolist()
+            every, parts = sum(counts), self.layout.schema.grow.weight == "record"
+            if said.numbers == "int64" and every >= WORD:
+                raise Unfit
+            if (said.unit != 1 or said.numbers == "float64") and not parts:
+                raise Unfit
         except Unfit:
             raise self.talk.refuse(site, "its counts of classes are none") from None
         # How many joined rows there are, whatever they weigh, is for the site of the class alone;

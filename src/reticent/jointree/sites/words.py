@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.jointree.propagation import WORD, Vectors
+from reticent.jointree.tables import JoinContent
 from reticent.parties.wire import Message
 
 Width = Annotated[int, msgspec.Meta(ge=0, le=4096)]  # bytes of a number; 0 is a float
@@ -34,7 +35,7 @@ class ClassLabels(Message, frozen=True):
 class JoinColumns(Message, frozen=True):
     """To the other side of a join: what its columns hold, and whether the file says so."""
 
-    holds: list[tuple[Annotated[str, msgspec.Meta(max_length=10)] | None, bool]]
+    holds: list[tuple[JoinContent | None, bool]]
 
 
 class Standing(Message, frozen=True):
