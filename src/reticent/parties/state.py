@@ -22,6 +22,7 @@ from typing import Self
 
 import msgspec
 
+from reticent import version
 from reticent.errors import InputError, PartyError
 from reticent.parties.chained import ChainedFile, Unwritable
 from reticent.parties.messages import short
@@ -35,6 +36,7 @@ _UNFINISHED = f"{STATE}.new"
 class RunState(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The run, as `state.json` keeps it."""
 
+    product: str  # the version that began it: another one is told nothing, and says nothing
     run_name: str
     me: str
     owners: tuple[str, ...]
@@ -79,7 +81,8 @@ class State:
             folder.mkdir(mode=0o700, exist_ok=True)
             folder.chmod(0o700)
             known = RunState(
-                run_name=run_name, me=me, owners=tuple(owners), policy=policy,
+                product=version.__version__, run_name=run_name, me=me, owners=tuple(owners),
+                policy=policy,
                 nonces={me: secrets.token_bytes(32)},
             )  # fmt: skip
             _save(folder, known)
@@ -100,6 +103,13 @@ class State:
             ) from None
         except (OSError, ValueError, msgspec.DecodeError):
             raise InputError("this state cannot be read", where=str(folder / STATE)) from None
+        if known.product != version.__version__:
+            raise InputError(
+                "versions of Reticent have changed since the run was interrupted: it began with "
+                f"{known.product}, now {version.__version__}",
+                where=str(folder), do="go on with the version that it began with, or remove the "
+                "folder to give it up.",
+            )  # fmt: skip
         for what, before, now in (
             ("run", known.run_name, run_name),
             ("owner", known.me, me),
