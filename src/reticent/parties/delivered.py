@@ -168,8 +168,10 @@ class Delivered:
         highest = max((one.epoch for one in self.hellos.values()), default=0)
         if hello.epoch > highest + _MOST_RESTARTS or hello.finished > len(self.steps):
             raise Leak(number, "an owner says more than where it stands")
+        if hello != self.hellos.get(sender):
+            # Said again to an owner that was restarted, it is as old as the epoch that is over.
+            self.finished.append((number, hello.finished))
         self.hellos[sender] = hello
-        self.finished.append((number, hello.finished))
         if sender == due.me and hello.epoch > self.epoch:
             self._close()
         if self._all_stand_at(0):
