@@ -71,7 +71,9 @@ def check(seed: int, case: tuple[naive.Tables, dict[str, Any]]) -> str:
 
 
 @pytest.mark.usefixtures("in_the_open")
-@pytest.mark.parametrize("part", range(2))
+@pytest.mark.parametrize(
+    "part", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(1, 8))]
+)
 def test_the_tree_of_several_sites_is_that_of_one(part: int) -> None:
     seen = {check(seed, random_case(seed)) for seed in range(part * 60, part * 60 + 60)}
     assert seen == {"int64", "empty", "one table"}
@@ -208,7 +210,7 @@ def crowded_case(seed: int) -> tuple[naive.Tables, dict[str, Any]]:
 
 
 @pytest.mark.usefixtures("in_the_open")
-@pytest.mark.parametrize("least", [2, 3])
+@pytest.mark.parametrize("least", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_nobody_is_told_of_fewer_records_than_min_count(least: int) -> None:
     refused = others = checked = 0
     for seed in range(220):
