@@ -1,0 +1,26 @@
+"""Search that is personal without telling all: a measured part of a person's interests.
+
+Everything about the person stays on the person's machine; what leaves it is seen and counted first.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from reticent.doors import opened_on_use
+
+if TYPE_CHECKING:
+    from reticent.search.exposing import ExposedProfile as ExposedProfile
+    from reticent.search.exposing import ProfileExposure as ProfileExposure
+    from reticent.search.exposing import expose as expose
+    from reticent.search.profile import Profile as Profile
+    from reticent.search.profile import ProfileNode as ProfileNode
+    from reticent.search.words import Language as Language
+
+_HOMES = {
+    "exposing": ["ExposedProfile", "ProfileExposure", "expose"],
+    "profile": ["Profile", "ProfileNode"],
+    "words": ["Language"],
+}
+__getattr__, __dir__ = opened_on_use(__name__, _HOMES)
+__all__ = ["ExposedProfile", "Language", "Profile", "ProfileExposure", "ProfileNode", "expose"]

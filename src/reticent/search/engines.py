@@ -1,0 +1,31 @@
+"""What answers a query: one small protocol, whatever stands behind it.
+
+An engine is asked for its best results, and gives each with enough of its text to hold a profile
+against. It gets the query and nothing of the profile: ordering the results anew is `ranking`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPage:
+    """One result of an engine."""
+
+    place: str  # where it stands: a path or an address
+    title: str
+    text: str  # the title included, as far as the engine gives it
+    score: float  # larger is better; an engine without scores gives falling ones
+
+
+class SearchEngine(Protocol):
+    """Whatever finds pages for a query."""
+
+    language: str | None  # of its pages, where it knows
+
+    def ask(self, query: str, top: int) -> Sequence[FoundPage]:
+        """The best pages for a query, the best one first, at most so many."""
+        ...

@@ -1,0 +1,208 @@
+"""A person's interests as a tree of terms, general ones above special ones.
+
+Source: the thesis *Preserving individual privacy* (paper 003), 5.2.1, algorithms Split and BuildUP.
+
+    D, D(t)     documents, those with the term t            rows of a node's table, one of its rows
+    S(n)        documents that support a node               `documents` of a node
+    Sup(n)      the sum of their shares                     `support`, an exact fraction
+    minsup, δ   documents that make a term an interest;     `minsup`, `delta`
+                how far two terms must overlap
+
+A document has one share at the root and divides it equally among the children that hold it, level
+by level. So a share is always 1/m for a whole m, and what a node carries of each document is m.
+
+**Where we differ from the paper.** It leaves open which of several earlier terms a term joins: the
+first, in order, and overlaps are asked of all of them before narrower meanings are
+(`test_the_order_of_the_two_rules`). Overlaps are counted within the node that is split.
+
+Cost: a node with d documents and f frequent terms takes one product of an f × d matrix of zeros and
+ones with itself. 10,000 documents of 200 words: see benchmarks/search_speed.py.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import lcm
+
+import numpy as np
+from numpy.typing import NDArray
+
+KEYWORDS, DELTA = 20, Fraction(3, 5)
+_LEAST, _ONE_IN = 5, 100  # documents that a term must stand in, and their share of all
+
+_FACTORIAL_FITS = 20  # terms of a document; as many children in all its levels: 20! < 2 ** 63
+
+Ones = NDArray[np.bool_]  # a row a term, a column a document: whether it stands there
+Terms = NDArray[np.intp]  # by their place in the alphabet
+Parts = NDArray[np.int64] | NDArray[np.object_]  # m of each document's share 1/m
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileNode:
+    """An interest: its terms, the first one first, and the interests that are part of it."""
+
+    terms: tuple[str, ...]
+    support: Fraction
+    children: tuple[ProfileNode, ...] = ()
+
+    @property
+    def label(self) -> str:
+        """Its terms as one name, the latest in front."""
+        return "/".join(reversed(self.terms))
+
+    @property
+    def others(self) -> Fraction:
+        """What no child covers, where there are children; a leaf has no others beside it."""
+        return left_by(self.support, self.children) if self.children else Fraction(0)
+
+    def walk(self) -> Iterator[ProfileNode]:
+        """The node and all below it, each before its children."""
+        waiting = [self]
+        while waiting:
+            node = waiting.pop()
+            yield node
+            waiting += reversed(node.children)
+
+
+def left_by(support: Fraction, nodes: Sequence[ProfileNode]) -> Fraction:
+    """What is left of a support beside some nodes that share it."""
+    return support - sum((node.support for node in nodes), Fraction(0))
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A person's interests. It is private: what may be told of it, `exposing` says."""
+
+    documents: int  # |D|, those with a term
+    nodes: tuple[ProfileNode, ...]  # the children of the root
+    language: str
+    keywords: int | None  # terms of a document at most; None: all of them
+    minsup: int
+    delta: Fraction
+    words: Mapping[str, str] = field(default_factory=dict, repr=False)  # of stems: how people write
+
+    @property
+    def others(self) -> Fraction:
+        """What no node covers."""
+        return left_by(Fraction(self.documents), self.nodes)
+
+    def walk(self) -> Iterator[ProfileNode]:
+        """All nodes, each before its children."""
+        for node in self.nodes:
+            yield from node.walk()
+
+
+def keywords_of(terms: Sequence[str], most: int | None = KEYWORDS) -> list[str]:
+    """The most frequent terms of a document; of equally frequent ones, first in the alphabet.
+
+    >>> keywords_of(["soccer", "ronaldo", "soccer", "goal"], most=2)
+    ['soccer', 'goal']
+    """
+    counts = Counter(terms)
+    return sorted(counts, key=lambda term: (-counts[term], term))[:most]
+
+
+def usual_minsup(documents: int) -> int:
+    """How many documents make a term an interest: one in a hundred, and five at least.
+
+    >>> usual_minsup(60), usual_minsup(1001)
+    (5, 11)
+    """
+    return max(_LEAST, -(-documents // _ONE_IN))
+
+
+def grow(
+    documents: Sequence[Sequence[str]], minsup: int | None = None, delta: Fraction = DELTA
+) -> tuple[ProfileNode, ...]:
+    """The children of the root, from the distinct terms of each document.
+
+    >>> [(node.label, node.support) for node in grow([["a", "b"], ["b", "a"], ["c"]], minsup=2)]
+    [('b/a', Fraction(2, 1))]
+    """
+    minsup = usual_minsup(len(documents)) if minsup is None else minsup
+    counts = Counter(term for terms in documents for term in terms)
+    names = sorted(term for term in counts if counts[term] >= minsup)
+    number = {term: i for i, term in enumerate(names)}
+    ones: Ones = np.zeros((len(names), len(documents)), dtype=np.bool_)
+    for column, terms in enumerate(documents):
+        ones[[number[term] for term in terms if term in number], column] = True
+    few = max(map(len, documents), default=0) <= _FACTORIAL_FITS
+    whole = np.ones(len(documents), dtype=np.int64 if few else object)
+    return _Growth(names, minsup, delta).split(ones, np.arange(len(names)), whole)
+
+
+@dataclass(frozen=True, slots=True)
+class _Growth:
+    """What all splits of one profile share."""
+
+    names: Sequence[str]  # of terms, in alphabetical order
+    minsup: int
+    delta: Fraction
+
+    def split(self, ones: Ones, terms: Terms, parts: Parts) -> tuple[ProfileNode, ...]:
+        """The children of a node: `ones` of its documents, and of terms that no ancestor has."""
+        counts = np.count_nonzero(ones, axis=1)
+        frequent = counts >= self.minsup
+        ones, terms, counts = ones[frequent], terms[frequent], counts[frequent]
+        if not len(terms):
+            return ()
+        groups = self._grouped(ones, counts)
+        # One row a child, one column a document: whether the child holds it.
+        holds = np.array([ones[group.every].any(axis=0) for group in groups])
+        divided = parts * np.maximum(np.count_nonzero(holds, axis=0), 1)
+        children = []
+        for group, inside in zip(groups, holds, strict=True):
+            left = np.ones(len(terms), dtype=np.bool_)
+            left[group.label] = False
+            own = divided[inside]
+            below = self.split(ones[left][:, inside], terms[left], own)
+            label = tuple(self.names[terms[i]] for i in group.label)
+            children.append(ProfileNode(label, _sum_of_shares(own), below))
+        return tuple(sorted(children, key=lambda node: (-node.support, node.label)))
+
+    def _grouped(self, ones: Ones, counts: NDArray[np.intp]) -> list[_Group]:
+        """Which terms start a child, mean the same as its first one, or something narrower."""
+        weighed = ones.astype(np.float32)  # whose product is exact up to 2 ** 24 documents
+        both: list[list[int]] = (weighed @ weighed.T).astype(np.int64).tolist()
+        count: list[int] = counts.tolist()
+        above, below = self.delta.as_integer_ratio()
+        groups: list[_Group] = []
+        for t in np.argsort(-counts, kind="stable").tolist():  # of equals, the alphabet's first
+            shared = both[t]
+            limit = above * count[t]  # what narrower terms share; those that mean the same, more
+            near = [group for group in groups if below * shared[group.label[0]] > limit]
+            same = (
+                group
+                for group in near
+                for u in [group.label[0]]
+                if below * shared[u] > above * (count[t] + count[u] - shared[u])
+            )
+            joined = next(same, None)
+            if joined is not None:
+                joined.label.append(t)
+            elif near:
+                joined = near[0]
+            else:
+                joined = _Group([t])
+                groups.append(joined)
+            joined.every.append(t)
+        return groups
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Terms of one child: those of its label, and all of them."""
+
+    label: list[int]
+    every: list[int] = field(default_factory=list)
+
+
+def _sum_of_shares(parts: Parts) -> Fraction:
+    """Exactly, and with one fraction: few of a node's shares differ."""
+    different, counts = np.unique(parts, return_counts=True)
+    whole = lcm(*different.tolist())
+    pairs = zip(counts.tolist(), different.tolist(), strict=True)
+    return Fraction(sum(count * (whole // part) for count, part in pairs), whole)

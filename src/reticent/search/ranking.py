@@ -1,0 +1,109 @@
+"""Results in the order of somebody's interests and of the engine, together.
+
+Source: the thesis *Preserving individual privacy* (paper 003), 5.2.3: UPScore, UPRank, PPRank.
+
+    UPScore     Σ weight · tf over the terms of an exposed profile
+    UPRank      the place of a result by that, 1 the best; of equals, the engine's first
+    PPRank      α·UPRank + (1−α)·EngineRank: lower is better, of equals the engine's first
+
+**Where we differ from the paper.** It has one order of ranks, and one α for all queries. `SCORES`
+is the second form: weights times BM25's tf, which a word that is said twenty times does not run
+away with, both sides scaled to 0..1 among the results. Queries of three words and more say by
+themselves what is meant: there α is 0, as every form that was measured did harm
+(docs/how-much-does-a-profile-help.md).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from reticent.search.engines import FoundPage
+from reticent.search.words import Language
+
+Fusion = Literal["ranks", "scores"]
+ALPHA = Fraction(2, 5)
+SHORT = 2  # words of a query that may mean several things
+TOP = 50
+_K1, _B = 1.2, 0.75  # of BM25: how soon more of a word says no more; how much long texts pay
+
+
+@dataclass(frozen=True, slots=True)
+class RankedPage:
+    """A result in its new place."""
+
+    page: FoundPage
+    rank: int  # from 1
+    engine_rank: int
+    profile_rank: int
+    profile_score: float
+    because: tuple[tuple[str, int], ...]  # terms of the profile in it and how often, most first
+
+
+def usual_alpha(query: str, language: Language) -> Fraction:
+    """How much a profile counts: for one or two words, 0.4; for more of them, nothing.
+
+    >>> usual_alpha("the jaguar", Language()), usual_alpha("how fast a jaguar runs", Language())
+    (Fraction(2, 5), Fraction(0, 1))
+    """
+    return ALPHA if 0 < len(language.terms(query)) <= SHORT else Fraction(0)
+
+
+def ranked(
+    pages: Sequence[FoundPage],
+    weights: Mapping[str, float],
+    language: Language,
+    alpha: Fraction,
+    fusion: Fusion = "ranks",
+) -> list[RankedPage]:
+    """Order an engine's results anew."""
+    counts = [_counts(page.text, weights, language) for page in pages]
+    if fusion == "scores":
+        lengths = [len(language.terms(page.text)) for page in pages]
+        scores = _saturated(counts, weights, lengths)
+    else:
+        scores = [sum(weights[t] * n for t, n in count.items()) for count in counts]
+    every = range(len(pages))
+    by_profile = sorted(every, key=lambda i: (-scores[i], i))
+    place = {page: rank for rank, page in enumerate(by_profile, 1)}
+    if fusion == "scores":
+        ours, theirs = _scaled(scores), _scaled([page.score for page in pages])
+        share = float(alpha)
+        merit = [share * a + (1 - share) * b for a, b in zip(ours, theirs, strict=True)]
+        order = sorted(every, key=lambda i: (-merit[i], i))
+    else:
+        above, below = alpha.as_integer_ratio()
+        order = sorted(every, key=lambda i: (above * place[i] + (below - above) * (i + 1), i))
+    return [
+        RankedPage(pages[i], rank, i + 1, place[i], scores[i], _most_first(counts[i]))
+        for rank, i in enumerate(order, 1)
+    ]
+
+
+def _counts(text: str, weights: Mapping[str, float], language: Language) -> Counter[str]:
+    return Counter(term for term in language.terms(text) if term in weights)
+
+
+def _most_first(counts: Counter[str]) -> tuple[tuple[str, int], ...]:
+    return tuple(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
+
+
+def _saturated(
+    counts: Sequence[Counter[str]], weights: Mapping[str, float], lengths: Sequence[int]
+) -> list[float]:
+    """Weights times BM25's tf, lengths measured against the mean of these results."""
+    mean = sum(lengths) / len(lengths) if any(lengths) else 1.0
+    damp = [_K1 * (1 - _B + _B * length / mean) for length in lengths]
+    return [
+        sum(weights[t] * n * (_K1 + 1) / (n + damped) for t, n in sorted(count.items()))
+        for count, damped in zip(counts, damp, strict=True)
+    ]
+
+
+def _scaled(scores: Sequence[float]) -> list[float]:
+    """Scores on a scale from 0, the least of these, to 1; all 0 where they are equal."""
+    low, high = min(scores, default=0.0), max(scores, default=0.0)
+    return [(score - low) / (high - low) if high > low else 0.0 for score in scores]

@@ -1,0 +1,188 @@
+"""How texts become terms: words in lower case, without stop words, each cut down to its stem.
+
+A word is a run of letters and digits that begins with a letter, two or more long. Both sides of a
+search go through here, a person's documents and the results that they are held against, so that a
+term of a profile is found wherever its word stands in another form.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from reticent.errors import InputError, did_you_mean
+
+NONE = "none"  # the language of texts whose words are taken as they are
+USUAL = "english"  # of texts that show no language
+_ASCII_RUN = re.compile(r"[a-z0-9]+")
+_SOFT_HYPHEN = "\u00ad"  # it is only there for breaking lines
+_LOOKED_AT = 20_000  # words, to guess a language
+_LEAST_SHARE = 0.05  # of stop words, in texts of some language; in English mail 0.35 to 0.45
+WHOLE, PART, REST = 450, 300, 150  # words of a text that stays whole, of a part, of the last part
+
+# The Snowball project's stop words for English (BSD-3-Clause). A word with an apostrophe falls into
+# runs, and so do these. The other languages' lists of that project stand in tantivy, where the
+# English one is another's, of 33 words: too short for mail.
+_ENGLISH = """
+i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her
+hers herself it its itself they them their theirs themselves what which who whom this that these
+those am is are was were be been being have has had having do does did doing would should could
+ought i'm you're he's she's it's we're they're i've you've we've they've i'd you'd he'd she'd we'd
+they'd i'll you'll he'll she'll we'll they'll isn't aren't wasn't weren't hasn't haven't hadn't
+doesn't don't didn't won't wouldn't shan't shouldn't can't cannot couldn't mustn't let's that's
+who's what's here's there's when's where's why's how's a an the and but if or because as until
+while of at by for with about against between into through during before after above below to from
+up down in out on off over under again further then once here there when where why how all any both
+each few more most other some such no nor not only own same so than too very can will
+"""
+_WITH_STOP_WORDS = (
+    "danish", "dutch", USUAL, "finnish", "french", "german", "hungarian", "italian", "norwegian",
+    "portuguese", "russian", "spanish", "swedish",
+)  # fmt: skip
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text, in lower case and in order, stop words and all.
+
+    >>> words_of("Zum 3com-Preis: die U2-Übung, 2 a.m.")
+    ['zum', 'preis', 'die', 'u2', 'übung']
+    """
+    if text.isascii():
+        return [w for w in _ASCII_RUN.findall(text.lower()) if len(w) > 1 and w[0] > "9"]
+    whole = unicodedata.normalize("NFC", text.replace(_SOFT_HYPHEN, "").lower())
+    return [w for w in _run().findall(whole) if len(w) > 1 and w[0].isalpha()]
+
+
+@cache
+def _run() -> re.Pattern[str]:
+    """A run in any script: signs that belong to the letter before them, as vowels in Hindi, too."""
+    marks = [c for c in range(0x300, 0x10000) if unicodedata.category(chr(c)).startswith("M")]
+    among = set(marks)
+    starts = [c for c in marks if c - 1 not in among]
+    ends = [c for c in marks if c + 1 not in among]
+    inside = "".join(f"{chr(a)}-{chr(b)}" for a, b in zip(starts, ends, strict=True))
+    return re.compile(rf"(?:[^\W_][{inside}]*)+")
+
+
+def parts(words: Sequence[str]) -> list[Sequence[str]]:
+    """Cut a long text into parts of 300 words, each of which counts as a document.
+
+    >>> [len(part) for part in parts(["w"] * 1040)], len(parts(["w"] * 450))
+    ([300, 300, 440], 1)
+    """
+    if len(words) <= WHOLE:
+        return [words]
+    starts = list(range(0, len(words), PART))
+    if len(words) - starts[-1] < REST:
+        starts.pop()
+    return [words[a:b] for a, b in zip(starts, [*starts[1:], len(words)], strict=True)]
+
+
+class Language(dict[str, str]):
+    """The term of every word, worked out once; "" of a stop word, which is none.
+
+    >>> english = Language("english")
+    >>> english.terms("the conferences, and what they confer")
+    ['confer', 'confer']
+    >>> Language("none").terms("The neuro network")
+    ['the', 'neuro', 'network']
+    """
+
+    def __init__(self, name: str = USUAL, stop_words: Iterable[str] = ()) -> None:
+        """Take a language by its name, and further stop words."""
+        super().__init__()
+        self.name = _known(name)
+        self.stop_words = frozenset(word for one in stop_words for word in words_of(one))
+        self.has_stop_words = name in (NONE, *_WITH_STOP_WORDS) or bool(self.stop_words)
+        self._stem: Callable[[str], str] = str if name == NONE else _stemmer(name).stemWord
+        self._is_stop = (lambda word: False) if name == NONE else _stop_test(name)
+
+    def __missing__(self, word: str) -> str:
+        stops = word in self.stop_words or self._is_stop(word)
+        self[word] = term = "" if stops else self._stem(word)
+        return term
+
+    def terms(self, text: str | Sequence[str]) -> list[str]:
+        """The terms of a text or of its words, in order, as often as they stand there."""
+        words = words_of(text) if isinstance(text, str) else text
+        return [term for word in words if (term := self[word])]
+
+
+def languages() -> list[str]:
+    """The languages whose stems are known."""
+    import snowballstemmer
+
+    own = {"porter", "dutch_porter"}  # ways of stemming, not languages
+    return sorted(set(snowballstemmer.algorithms()) - own)
+
+
+def _known(name: str) -> str:
+    if name != NONE and name not in languages():
+        raise InputError(
+            f'"{name}" is no language whose stems are known', where="--language",
+            do=f"{did_you_mean(name, languages())} Known are {', '.join(languages())}; "
+            f'"{NONE}" takes words as they are.'.strip(),
+        )  # fmt: skip
+    return name
+
+
+def _stemmer(name: str) -> Any:
+    """PyStemmer where it is installed: twenty times as fast; both give the same stems."""
+    import snowballstemmer
+
+    return snowballstemmer.stemmer(name)
+
+
+@cache
+def _stop_test(name: str) -> Callable[[str], bool]:
+    """Whether a word of this language says nothing of what a text is about."""
+    if name == USUAL:
+        return frozenset(words_of(_ENGLISH)).__contains__
+    if name not in _WITH_STOP_WORDS:
+        return frozenset[str]().__contains__
+    analyzer = _dropping(name)
+    return lambda word: not analyzer.analyze(word)
+
+
+def _dropping(name: str) -> Any:
+    """What drops the stop words of a language out of a text."""
+    from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
+
+    rule = (
+        Filter.custom_stopword(words_of(_ENGLISH)) if name == USUAL else Filter.stopword(name)
+    )  # fmt: skip
+    return TextAnalyzerBuilder(Tokenizer.simple()).filter(rule).build()
+
+
+def guessed_language(texts: Iterable[Sequence[str]]) -> str:
+    """The language whose stop words make up most of some texts, given by their words.
+
+    >>> guessed_language([["der", "preis", "und", "die", "übung"]])
+    'german'
+    """
+    looked_at: list[str] = []
+    for words in texts:
+        looked_at += words
+        if len(looked_at) >= _LOOKED_AT:
+            break
+    every = " ".join(looked_at)
+    left = {name: len(_dropping(name).analyze(every)) for name in _WITH_STOP_WORDS}
+    best = min(left, key=lambda name: left[name])
+    dropped = len(looked_at) - left[best]
+    return best if dropped > _LEAST_SHARE * len(looked_at) else USUAL
+
+
+def stop_words_in(path: str | Path) -> list[str]:
+    """The words of a file, however they stand in it."""
+    try:
+        return words_of(Path(path).read_text(encoding="utf-8-sig"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            "the stop words cannot be read", where=str(path),
+            why=getattr(error, "strerror", None) or "it is no UTF-8 text.",
+            do="give a text file of words.",
+        ) from None  # fmt: skip
