@@ -34,7 +34,7 @@ from reticent.jointree.model import (
 )
 from reticent.jointree.propagation import propagate
 from reticent.jointree.schema import JoinSchema
-from reticent.jointree.tables import code, load
+from reticent.jointree.tables import class_codes, code, load
 from reticent.jointree.text import trained
 from reticent.progress import Watch
 from reticent.sklearn import JoinTreeClassifier
@@ -685,7 +685,10 @@ def test_a_test_may_set_aside_all_that_joins(tmp_path: Path) -> None:
         assert found.test is not None
         facts = found.test.facts()
         if not found.test.grown:
-            assert (facts["joining"], facts["accuracy"], facts["majority"]) == (0, None, None)
+            told_of = [facts[key] for key in ("joining", "coverage", "rows")]
+            assert told_of == [1, round(1 / facts["records"], 6), 2]
+            measured = ("accuracy", "accuracy_of_all", "majority", "effective_groups")
+            assert [facts[key] for key in measured] == [None] * 4
             assert "there was no tree to test" in trained(found)
         assert found.rows == 2
 
@@ -711,6 +714,72 @@ def test_other_joins_than_in_training_are_refused() -> None:
         )
     same = {"left": ["B.j"], "right": ["A.j"]}
     classify(model, JoinSchema.of({**told, "joins": [same]}), tables)
+
+
+def test_a_few_texts_among_numbers_are_pointed_out() -> None:
+    told = {
+        "class": "A.c", "joins": [{"left": "A.j", "right": "B.j"}],
+        "tables": {"A": {}, "B": {}},
+    }  # fmt: skip
+    cells = ["30", "15", "45", "NA"]
+    tables = {
+        "A": pa.table({"j": list("abab"), "x": cells, "c": list("ynyn")}),
+        "B": pa.table({"j": list("ab"), "d": [1, 2]}),
+    }
+    said = " ".join(train(told, tables).notes)
+    assert 'column "x": all of its texts but 1 value are numbers' in said
+    assert "NA" not in said
+    tables["A"] = tables["A"].set_column(1, "x", [["30", "none", "45", "NA"]])
+    assert "are numbers" not in " ".join(train(told, tables).notes)
+
+
+def test_a_column_that_new_records_lack_is_missed_in_their_file(tmp_path: Path) -> None:
+    rows = pa.table({"j": ["a", "b", "a"], "x": [1, 2, 3], "c": ["y", "n", "y"]})
+    told = {
+        "class": "A.c",
+        "tables": {"A": {}, "B": {}},
+        "joins": [{"left": "A.j", "right": "B.j"}],
+    }
+    tables = {"A": rows, "B": pa.table({"j": ["a", "b"], "d": [1, 2]})}
+    made = train(told, tables)
+    place = tmp_path / "new.csv"
+    place.write_text("x\n1\n")
+    refusal(lambda: classified(made, told, tables, rows=str(place)), "new.csv", 'no column "j"')
+
+
+def test_a_test_answers_as_classifying_does() -> None:
+    """Who joins with nothing gets the root's class in both, which rows may have chosen."""
+    n = 12
+    a = pa.table(
+        {"i": [*map(str, range(n))], "j": ["h"] + ["l"] * 7 + ["none"] * 4, "c": ["u"] + ["v"] * 11}
+    )
+    tables = {"A": a, "B": pa.table({"j": ["h"] * 100 + ["l"], "d": [*range(101)]})}
+    told = {
+        "class": "A.c", "tables": {"A": {"ids": ["i"]}, "B": {}},
+        "joins": [{"left": "A.j", "right": "B.j"}],
+    }  # fmt: skip
+    seen = set()
+    for seed in range(8):
+        test = train(told, tables, test=0.4, seed=seed).test
+        assert test is not None
+        if not test.grown:
+            continue
+        _, codes = class_codes(load(JoinSchema.of(told), tables, whole=True)[0].columns["c"])
+        aside, _ = flow._set_aside(np.arange(n), codes >= 0, 0.4, None, seed)
+        left = a.filter(pa.array(~aside))
+        model = train(told, {**tables, "A": left})
+        guessed = flow.classify(model, told, tables, rows=a.filter(pa.array(aside)), majority=True)
+        right = [
+            g == c
+            for g, c in zip(
+                guessed.table["class"].to_pylist(),
+                a.filter(pa.array(aside))["c"].to_pylist(),
+                strict=True,
+            )
+        ]
+        assert test.accuracy_of_all == sum(right) / len(right)
+        seen.add(model.tree.classes[model.tree.root.winner])
+    assert seen == {"u", "v"}
 
 
 def test_a_schema_says_how_its_tables_are_written(tmp_path: Path) -> None:

@@ -267,7 +267,7 @@ def read_asked(
         ids = schema.tables[name].ids if in_order else ()
         wanted = {c for table, c in asked if table == name} | schema.joins_with(t) | {*ids}
 
-        choose = choosing(schema, name, wanted, problems)
+        choose = choosing(schema, name, wanted, problems, given.get(name))
         alike = {
             column: partial(one.of_values, form=form_of(reading))
             for (table, column), one in asked.items()

@@ -297,11 +297,18 @@ def _tested(
     coded = code(schema, tables, among=~aside, reading=reading)
     of_groups = len(np.unique(group[classes >= 0]))
     single = 0 if by is None else int((told_by_none(tables[root], by) & (classes >= 0)).sum())
+    rules = schema.grow.options()
     try:
         joined = propagate(coded, schema.grow.weight)
     except EmptyJoin:  # all that joins was set aside
-        return JoinTest.of_nothing(int(told.sum()), chosen, of_groups, single, by, seed)
-    rules = schema.grow.options()
+        every = propagate(code(schema, tables, reading=reading), schema.grow.weight)
+        found = classify_tables(
+            model_of(every, grown(every, rules), schema), schema, tables, reading
+        )
+        joining = told & (found.winners >= 0)
+        return JoinTest.of_nothing(
+            int(told.sum()), int(joining.sum()), every.joined, chosen, of_groups, single, by, seed
+        )
     tree = model_of(joined, grown(joined, rules), schema)
     found = classify_tables(tree, schema, tables, reading)
     rows, winners = found.rows, found.winners  # each is worked out for all records at once
@@ -317,7 +324,7 @@ def _tested(
         effective=_effective(group, classes >= 0, rows, schema.grow.weight), by=by, seed=seed,
         right=int((winners[here] == classes[here]).sum()),
         right_with_others=int(
-            (np.where(here, winners, np.argmax(trained))[told] == classes[told]).sum()
+            (np.where(here, winners, tree.root.winner)[told] == classes[told]).sum()
         ),
         right_rows=sum(map(int, right.tolist())),
         rows=sum(rows[i] for i in np.flatnonzero(here).tolist()),

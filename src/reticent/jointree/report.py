@@ -34,7 +34,7 @@ class JoinTest:
     by: str | None
     seed: int
     right: int  # records whose class was told
-    right_with_others: int  # of all set aside, if those that join with nothing get that of most
+    right_with_others: int  # of all set aside, if those that join with nothing get the root's
     right_rows: int  # joined rows whose class was told
     rows: int  # joined rows in all
     right_majority: int  # if every record got the class of most records it was trained with
@@ -43,12 +43,14 @@ class JoinTest:
 
     @classmethod
     def of_nothing(
-        cls, records: int, groups: int, of_groups: int, single: int, by: str | None, seed: int
+        cls, records: int, joining: int, rows: int, groups: int, of_groups: int, single: int,
+        by: str | None, seed: int,
     ) -> JoinTest:  # fmt: skip
         """A test without a tree, as all records that join were set aside."""
         return cls(
-            records, 0, groups, of_groups, single, 0.0, by, seed, 0, 0, 0, 0, 0, None, grown=False
-        )
+            records, joining, groups, of_groups, single, 0.0, by, seed, 0, 0, 0, rows, 0, None,
+            grown=False,
+        )  # fmt: skip
 
     @property
     def coverage(self) -> float:
@@ -62,7 +64,7 @@ class JoinTest:
 
     @property
     def accuracy_of_all(self) -> float:
-        """The share of all set aside, if those that join with nothing get the largest class.
+        """The share of all set aside, if those that join with nothing get the root's class.
 
         Of trees that have something to say of different records, this can be compared.
         """
@@ -88,14 +90,14 @@ class JoinTest:
 
     def facts(self) -> dict[str, Any]:
         """All of it as plain data; a share of nothing is null."""
-        tested = self.joining > 0
+        tested = self.joining > 0 and self.grown
         return {
             "records": self.records,
             "joining": self.joining,
             "coverage": _share(self.coverage),
             "rows": self.rows,
             "accuracy": _share(self.accuracy) if tested else None,
-            "accuracy_of_all": _share(self.accuracy_of_all),
+            "accuracy_of_all": _share(self.accuracy_of_all) if self.grown else None,
             "row_accuracy": _share(self.row_accuracy) if tested else None,
             "majority": _share(self.majority) if tested else None,
             "target_alone": None if self.alone is None or not tested else _share(self.alone),
@@ -103,7 +105,7 @@ class JoinTest:
             "groups": self.groups,
             "of_groups": self.of_groups,
             "single": self.single,
-            "effective_groups": round(self.effective, 1),
+            "effective_groups": round(self.effective, 1) if self.grown else None,
             "seed": self.seed,
         }
 

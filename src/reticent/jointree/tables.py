@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -21,12 +22,13 @@ from reticent.data.collapse import distinct
 from reticent.data.columns import Column, Table, is_supported, without_missing
 from reticent.data.scales import blurred, kind_of, scale_of
 from reticent.data.texts import is_text, shortest
-from reticent.errors import InputError, Problem, did_you_mean, quoted, refuse, remedy
+from reticent.errors import InputError, Problem, did_you_mean, many, quoted, refuse, remedy
 from reticent.files.tabular import Reading
 from reticent.jointree.records import Alike, records_in_order
 from reticent.jointree.schema import JoinEdge, JoinSchema
 from reticent.progress import Watch
 from reticent.releases.policyfile import unknown_column
+from reticent.sources.addresses import shown_name
 from reticent.sources.arrival import means_of, parse
 from reticent.trees.tree import Feature
 
@@ -168,14 +170,20 @@ def load_some(
 Choose = Callable[[Sequence[str]], Sequence[str] | None]
 
 
-def choosing(schema: JoinSchema, name: str, wanted: Set[str], problems: list[Problem]) -> Choose:
-    """For `read_columns`: these columns, in the order of the file; what is not there is noted."""
+def choosing(
+    schema: JoinSchema, name: str, wanted: Set[str], problems: list[Problem], given: Any = None
+) -> Choose:
+    """For `read_columns`: these columns, in the order of the file; what is not there is noted.
+
+    `given`: where the table stands, if not where the schema says.
+    """
+    where = shown_name(given) if isinstance(given, str | Path) else schema.name
 
     def choose(every: Sequence[str]) -> Sequence[str] | None:
         unknown = sorted(wanted - {*every})
         problems.extend(
             Problem(
-                f'table "{name}" has no column "{column}"', where=schema.name,
+                f'table "{name}" has no column "{column}"', where=where,
                 do=did_you_mean(column, every) or f"it has {quoted(every)}.",
             )
             for column in unknown
@@ -419,6 +427,7 @@ def _features(
 
 _COMMA = re.compile(r"[+-]?(\d{1,3}(\.\d{3})+|\d+),\d+")
 _DATE = re.compile(r"\d{1,2}[./-]\d{1,2}[./-]\d{4}")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _OFTEN = 0.9  # of the texts of a column
 
 
@@ -437,6 +446,14 @@ def _unread(table: Table, feature: Feature) -> Iterator[str]:
                 f'{table.name}, column "{feature.name}": its texts look like {what}, and are split '
                 f"as texts. {told}, or the like in [reading], tells how they are written."
             )
+            return
+    others = [v for v in feature.values if _NUMBER.fullmatch(v) is None]
+    if others and len(others) <= max(1, (1 - _OFTEN) * len(feature.values)):
+        yield (
+            f'{table.name}, column "{feature.name}": all of its texts but '
+            f"{many(len(others), 'value')} are numbers, and it is split as texts. If these stand "
+            "for a missing number, leave their cells empty."
+        )
 
 
 def _blurred(table: Table, feature: Feature, form: Mapping[str, Any]) -> Iterator[str]:

@@ -167,8 +167,8 @@ def read_own(
         data = standing(schema, name, given) if t in mine else None
         tables.append(
             data and read_columns(
-                schema, t, data, choosing(schema, name, wanted, problems), reading, in_order=True,
-                watch=watch,
+                schema, t, data, choosing(schema, name, wanted, problems, given.get(name)), reading,
+                in_order=True, watch=watch,
             )
         )  # fmt: skip
     refuse(problems)
