@@ -21,13 +21,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from reticent.search.engines import FoundPage
-from reticent.search.words import Language
+from reticent.errors import InputError
+from reticent.search.engines import FoundPage, SearchEngine
+from reticent.search.exposing import ExposedProfile, share_of
+from reticent.search.words import USUAL, Language
 
 Fusion = Literal["ranks", "scores"]
 ALPHA = Fraction(2, 5)
 SHORT = 2  # words of a query that may mean several things
-TOP = 50
+TOP, MOST = 50, 1000  # results asked of an engine
 _K1, _B = 1.2, 0.75  # of BM25: how soon more of a word says no more; how much long texts pay
 
 
@@ -41,6 +43,44 @@ class RankedPage:
     profile_rank: int
     profile_score: float
     because: tuple[tuple[str, int], ...]  # terms of the profile in it and how often, most first
+
+
+@dataclass(frozen=True, slots=True)
+class SearchAnswer:
+    """Results in their new order, and how they came into it."""
+
+    query: str
+    pages: tuple[RankedPage, ...]
+    alpha: Fraction
+    fusion: Fusion
+
+
+def answer(
+    engine: SearchEngine,
+    query: str,
+    exposed: ExposedProfile | None = None,
+    *,
+    alpha: Fraction | float | str | None = None,
+    top: int = TOP,
+    fusion: Fusion = "ranks",
+    language: Language | None = None,
+) -> SearchAnswer:
+    """Ask an engine, and order what it gives by what was exposed of somebody's interests.
+
+    The engine is asked with the query alone, and asked once.
+    """
+    if not query.strip():
+        raise InputError("there is no query", where="search query", do="say what to look for.")
+    if not 1 <= top <= MOST:
+        raise InputError(f"this number lies between 1 and {MOST:,}", where="--top", do="give 50.")
+    language = language or Language(engine.language or USUAL)
+    weights = exposed.weights() if exposed else {}
+    if alpha is not None:
+        share = share_of("--alpha", alpha)
+    else:
+        share = usual_alpha(query, language) if weights else Fraction(0)
+    pages = ranked(engine.ask(query, top), weights, language, share, fusion)
+    return SearchAnswer(query, tuple(pages), share, fusion)
 
 
 def usual_alpha(query: str, language: Language) -> Fraction:
