@@ -495,7 +495,8 @@ odd_cells = st.one_of(
         ["", "0", "1", "01", "-1.5", "1e5", "1e999", "*", "?", "NA", "true", "2024-01-01",
          "2024-01-01T10:00", "2024-01-01T10:00Z", "2024-02-30", "x", "y"]
     ),
-    st.text(st.characters(exclude_categories=["Cs"]), max_size=3),
+    # Without @: a column of e-mail addresses is left out, and a table of such alone is no draft's.
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="@"), max_size=3),
 )  # fmt: skip
 odd_names = st.one_of(
     st.sampled_from(["Name", "Id", "Class", "Diagnosis", "Salary", "Age", "Zip", "drop", "a.b"]),
