@@ -14,7 +14,8 @@ from at_hand import refusal
 from pages_at_hand import Page
 from reticent.jointree import text
 from reticent.jointree.model import JoinNode, JoinTree, Question, write_model
-from reticent.jointree.pages import MOST_NODES, tree_page, write_page
+from reticent.jointree.pages import tree_page, write_page
+from reticent.pages.opening import MOST_NODES
 
 CLASSES = ("no", "yes")
 

@@ -6,26 +6,22 @@ it holds those nearest to the root, and says how many lie below.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from reticent.errors import InputError
 from reticent.files.output import refuse_inputs, whole_file, write_text
 from reticent.jointree import report
 from reticent.jointree.model import MODEL, JoinNode, JoinTree, said
 from reticent.pages import charts
+from reticent.pages.opening import opening_lists
 from reticent.pages.page import MOST, page
 
-MOST_NODES = 1000  # on a page
-_DEEPEST = 30  # levels that are listed inside each other
-_OPEN = 2  # levels that are open from the start
 _DRAWN = 3  # levels of the drawing below the root
 _BOXES = 40
 _WAYS = 8  # branches of a node that are drawn
-_WAYS_LISTED = 100  # and listed
 _LONG_NAME = 18  # letters that a box holds
 _CLASSES = 5  # whose counts stand beside a node
 _BARS = 20
@@ -123,69 +119,21 @@ def _knot(tree: JoinTree, node: JoinNode, way: str, parent: int) -> charts.Knot:
 # --- the list ------------------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class _Shown:
-    """A node that is on the page, and those of its branches that are."""
-
-    node: JoinNode
-    words: str
-    depth: int
-    below: list[_Shown] = field(default_factory=list)
-
-
-def _chosen(tree: JoinTree) -> tuple[_Shown, int]:
-    """The nodes nearest to the root, and how many they are."""
-    root = _Shown(tree.root, "", 0)
-    every = [root]
-    for one in every:  # grows while it is read
-        asks = one.node.asks
-        if asks is None or one.depth >= _DEEPEST:
-            continue
-        room = min(MOST_NODES - len(every), _WAYS_LISTED)
-        name = asks.name
-        one.below = [
-            _Shown(branch, f"{name} {asks.branch_words(i)}", one.depth + 1)
-            for i, branch in enumerate(one.node.branches[: max(room, 0)])
-        ]
-        every += one.below
-    return root, len(every)
-
-
 def _listed(tree: JoinTree) -> tuple[Markup, int]:
-    """Lists inside lists that open node by node; nothing recurses, so depth is no limit."""
-    root, count = _chosen(tree)
-    sizes = _sizes(tree)
-    pieces: list[str] = ['<ul class="tree">']
-    waiting: list[_Shown | str] = [root]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, str):
-            pieces.append(one)
-            continue
-        words = escape(charts.printable(one.words or "all"))
-        head = f'<span class="value">{words}</span>'
-        counts = f'<span class="quiet">{_counts(tree, one.node)}</span>'
-        if one.node.asks is None:
-            label = escape(charts.printable(tree.classes[one.node.winner]))
-            pieces.append(f'<li>{head}: <strong class="value">{label}</strong> {counts}</li>\n')
-            continue
-        missing = sum(sizes[id(b)] for b in one.node.branches[len(one.below) :])
-        more = f'<li class="quiet">{missing:,} more {"node" if missing == 1 else "nodes"} below'
-        end = f"{more}, not on this page</li>\n" if missing else ""
-        opened = " open" if one.depth < _OPEN else ""
-        pieces.append(f"<li><details{opened}><summary>{head} {counts}</summary>\n<ul>")
-        waiting += reversed([*one.below, f"{end}</ul></details></li>\n"])
-    pieces.append("</ul>")
-    return Markup("".join(pieces)), count
+    """Every node as a line: what is true there, and how many of each class meet."""
 
+    def line(node: JoinNode, above: JoinNode | None, i: int) -> Markup:
+        words = "all"
+        if above is not None and above.asks is not None:
+            words = f"{above.asks.name} {above.asks.branch_words(i)}"
+        head = Markup('<span class="value">{}</span>').format(charts.printable(words))
+        counts = Markup('<span class="quiet">{}</span>').format(_counts(tree, node))
+        if node.asks is not None:
+            return Markup("{} {}").format(head, counts)
+        label = charts.printable(tree.classes[node.winner])
+        return Markup('{}: <strong class="value">{}</strong> {}').format(head, label, counts)
 
-def _sizes(tree: JoinTree) -> dict[int, int]:
-    """Of every node, how many stand in and below it."""
-    nodes = tree.root.walk()
-    found: dict[int, int] = {}
-    for node in reversed(nodes):
-        found[id(node)] = 1 + sum(found[id(branch)] for branch in node.branches)
-    return found
+    return opening_lists([tree.root], lambda node: node.branches, line)
 
 
 def _counts(tree: JoinTree, node: JoinNode) -> Markup:
