@@ -11,8 +11,7 @@ import typer
 
 from reticent.errors import InputError
 from reticent.front.party import register
-from reticent.jointree.commands import app as tree_app
-from reticent.releases.kinds import JOINT, KINDS, ReleaseKind
+from reticent.releases.kinds import JOINT, KINDS, OTHERS, ReleaseKind
 from reticent.sources.addresses import shown_name
 from reticent.terminal.command import (
     Commands,
@@ -67,7 +66,9 @@ register(JOINT.commands().app)
 for kind in KINDS:
     _add(kind)
 command(app, "integrate")(JOINT.commands().integrate)
-app.add_typer(tree_app, name="tree")
+for system in OTHERS:
+    for group, its_app in system.groups.items():
+        app.add_typer(getattr(system.commands(), its_app), name=group)
 
 
 @app.callback()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from reticent.joint.commands import PartyFile
-from reticent.terminal.command import Output, Say, command, refuse_without_parties, watching
+from reticent.terminal.command import Output, Say, command, refuse_without, watching
 
 if TYPE_CHECKING:
     from reticent.parties.settings import Agreement, PartySettings
@@ -43,7 +43,7 @@ def init(
     days: Annotated[int, typer.Option(help="How long the certificate is valid.")] = 730,
 ) -> None:
     """Make a key, which stays here, and a certificate to hand to the peers."""
-    refuse_without_parties()
+    refuse_without("parties")
     from reticent.parties import identity
 
     made = identity.make(name, Path(output), days)
@@ -65,7 +65,7 @@ def init(
 
 def check(say: Say, party: PartyFile) -> None:
     """See who can be reached, both ways, and that all want the same; the peers check, too."""
-    refuse_without_parties()
+    refuse_without("parties")
     from reticent.parties.check import call_roll
     from reticent.parties.settings import PartySettings
 
@@ -87,7 +87,7 @@ def audit(
     ],
 ) -> None:
     """Hold all that was said in a run against what came of it: nothing else may have been."""
-    refuse_without_parties()
+    refuse_without("parties")
     if (folder / "model.json").exists():
         from reticent.jointree.sites.audit import audit as hold
     else:

@@ -13,7 +13,7 @@ from reticent.terminal.command import (
     Released,
     Say,
     command,
-    refuse_without_parties,
+    refuse_without,
     watching,
 )
 
@@ -71,7 +71,7 @@ def integrate(
     ] = None,
 ) -> None:
     """Make one release together with other owners, none of whom shows its rows."""
-    refuse_without_parties()
+    refuse_without("parties")
     from reticent.joint import text
     from reticent.joint.process import DryRun, IntegrateOptions
     from reticent.joint.process import integrate as run

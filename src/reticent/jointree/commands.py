@@ -12,7 +12,7 @@ import typer
 
 from reticent import jointree
 from reticent.errors import InputError
-from reticent.terminal.command import Output, Say, command, refuse_without_parties, watching
+from reticent.terminal.command import Output, Say, command, refuse_without, watching
 
 app = typer.Typer(
     help="Tables that join: one decision tree over all of them, and the join is never built.",
@@ -169,7 +169,7 @@ def _refuse_idle(whom: str, asked: dict[str, Any]) -> None:
 
 
 def _train_at_site(say: Any, party: Path, output: str | None, *, resume: bool) -> None:
-    refuse_without_parties()
+    refuse_without("parties")
     from reticent.jointree.sites import text
     from reticent.jointree.sites.process import SiteOptions
     from reticent.jointree.sites.process import train as run
@@ -184,7 +184,7 @@ def _train_at_site(say: Any, party: Path, output: str | None, *, resume: bool) -
 def _classify_at_site(
     say: Any, party: Path, model: Path, records: str | None, output: str, most: int, *, resume: bool
 ) -> None:
-    refuse_without_parties()
+    refuse_without("parties")
     from reticent.jointree.sites import text
     from reticent.jointree.sites.process import SiteOptions
     from reticent.jointree.sites.process import classify as run

@@ -75,6 +75,24 @@ JOINT = ReleaseKind(
     told_alone="owners",
 )
 KINDS = (TABLES, BASKETS, ENTRIES, JOINT)
+
+
+@dataclass(frozen=True, slots=True)
+class OtherSystem:
+    """A system that releases nothing, and so promises nothing that could be recounted."""
+
+    name: str
+    room: str  # below `reticent`
+    groups: Mapping[str, str]  # of its commands: the name of each, and of its app in `commands`
+
+    def commands(self) -> Any:
+        """The commands of this system."""
+        return import_module(f"reticent.{self.room}.commands")
+
+
+TREES = OtherSystem("tables that join", "jointree", {"tree": "app"})
+OTHERS = (TREES,)
+
 SCHEMA_KEYS = ("joins", "tables")  # of a file about tables that join: it promises nothing
 SCHEMA_COMMAND = "reticent tree train"
 

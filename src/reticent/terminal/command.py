@@ -310,15 +310,21 @@ def named_paths(given: Sequence[str] | None) -> dict[str, str]:
     return named
 
 
-_TALKING = {"cryptography", "msgspec", "nacl"}  # the libraries of the extra `parties`
+# What each extra installs, by the names that are imported, and what cannot be done without.
+_EXTRAS = {
+    "parties": ("owners who talk need", {"cryptography", "msgspec", "nacl"}),
+    "search": ("private search needs", {"pypdfium2", "selectolax", "snowballstemmer", "tantivy"}),
+    "sklearn": ("simulated users need", {"sklearn"}),
+}
 
 
-def refuse_without_parties() -> None:
-    """Say how to install what owners need to talk, where it is not there."""
+def refuse_without(extra: str) -> None:
+    """Say how to install the libraries of an extra, where they are not there."""
     from importlib.util import find_spec
 
-    if lacking := sorted(name for name in _TALKING if find_spec(name) is None):
+    needing, libraries = _EXTRAS[extra]
+    if lacking := sorted(name for name in libraries if find_spec(name) is None):
         raise InputError(
-            f"owners who talk need libraries that are not installed: {', '.join(lacking)}",
-            do='install them with  pip install "reticent[parties]".',
+            f"{needing} libraries that are not installed: {', '.join(lacking)}",
+            do=f'install them with  pip install "reticent[{extra}]".',
         )
