@@ -30,9 +30,13 @@ from math import lcm
 import numpy as np
 from numpy.typing import NDArray
 
+from reticent.errors import InputError
+from reticent.search.words import NONE
+
 KEYWORDS, DELTA = 20, Fraction(3, 5)
 _LEAST, _ONE_IN = 5, 100  # documents that a term must stand in, and their share of all
 
+_MOST_NODES = 1_000_000  # of a tree; a node takes about 300 bytes
 _FACTORIAL_FITS = 20  # terms of a document; as many children in all its levels: 20! < 2 ** 63
 
 Ones = NDArray[np.bool_]  # a row a term, a column a document: whether it stands there
@@ -77,12 +81,12 @@ class Profile:
     """A person's interests. It is private: what may be told of it, `exposing` says."""
 
     documents: int  # |D|, those with a term
-    nodes: tuple[ProfileNode, ...]  # the children of the root
+    nodes: tuple[ProfileNode, ...] = field(repr=False)  # the children of the root
     language: str
     keywords: int | None  # terms of a document at most; None: all of them
     minsup: int
     delta: Fraction
-    words: Mapping[str, str] = field(default_factory=dict, repr=False)  # of stems: how people write
+    words: Mapping[str, str] = field(default_factory=dict, repr=False)  # how people write a stem
 
     @property
     def others(self) -> Fraction:
@@ -93,6 +97,10 @@ class Profile:
         """All nodes, each before its children."""
         for node in self.nodes:
             yield from node.walk()
+
+    def worded(self, label: str) -> str:
+        """A label as people write it: each stem by its commonest word."""
+        return "/".join(self.words.get(term, term) for term in label.split("/"))
 
 
 def keywords_of(terms: Sequence[str], most: int | None = KEYWORDS) -> list[str]:
@@ -114,15 +122,33 @@ def usual_minsup(documents: int) -> int:
     return max(_LEAST, -(-documents // _ONE_IN))
 
 
+def grown(
+    documents: Sequence[Sequence[str]],
+    *,
+    minsup: int | None = None,
+    delta: Fraction = DELTA,
+    language: str = NONE,
+    keywords: int | None = None,
+) -> Profile:
+    """The profile of somebody with these documents, each told by its distinct terms.
+
+    >>> found = grown([["sea", "sail"], ["sea"], ["tea"], ["tea"]], minsup=2)
+    >>> [(node.label, str(node.support)) for node in found.walk()]
+    [('sea', '2'), ('tea', '2')]
+    """
+    least = usual_minsup(len(documents)) if minsup is None else minsup
+    nodes = grow(documents, least, delta)
+    return Profile(len(documents), nodes, language, keywords, least, delta)
+
+
 def grow(
-    documents: Sequence[Sequence[str]], minsup: int | None = None, delta: Fraction = DELTA
+    documents: Sequence[Sequence[str]], minsup: int, delta: Fraction = DELTA
 ) -> tuple[ProfileNode, ...]:
     """The children of the root, from the distinct terms of each document.
 
     >>> [(node.label, node.support) for node in grow([["a", "b"], ["b", "a"], ["c"]], minsup=2)]
     [('b/a', Fraction(2, 1))]
     """
-    minsup = usual_minsup(len(documents)) if minsup is None else minsup
     counts = Counter(term for terms in documents for term in terms)
     names = sorted(term for term in counts if counts[term] >= minsup)
     number = {term: i for i, term in enumerate(names)}
@@ -134,13 +160,14 @@ def grow(
     return _Growth(names, minsup, delta).split(ones, np.arange(len(names)), whole)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Growth:
     """What all splits of one profile share."""
 
     names: Sequence[str]  # of terms, in alphabetical order
     minsup: int
     delta: Fraction
+    nodes: int = 0  # so far
 
     def split(self, ones: Ones, terms: Terms, parts: Parts) -> tuple[ProfileNode, ...]:
         """The children of a node: `ones` of its documents, and of terms that no ancestor has."""
@@ -150,6 +177,13 @@ class _Growth:
         if not len(terms):
             return ()
         groups = self._grouped(ones, counts)
+        self.nodes += len(groups)
+        if self.nodes > _MOST_NODES:
+            raise InputError(
+                f"the tree of interests grows beyond {_MOST_NODES:,} nodes",
+                where="profile build", why="documents share so many terms that all combine.",
+                do="take fewer terms of each (--keywords 20), or raise --minsup.",
+            )  # fmt: skip
         # One row a child, one column a document: whether the child holds it.
         holds = np.array([ones[group.every].any(axis=0) for group in groups])
         divided = parts * np.maximum(np.count_nonzero(holds, axis=0), 1)
