@@ -16,9 +16,10 @@ from __future__ import annotations
 import json
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from reticent.search.words import Language
 DECIMALS = 3
 _KEYS = {"terms", "ratio", "min_detail"}  # of an exposed profile: these, and no other
 _MOST_TERMS, _LONGEST_LABEL = 100_000, 100_000
+_ROOT = 0  # the id of no node
 _WEIGHTS = 1_000_000.0  # no weight is larger: that of one document among a billion is 9
 
 
@@ -117,7 +119,7 @@ class ProfileExposure:
 
     profile: Profile
     told: frozenset[int]  # ids of nodes: of equal ones in two places, one may be told alone
-    hidden: int  # nodes that a person hides by name, with all that is below them
+    hidden: frozenset[int]  # those that a person hides by name, and all below them
     min_detail: Fraction | None
     ratio: float
 
@@ -141,7 +143,9 @@ class ProfileExposure:
         for top in self.profile.nodes:
             if id(top) in self.told:
                 inside = frozenset(id(node) for node in top.walk() if id(node) in self.told)
-                part = ProfileExposure(self.profile, inside, 0, self.min_detail, self.ratio)
+                part = ProfileExposure(
+                    self.profile, inside, self.hidden, self.min_detail, self.ratio
+                )
                 yield top, part.exposed
 
 
@@ -162,30 +166,92 @@ def expose(
             do="give  --ratio 0.25  or  --min-detail 0.1.",
         )  # fmt: skip
     hidden = hidden_nodes(profile, hide)
-    whole = entropy(profile, lambda node: True)
-
-    def at(least: Fraction) -> ProfileExposure:
-        told = told_nodes(profile, least, hidden)
-        share = entropy(profile, lambda node: id(node) in told) / whole if whole else 0.0
-        return ProfileExposure(profile, told, len(hidden), least, share)
-
+    levels = exposure_levels(profile, hidden)
     if min_detail is not None:
-        return at(share_of("--min-detail", min_detail))
+        least = share_of("--min-detail", min_detail)
+        count = sum(level.min_detail >= least for level in levels)
+        return exposure_of(profile, levels[:count], hidden, least)
     most = share_of("--ratio", ratio)
-    details = sorted(
-        {node.support / profile.documents for node in profile.walk() if id(node) not in hidden}
-    )
-    # The less is told, the smaller the ratio: so the first that is small enough can be looked up.
-    low, high = 0, len(details)
-    while low < high:
-        middle = (low + high) // 2
-        if Fraction(at(details[middle]).ratio) <= most:
-            high = middle
-        else:
-            low = middle + 1
-    if low < len(details):
-        return at(details[low])
-    return ProfileExposure(profile, frozenset(), len(hidden), None, 0.0)
+    count = len(levels)
+    while count and Fraction(levels[count - 1].ratio) > most:
+        count -= 1
+    return exposure_of(profile, levels[:count], hidden)
+
+
+def exposure_of(
+    profile: Profile,
+    told: Sequence[ExposureLevel],
+    hidden: frozenset[int],
+    least: Fraction | None = None,
+) -> ProfileExposure:
+    """What the first levels tell together; `least`, a minDetail that somebody asked for."""
+    ids = frozenset(id(node) for level in told for node in level.nodes)
+    if told and least is None:
+        least = told[-1].min_detail
+    return ProfileExposure(profile, ids, hidden, least, told[-1].ratio if told else 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class ExposureLevel:
+    """What is told at one minDetail and at no larger one, and how much it is with all above."""
+
+    min_detail: Fraction
+    nodes: tuple[ProfileNode, ...] = field(repr=False)
+    ratio: float
+
+
+def exposure_levels(profile: Profile, hidden: frozenset[int] = frozenset()) -> list[ExposureLevel]:
+    """How a profile opens as minDetail falls, from the most general interests to all of them.
+
+    A node has no larger support than the one above it, so its own share says when it is told.
+    """
+    whole = _exact_entropies(profile, frozenset())
+    most = whole[-1][1] if whole else 0.0
+    return [
+        ExposureLevel(
+            nodes[0].support / profile.documents, nodes, entropy / most if most else 0.0
+        )
+        for nodes, entropy in (_exact_entropies(profile, hidden) if hidden else whole)
+    ]  # fmt: skip
+
+
+_UNIT = 2**1074  # of every double a whole number of them is made
+
+
+def _exact_entropies(
+    profile: Profile, hidden: frozenset[int]
+) -> list[tuple[tuple[ProfileNode, ...], float]]:
+    """The nodes of each level, and what the leaves of all told by then say, in decimal digits.
+
+    A node that is told takes its support from the rest of the node above it, and only these two
+    pieces change. Their sum is kept exactly, so that it does not matter in which order they came.
+    """
+    above: dict[int, int] = {}
+    every: list[ProfileNode] = []
+    for node in profile.walk():  # each before its children
+        every.append(node)
+        above.update((id(child), id(node)) for child in node.children)
+    shown = [node for node in every if id(node) not in hidden]
+    shown.sort(key=lambda node: -node.support)  # of equals, the one above first
+    rest = {id(node): node.support for node in shown}
+    rest[_ROOT] = Fraction(profile.documents)
+
+    def piece(support: Fraction) -> int:
+        share = float(support / profile.documents)
+        over, below = (-share * math.log10(share) if share else 0.0).as_integer_ratio()
+        return over * (_UNIT // below)
+
+    total = piece(rest[_ROOT])
+    levels = []
+    for _, same in groupby(shown, key=lambda node: node.support):
+        nodes = tuple(same)
+        for node in nodes:
+            parent = above.get(id(node), _ROOT)
+            total += piece(node.support) - piece(rest[parent])
+            rest[parent] -= node.support
+            total += piece(rest[parent])
+        levels.append((nodes, max(total, 0) / _UNIT))
+    return levels
 
 
 def share_of(option: str, given: Fraction | float | str | None) -> Fraction:
@@ -220,37 +286,3 @@ def hidden_nodes(profile: Profile, hide: Iterable[str]) -> frozenset[int]:
     asked = {term for found in terms.values() for term in found}
     tops = [node for node in profile.walk() if asked & {*node.terms}]
     return frozenset(id(node) for top in tops for node in top.walk())
-
-
-def told_nodes(profile: Profile, least: Fraction, hidden: frozenset[int]) -> frozenset[int]:
-    """The nodes whose share is large enough, and those of all above them, too."""
-    found: set[int] = set()
-    waiting = list(profile.nodes)
-    while waiting:
-        node = waiting.pop()
-        if node.support >= least * profile.documents and id(node) not in hidden:
-            found.add(id(node))
-            waiting += node.children
-    return frozenset(found)
-
-
-def entropy(profile: Profile, told: Callable[[ProfileNode], bool]) -> float:
-    """What the leaves of the told part say of a person, in decimal digits.
-
-    What the children that are told leave of a node is one more leaf, without a name.
-    """
-    pieces: list[float] = []
-
-    def add(support: Fraction) -> None:
-        share = float(support / profile.documents)
-        pieces.append(-share * math.log10(share) if share else 0.0)
-
-    waiting: list[tuple[Fraction, Sequence[ProfileNode]]] = [
-        (Fraction(profile.documents), profile.nodes)
-    ]
-    while waiting:
-        support, children = waiting.pop()
-        shown = [child for child in children if told(child)]
-        add(support - sum((child.support for child in shown), Fraction(0)))
-        waiting += [(child.support, child.children) for child in shown]
-    return max(math.fsum(pieces), 0.0)

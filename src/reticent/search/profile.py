@@ -22,7 +22,7 @@ ones with itself. 10,000 documents of 200 words: see benchmarks/search_speed.py.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import lcm
@@ -129,20 +129,26 @@ def grown(
     delta: Fraction = DELTA,
     language: str = NONE,
     keywords: int | None = None,
+    grows: Callable[[int], None] = lambda nodes: None,
 ) -> Profile:
     """The profile of somebody with these documents, each told by its distinct terms.
+
+    `grows` hears of how many nodes there are so far.
 
     >>> found = grown([["sea", "sail"], ["sea"], ["tea"], ["tea"]], minsup=2)
     >>> [(node.label, str(node.support)) for node in found.walk()]
     [('sea', '2'), ('tea', '2')]
     """
     least = usual_minsup(len(documents)) if minsup is None else minsup
-    nodes = grow(documents, least, delta)
+    nodes = grow(documents, least, delta, grows)
     return Profile(len(documents), nodes, language, keywords, least, delta)
 
 
 def grow(
-    documents: Sequence[Sequence[str]], minsup: int, delta: Fraction = DELTA
+    documents: Sequence[Sequence[str]],
+    minsup: int,
+    delta: Fraction = DELTA,
+    grows: Callable[[int], None] = lambda nodes: None,
 ) -> tuple[ProfileNode, ...]:
     """The children of the root, from the distinct terms of each document.
 
@@ -157,7 +163,7 @@ def grow(
         ones[[number[term] for term in terms if term in number], column] = True
     few = max(map(len, documents), default=0) <= _FACTORIAL_FITS
     whole = np.ones(len(documents), dtype=np.int64 if few else object)
-    return _Growth(names, minsup, delta).split(ones, np.arange(len(names)), whole)
+    return _Growth(names, minsup, delta, grows).split(ones, np.arange(len(names)), whole)
 
 
 @dataclass(slots=True)
@@ -167,6 +173,7 @@ class _Growth:
     names: Sequence[str]  # of terms, in alphabetical order
     minsup: int
     delta: Fraction
+    grows: Callable[[int], None]
     nodes: int = 0  # so far
 
     def split(self, ones: Ones, terms: Terms, parts: Parts) -> tuple[ProfileNode, ...]:
@@ -184,6 +191,7 @@ class _Growth:
                 where="profile build", why="documents share so many terms that all combine.",
                 do="take fewer terms of each (--keywords 20), or raise --minsup.",
             )  # fmt: skip
+        self.grows(self.nodes)
         # One row a child, one column a document: whether the child holds it.
         holds = np.array([ones[group.every].any(axis=0) for group in groups])
         divided = parts * np.maximum(np.count_nonzero(holds, axis=0), 1)

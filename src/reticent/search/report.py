@@ -1,0 +1,236 @@
+"""What making a profile, showing it and searching come to, as plain data.
+
+Nothing of a profile is for everybody but what its owner chose to expose.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+from reticent.releases.facts import seconds, small_table
+from reticent.search.documents import SkippedFile
+from reticent.search.exposing import ExposureLevel, ProfileExposure, exposure_levels
+from reticent.search.profile import Profile, ProfileNode
+from reticent.search.ranking import RankedPage, SearchAnswer
+
+_STEPS = 20  # of a slider, in a preview that cannot be moved
+
+
+@dataclass(frozen=True, slots=True)
+class ReadTexts:
+    """What was read of the places that somebody named."""
+
+    kinds: Mapping[str, int]  # documents of each kind, in people's words
+    skipped: tuple[SkippedFile, ...]
+
+    @property
+    def documents(self) -> int:
+        """How many there were in all."""
+        return sum(self.kinds.values())
+
+    def data(self) -> dict[str, Any]:
+        """The whole of it as plain data."""
+        told = [{"place": one.place, "reason": one.reason} for one in self.skipped]
+        return {"read": dict(self.kinds), "skipped": told}
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltProfile:
+    """A profile, and what it was made from."""
+
+    profile: Profile
+    texts: ReadTexts
+    wordless: int  # parts of documents without a term
+    guessed: bool  # whether the language was
+    seconds: Mapping[str, float] = field(repr=False)
+    notes: tuple[str, ...] = ()
+    output: str | None = None
+
+    def summary(self) -> dict[str, Any]:
+        """What there is to say, without a term."""
+        return {
+            **self.texts.data(),
+            "documents": self.profile.documents,
+            "without_terms": self.wordless,
+            **shape(self.profile),
+            "language": self.profile.language,
+            "language_guessed": self.guessed,
+            "keywords": self.profile.keywords if self.profile.keywords is not None else "all",
+            "minsup": self.profile.minsup,
+            "delta": str(self.profile.delta),
+            "seconds": seconds(self.seconds),
+            "output": self.output,
+        }
+
+    def _repr_html_(self) -> str:
+        size = shape(self.profile)
+        return small_table(
+            "A profile, for your eyes alone",
+            {
+                "documents": f"{self.profile.documents:,}",
+                "interests": f"{size['interests']:,}",
+                "levels": f"{size['levels']:,}",
+            },
+        )
+
+
+def shape(profile: Profile) -> dict[str, int]:
+    """How large a profile is."""
+    nodes = levels = 0
+    above: Sequence[ProfileNode] = profile.nodes
+    while above:
+        nodes, levels = nodes + len(above), levels + 1
+        above = [child for node in above for child in node.children]
+    return {"interests": nodes, "levels": levels}
+
+
+def tree_data(profile: Profile, depth: int | None = None) -> dict[str, Any]:
+    """A profile as plain data, its supports as exact text; `depth`, how many levels of it."""
+    every: list[tuple[ProfileNode, list[dict[str, Any]], int]] = []
+    tree: list[dict[str, Any]] = []
+    every += [(node, tree, 1) for node in profile.nodes]
+    for node, siblings, level in every:  # grows while it is read
+        children: list[dict[str, Any]] = []
+        siblings.append(
+            {
+                "label": node.label,
+                "terms": list(node.terms),
+                "support": str(node.support),
+                "children": children,
+                "others": str(node.others),
+            }
+        )
+        if depth is None or level < depth:
+            every += [(child, children, level + 1) for child in node.children]
+    return {"documents": profile.documents, "tree": tree}
+
+
+# --- before anything leaves ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ToldInterest:
+    """One line of what would be exposed, as its reader will understand it."""
+
+    words: str  # stems by the words that their person writes
+    weight: float
+    share: float  # of all documents, as the weight tells it; of several interests, of all together
+
+
+@dataclass(frozen=True, slots=True)
+class SliderStep:
+    """What changes as a person tells a little more."""
+
+    most: Fraction  # the ratio that is asked for
+    ratio: float  # the one that is reached
+    min_detail: Fraction
+    adds: tuple[str, ...]  # interests in people's words
+    told: int  # interests by then
+
+
+@dataclass(frozen=True, slots=True)
+class ExposurePreview:
+    """What would leave, what that says, and what more or less of it would say."""
+
+    exposure: ProfileExposure
+    interests: tuple[ToldInterest, ...]
+    kept: int  # interests that are not told
+    more: ExposureLevel | None  # what comes next
+    less: ExposureLevel | None  # what goes first
+    steps: tuple[SliderStep, ...]
+
+
+def preview(exposure: ProfileExposure) -> ExposurePreview:
+    """What a person should see before anything leaves."""
+    profile = exposure.profile
+    shares: defaultdict[str, Fraction] = defaultdict(Fraction)
+    for node in exposure.nodes:
+        shares[node.label] += node.support / profile.documents
+    told = [
+        ToldInterest(profile.worded(label), weight, float(shares[label]))
+        for label, weight in exposure.exposed.terms
+    ]
+    told.sort(key=lambda one: (-one.share, one.words))
+    levels = exposure_levels(profile, exposure.hidden)
+    above = [level for level in levels if {*map(id, level.nodes)} <= exposure.told]
+    rest = levels[len(above) :]
+    return ExposurePreview(
+        exposure, tuple(told), shape(profile)["interests"] - len(exposure.told),
+        rest[0] if rest else None, above[-1] if above else None,
+        tuple(_steps(profile, levels)),
+    )  # fmt: skip
+
+
+def _steps(profile: Profile, levels: Sequence[ExposureLevel]) -> Iterator[SliderStep]:
+    """What each twentieth of the profile adds, where it adds something."""
+    marks = [Fraction(step, _STEPS) for step in range(_STEPS + 1)]
+    upto = [sum(level.ratio <= mark for level in levels) for mark in marks]
+    for step, (before, after) in enumerate(pairwise(upto), 1):
+        if after > before:
+            added = [node.label for level in levels[before:after] for node in level.nodes]
+            yield SliderStep(
+                Fraction(step, _STEPS), levels[after - 1].ratio, levels[after - 1].min_detail,
+                tuple(map(profile.worded, added)),
+                sum(len(level.nodes) for level in levels[:after]),
+            )  # fmt: skip
+
+
+# --- searching -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedTexts:
+    """What an index holds now, and what was read for it."""
+
+    texts: ReadTexts
+    documents: int
+    added: int
+    changed: int
+    removed: int
+    unchanged: int
+    language: str
+    guessed: bool
+    seconds: Mapping[str, float] = field(repr=False)
+    output: str = ""
+    notes: tuple[str, ...] = ()
+
+    def summary(self) -> dict[str, Any]:
+        """What there is to say, without a word of any document."""
+        return {
+            **self.texts.data(),
+            "documents": self.documents,
+            "added": self.added,
+            "changed": self.changed,
+            "removed": self.removed,
+            "unchanged": self.unchanged,
+            "language": self.language,
+            "language_guessed": self.guessed,
+            "seconds": seconds(self.seconds),
+            "output": self.output,
+        }
+
+
+def page_data(one: RankedPage) -> dict[str, Any]:
+    """A result as plain data."""
+    return {
+        "rank": one.rank,
+        "engine_rank": one.engine_rank,
+        "profile_rank": one.profile_rank,
+        "place": one.page.place,
+        "title": one.page.title,
+        "because": [list(pair) for pair in one.because],
+    }
+
+
+def answer_data(found: SearchAnswer) -> dict[str, Any]:
+    """An answer as plain data."""
+    return {
+        "alpha": float(found.alpha),
+        "fusion": found.fusion,
+        "results": [page_data(one) for one in found.pages],
+    }

@@ -1,0 +1,178 @@
+"""Profiles and results as text for a terminal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
+
+from reticent.data.texts import one_line
+from reticent.errors import listed, many
+from reticent.search.documents import SkippedFile
+from reticent.search.exposing import ProfileExposure
+from reticent.search.profile import Profile, ProfileNode
+from reticent.search.report import (
+    BuiltProfile,
+    ExposurePreview,
+    IndexedTexts,
+    ReadTexts,
+    preview,
+    shape,
+)
+from reticent.search.words import NONE
+from reticent.terminal.text import table
+
+_MOST_TOLD = 40  # interests that are listed before "and … more"
+_MOST_NAMED = 10  # files, and words of a step
+
+
+def skipped(files: Sequence[SkippedFile]) -> Iterator[str]:
+    """What was not read and why: by reason, the first few by name."""
+    if not files:
+        return
+    yield f"Skipped {many(len(files), 'file')}:"
+    for reason, count in Counter(one.reason for one in files).most_common():
+        places = [one_line(one.place) for one in files if one.reason == reason]
+        yield f"  {count:,} {reason}: {listed(places, 3)}"
+
+
+def built(found: BuiltProfile) -> str:
+    """What making a profile came to, without a word of it."""
+    profile, size = found.profile, shape(found.profile)
+    lines = [_read(found.texts)]
+    if found.wordless:
+        lines.append(f"{many(found.wordless, 'part')} without a word that says something left out.")
+    lines.append(
+        f"{many(size['interests'], 'interest')} on {many(size['levels'], 'level')}, from "
+        f"{many(profile.documents, 'document')} of up to 450 words; an interest stands in "
+        f"{profile.minsup:,} of them or more."
+    )
+    lines.append(_language(profile.language, guessed=found.guessed))
+    if found.output:
+        lines.append(
+            f"Written to {found.output}, for your eyes alone. What it says, and how much of it "
+            f"to tell:\n  reticent profile show {found.output} --ratio 0.25"
+        )
+    return "\n".join(lines)
+
+
+def _read(texts: ReadTexts) -> str:
+    kinds = [many(count, kind) for kind, count in texts.kinds.items() if count]
+    more = f" and {len(texts.skipped):,} skipped" if texts.skipped else ""
+    return f"{many(texts.documents, 'document')} read ({', '.join(kinds)}){more}."
+
+
+def _language(name: str, *, guessed: bool) -> str:
+    if name == NONE:
+        return "Words are taken as they are (--language none)."
+    how = ", guessed; --language tells it" if guessed else ""
+    return f"Words are cut down to their stems: {name}{how}."
+
+
+def shown(
+    profile: Profile, exposure: ProfileExposure | None, depth: int | None, how: str = ""
+) -> str:
+    """A profile as a tree, what would be exposed of it, and what that says."""
+    size = shape(profile)
+    lines = [
+        f"{many(profile.documents, 'document')}, {many(size['interests'], 'interest')} on "
+        f"{many(size['levels'], 'level')}. For your eyes alone.",
+        "",
+        _tree(profile, exposure, depth),
+    ]
+    if exposure is None:
+        lines += ["", "What could be told of it:  reticent profile show PROFILE --ratio 0.25"]
+    else:
+        lines += ["", *previewed(preview(exposure), how)]
+    return "\n".join(lines)
+
+
+def _tree(profile: Profile, exposure: ProfileExposure | None, depth: int | None) -> str:
+    told = exposure.told if exposure else frozenset()
+    rows = [[name, support, share, *extra] for name, support, share, *extra in (
+        _row(profile, name, support, id(node) in told if node else None, exposure is not None)
+        for name, support, node in _lines(profile, depth)
+    )]  # fmt: skip
+    head = ["interest", "documents", "share", *(["told"] if exposure else [])]
+    return table(head, rows) if rows else "There is no interest in it."
+
+
+def _lines(
+    profile: Profile, depth: int | None
+) -> Iterator[tuple[str, Fraction, ProfileNode | None]]:
+    """Every node and what its children leave, indented by level."""
+    waiting: list[tuple[int, ProfileNode | Fraction]] = []
+
+    def below(level: int, nodes: Sequence[ProfileNode], others: Fraction) -> None:
+        if depth is None or level < depth:
+            if nodes and others:
+                waiting.append((level, others))
+            waiting.extend((level, node) for node in reversed(nodes))
+
+    below(0, profile.nodes, profile.others)
+    while waiting:
+        level, item = waiting.pop()
+        if isinstance(item, Fraction):
+            yield f"{'  ' * level}(others)", item, None
+        else:
+            yield f"{'  ' * level}{one_line(profile.worded(item.label))}", item.support, item
+            below(level + 1, item.children, item.others)
+
+
+def _row(
+    profile: Profile, name: str, support: Fraction, told: bool | None, exposing: bool
+) -> list[str]:
+    share = f"{float(support / profile.documents):6.1%}"
+    return [name, str(support), share, *([("yes" if told else "") if exposing else ""] * exposing)]
+
+
+def previewed(found: ExposurePreview, how: str = "") -> Iterator[str]:
+    """What would leave, what it says, and what a little more or less of it would say."""
+    exposure, exposed = found.exposure, found.exposure.exposed
+    if not found.interests:
+        yield f"{how}Nothing would be told: every interest is more special than that."
+    else:
+        yield (
+            f"{how}{many(len(found.interests), 'interest')} would be told, {exposed.ratio:.1%} of "
+            f"what your profile says; {found.kept:,} would stay here."
+        )
+        yield "Whoever gets them reads:"
+        for one in found.interests[:_MOST_TOLD]:
+            yield (
+                f"  {one_line(one.words)} {one.weight:g}: about {one.share:.0%} of your documents"
+            )
+        if (left := len(found.interests) - _MOST_TOLD) > 0:
+            yield f"  … and {left:,} more"
+        yield (
+            "and nothing else: no text, no name of a file, not how many documents there are. Not "
+            "hidden are the queries themselves, and that these interests are one person's."
+        )
+    if found.more is not None:
+        more = [exposure.profile.worded(node.label) for node in found.more.nodes]
+        yield f"A little more ({found.more.ratio:.1%}) would add: {_named(more)}."
+    if found.less is not None:
+        less = [exposure.profile.worded(node.label) for node in found.less.nodes]
+        yield f"A little less would leave out: {_named(less)}."
+
+
+def _named(labels: Iterable[str]) -> str:
+    return listed([one_line(label) for label in labels], _MOST_NAMED)
+
+
+def indexed(found: IndexedTexts) -> str:
+    """What making an index came to."""
+    lines = [_read(found.texts)]
+    changes = [
+        f"{count:,} {what}"
+        for what, count in (
+            ("added", found.added),
+            ("changed", found.changed),
+            ("removed", found.removed),
+            ("as they were", found.unchanged),
+        )
+        if count
+    ]
+    lines.append(f"The index holds {many(found.documents, 'document')} ({', '.join(changes)}).")
+    lines.append(_language(found.language, guessed=found.guessed))
+    lines.append(f"Written to {found.output}, for your eyes alone: it holds their texts.")
+    return "\n".join(lines)
