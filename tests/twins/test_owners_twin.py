@@ -34,7 +34,7 @@ from reticent.sources.arrival import read
 from reticent.tables.prepare import Prepared, prepare
 from reticent.tables.search.greedy import Search
 
-PATIENCE = 20  # seconds; an owner that waits longer has been left alone
+PATIENCE = 120  # seconds; a hang is what it ends, not a busy machine that still compiles
 
 
 class Channel:
