@@ -16,6 +16,7 @@ class PersonalDocument:
     place: str  # where it stands: a path, or a path and what it is there: inbox.mbox#12
     title: str = field(repr=False)
     text: str = field(repr=False)
+    kind: str = "text"  # in people's words, singular: text, page, mail, visit
 
 
 @dataclass(frozen=True, slots=True)
