@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import mailbox
 import tomllib
 from collections import Counter, defaultdict
+from contextlib import closing
 from datetime import date
+from email.utils import getaddresses
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from at_hand import refusal
+from at_hand import contents, refusal
 from reticent import transactions
-from reticent.sample import KINDS, PRIVATE_ITEMS, make, policy
+from reticent.sample import KINDS, PRIVATE_ITEMS, make, make_sample, policy
+from reticent.sample.mail import MAILS
 
 ROWS = 4000
 TABLES = ("census", "bank", "clinic")
@@ -279,3 +284,32 @@ def test_a_thousand_rows_of_baskets_break_the_policy_and_can_be_masked(seed: int
     found = transactions.release(table, rules)
     assert transactions.verify(found.table, rules).holds
     assert 0 < found.loss < Fraction(2, 3)
+
+
+# --- mail and notes ------------------------------------------------------------------------------
+
+
+def test_the_seed_decides_the_mail(tmp_path: Path) -> None:
+    for name, seed in (("one", 1), ("again", 1), ("other", 2)):
+        make_sample("mail", None, seed, output=tmp_path / name)
+    one, again, other = (contents(tmp_path / name) for name in ("one", "again", "other"))
+    assert one == again
+    assert {path for path in one if one[path] != other[path]} == {"mine/inbox.mbox"}
+
+
+def test_mail_is_a_mailbox_that_others_read(tmp_path: Path) -> None:
+    make_sample("mail", None, 1, output=tmp_path / "made")
+    with closing(mailbox.mbox(tmp_path / "made/mine/inbox.mbox")) as box:
+        mails = [*box]
+    assert len(mails) == MAILS
+    assert len({mail["Message-ID"] for mail in mails}) == MAILS
+    assert any(mail.is_multipart() for mail in mails)
+    for mail in mails:  # nobody has such an address
+        [(_, address)] = getaddresses([mail["From"]])
+        assert address.endswith(".example")
+
+
+def test_mail_is_no_table(tmp_path: Path) -> None:
+    refusal(lambda: make_sample("mail", 5, 1, output=tmp_path / "mail.csv"), "a folder")
+    refusal(lambda: make_sample("mails", 5, 1, output=tmp_path / "x"), 'Did you mean "mail"?')
+    refusal(lambda: make_sample("mail", 0, 1, output=tmp_path / "x"), "at least one")

@@ -147,9 +147,11 @@ def policy_check(
 @command(app, "sample")
 def sample(
     say: Say,
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="census, bank, clinic or baskets.")],
+    kind: Annotated[
+        str, typer.Argument(metavar="KIND", help="census, bank, clinic, baskets or mail.")
+    ],
     output: Output,
-    rows: Annotated[int, typer.Option(help="How many.")] = 1000,
+    rows: Annotated[int | None, typer.Option(help="How many; else 1000 rows, or 60 mails.")] = None,
     seed: Annotated[int, typer.Option(help="The same seed makes the same rows.")] = 1,
 ) -> None:
     """Make invented data to try things on; into a folder, with a policy for them."""

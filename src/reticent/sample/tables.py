@@ -10,8 +10,7 @@ code, and a table of weights, one row a group, gives the odds of each value.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from pathlib import Path
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -38,7 +37,7 @@ def make(kind: str, rows: int, seed: int) -> pa.Table:
     >>> make("bank", rows=3, seed=1).column_names
     ['Customer', 'Job', 'Country', 'Child', 'Years', 'Bankruptcy', 'Class']
     """
-    _check(kind, rows, seed)
+    check(kind, rows, seed)
     return _MAKERS[kind](rows, np.random.default_rng(seed))
 
 
@@ -48,45 +47,17 @@ def policy(kind: str) -> tuple[str, dict[str, str]]:
     >>> sorted(policy("census")[1])
     ['education.csv', 'occupation.csv', 'zip.csv']
     """
-    _check(kind)
+    check(kind)
     text = _POLICIES[kind]
     used = {name: values for name, values in _TAXONOMIES.items() if f'"{name}"' in text}
     return text, {name: "\n".join(values.paths) + "\n" for name, values in used.items()}
 
 
-def make_sample(
-    kind: str, rows: int, seed: int, *, output: str | Path, force: bool = False
-) -> list[str]:
-    """Write invented data: as one file, or into a folder together with a policy for it."""
-    from reticent.files.output import check_free, whole_file, whole_folder
-    from reticent.files.sheets import sheet
-    from reticent.files.sheets import write as write_rows
-    from reticent.files.tabular import from_arrow
-    from reticent.releases.places import format_asked
-
-    target = Path(output)
-    suffix = format_asked(output)
-    text, taxonomies = policy(kind)
-    files = {"policy.toml": text, **taxonomies}
-    holds = (f"{kind}.csv", *files)
-    check_free(target, force=force, holds=() if suffix else holds)
-    table = make(kind, rows, seed)
-    whole = sheet(list(from_arrow(table).columns.values()), order="input")
-    if suffix:
-        with whole_file(target, force=force) as path:
-            write_rows(whole, path, suffix)
-        return [str(target)]
-    with whole_folder(target, force=force, holds=holds) as folder:
-        write_rows(whole, folder / f"{kind}.csv", ".csv")
-        for name, content in files.items():
-            (folder / name).write_text(content, encoding="utf-8")
-    return [str(target / name) for name in holds]
-
-
-def _check(kind: str, rows: int = 1, seed: int = 0) -> None:
-    hint = f"{did_you_mean(kind, KINDS)} Samples are {', '.join(KINDS)}.".strip()
+def check(kind: str, rows: int = 1, seed: int = 0, kinds: Collection[str] = tuple(KINDS)) -> None:
+    """Refuse what is no sample, or none of so many rows."""
+    hint = f"{did_you_mean(kind, kinds)} Samples are {', '.join(kinds)}.".strip()
     checks = [
-        (kind in KINDS, Problem(f'there is no sample "{kind}"', do=hint)),
+        (kind in kinds, Problem(f'there is no sample "{kind}"', do=hint)),
         (rows >= 1, Problem(f"{rows} rows were asked for", do="ask for at least one row")),
         (seed >= 0, Problem(f"the seed is {seed}", do="take a seed of 0 or more")),
     ]
