@@ -42,9 +42,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "pages": {"errors", "version", "data", "files", "privacy"},
     "evidence": {"errors", "data", "trees"},
     "terminal": {"errors", "progress", "version", "files", "releases"},
+    "serving": {"errors"},  # it knows nothing of what it serves
     **dict.fromkeys(sorted(SYSTEMS), GROUND | DATA | SHARED | ENGINES),  # and no other system
     "sample": {"errors", "data", "files", "releases"},
     "sklearn": {"errors", "data", "files", "jointree", "tables", "trees"},
+    "search": GROUND | DATA | SHARED | ENGINES | {"serving"},  # whose page is used, not only read
     "jointree": GROUND | DATA | SHARED | ENGINES | {"parties"},  # whose tables may stay at sites
     "joint": GROUND | DATA | SHARED | ENGINES | {"parties", "tables"},  # a table of several owners
     "front": {
