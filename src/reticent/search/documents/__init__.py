@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 class PersonalDocument:
     """One text of a person: a file, a message of a mailbox, a page that was visited."""
 
-    place: str  # where it stands: a path, or a path and what it is there: inbox.mbox#12
+    place: str  # where it stands: a path, an address, or what it is in a file: inbox.mbox#12
     title: str = field(repr=False)
     text: str = field(repr=False)
-    kind: str = "text"  # in people's words, singular: text, page, mail, visit
+    kind: str = "text"  # in people's words, singular: text, page, PDF, mail, visit
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,4 +24,8 @@ class SkippedFile:
     """Something that could not be read, or is of no use."""
 
     place: str
-    reason: str  # in plain words, for people
+    reason: str  # in plain words, for people: "3 encrypted" is what they see of three
+
+
+class UnreadableText(Exception):
+    """Why a file gives no text, in the words of `SkippedFile.reason`."""

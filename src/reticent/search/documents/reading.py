@@ -1,0 +1,148 @@
+"""Reading places: files, and folders with all that is in them.
+
+A file is what it holds before it is what its name says, so a PDF is one under any name. The order
+is that of the places, and within folders that of names: the same every time.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from reticent.errors import Problem, Stopped, many, refuse
+from reticent.progress import Watch
+from reticent.search.documents import PersonalDocument, SkippedFile, UnreadableText, texts
+from reticent.search.documents.texts import TitledText
+
+_Found = Iterator[PersonalDocument | SkippedFile]
+_Reader = Callable[[bytes], TitledText]
+
+MOST_BYTES = 100_000_000  # of a file that is read whole
+_HEAD = 1024  # bytes that tell what a file is
+_EACH = 500  # documents between two words about how many there are
+
+TEXT, PAGE, PDF = "text", "page", "PDF"
+_READERS: dict[str, tuple[str, _Reader]] = {
+    **dict.fromkeys((".txt", ".text", ".rst", ".adoc", ".tex"), (TEXT, texts.plain)),
+    **dict.fromkeys((".md", ".markdown", ".mdown", ".mkd", ".org"), (TEXT, texts.markdown)),
+    **dict.fromkeys((".html", ".htm", ".xhtml"), (PAGE, texts.html)),
+    ".pdf": (PDF, texts.pdf),
+}
+_FOREIGN = {
+    "a picture, sound or film":
+        ".avif .avi .bmp .flac .gif .heic .ico .jpeg .jpg .m4a .m4v .mkv .mov .mp3 .mp4 .ogg .png "
+        ".raw .svg .tif .tiff .wav .webm .webp .wma .wmv",
+    "packed, and not unpacked": ".7z .bz2 .gz .rar .tar .tgz .xz .zip .zst",
+    "of an office format (saved as PDF or text, it is read)":
+        ".doc .docx .epub .key .numbers .odp .ods .odt .pages .ppt .pptx .rtf .xls .xlsx",
+}  # fmt: skip
+_WHY_FOREIGN = {suffix: why for why, some in _FOREIGN.items() for suffix in some.split()}
+_NOT_READ = "of a kind that is not read"
+_NOT_PEOPLES = {"__MACOSX", "$RECYCLE.BIN", "System Volume Information", "desktop.ini", "Thumbs.db"}
+
+
+def read_documents(places: Sequence[str | Path], *, watch: Watch | None = None) -> _Found:
+    """What stands in some files and folders, one document after the other, and what is skipped.
+
+    Folders are read with all below them but what is hidden. Nothing is read before it is asked for;
+    places that are not there are refused at once, all together.
+    """
+    paths = [Path(place) for place in places]
+    refuse(
+        Problem(
+            "there is no such file or folder", where=_told(path),
+            do="give files, or folders of them: texts, pages, PDF, mail, histories of browsers.",
+        )
+        for path in paths if not os.path.lexists(path)
+    )  # fmt: skip
+    return _Reading(watch or Watch()).all_in(paths)
+
+
+@dataclass(slots=True)
+class _Reading:
+    """One walk over all places."""
+
+    watch: Watch
+    seen: set[tuple[int, int]] = field(default_factory=set)  # so that links lead round no circle
+
+    def all_in(self, paths: Sequence[Path]) -> _Found:
+        """Walk the places, and tell now and then how far it is."""
+        waiting, count = list(reversed(paths)), 0
+        while waiting:
+            path = waiting.pop()
+            try:
+                for found in self._at(path, waiting):
+                    count += 1
+                    if count % _EACH == 0:
+                        self.watch.tell(f"{many(count, 'document')} so far")
+                    if self.watch.stop():
+                        raise Stopped("stopped while reading documents")
+                    yield found
+            except UnreadableText as why:
+                yield SkippedFile(_told(path), str(why))
+            except OSError as error:
+                yield SkippedFile(_told(path), _why(error))
+            except (MemoryError, RecursionError):
+                yield SkippedFile(_told(path), "too large or too deep to be read")
+
+    def _at(self, path: Path, waiting: list[Path]) -> _Found:
+        """What is at one place; what is in a folder is left to wait, the first name on top."""
+        about = path.stat()
+        which = (about.st_dev, about.st_ino)
+        if which in self.seen:
+            return
+        if about.st_ino:  # not every file system numbers its files
+            self.seen.add(which)
+        if stat.S_ISDIR(about.st_mode):
+            names = sorted(os.listdir(path), reverse=True)
+            waiting += [path / name for name in names if _is_of_people(name)]
+        elif stat.S_ISREG(about.st_mode):
+            yield from _in_file(path, about.st_size)
+        else:
+            raise UnreadableText("neither a file nor a folder")
+
+
+def _is_of_people(name: str) -> bool:
+    """Whether a file was put into its folder by somebody, to be found there."""
+    return not name.startswith((".", "~$")) and not name.endswith("~") and name not in _NOT_PEOPLES
+
+
+def _in_file(path: Path, size: int) -> _Found:
+    """What a file holds."""
+    if not size:
+        raise UnreadableText("empty")
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+        kind, read = _reader(path.suffix.lower(), head)
+        if size > MOST_BYTES:
+            raise UnreadableText(f"larger than {MOST_BYTES // 1_000_000} MB")
+        found = read(head + file.read(MOST_BYTES))
+    yield PersonalDocument(_told(path), found.title or texts.one_title(path.stem), found.text, kind)
+
+
+def _reader(suffix: str, head: bytes) -> tuple[str, _Reader]:
+    """What a file is, and what reads it."""
+    if head.startswith(b"%PDF-"):
+        return _READERS[".pdf"]
+    if suffix in _READERS:
+        return _READERS[suffix]
+    if suffix:
+        raise UnreadableText(_WHY_FOREIGN.get(suffix, _NOT_READ))
+    return _READERS[".txt"]  # README, NOTES
+
+
+def _told(path: Path) -> str:
+    """A path as text that can be written anywhere, whatever bytes the name is made of."""
+    return os.fsencode(path).decode("utf-8", "replace")
+
+
+def _why(error: OSError) -> str:
+    """Why the system does not give a file, without its name."""
+    if isinstance(error, PermissionError):
+        return "not allowed to be read"
+    if isinstance(error, FileNotFoundError):
+        return "not there, or a link that leads nowhere"
+    return f"not to be read ({(error.strerror or 'the system says no').lower()})"
