@@ -21,12 +21,14 @@ HEAVY = ["numpy", "pyarrow", "numba", "duckdb", "pydantic", "pandas", "polars", 
 def test_the_names_are_exactly_these() -> None:
     assert sorted(NAMES) == NAMES
     assert sorted(reticent.__all__) == NAMES
-    assert dir(reticent) == sorted([*NAMES, "entries", "jointree", "tables", "transactions"])
+    assert dir(reticent) == sorted(
+        [*NAMES, "entries", "jointree", "search", "tables", "transactions"]
+    )
 
 
 def test_rooms_open_by_name() -> None:
     said = "import reticent; reticent.entries.release, reticent.transactions.release"
-    said += ", reticent.jointree.train"
+    said += ", reticent.jointree.train, reticent.search.expose"
     subprocess.run([sys.executable, "-c", said], check=True)
 
 

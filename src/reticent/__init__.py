@@ -46,7 +46,7 @@ _HOMES = {
         "Policy", "Release", "apply", "draft", "evaluate", "release", "risk", "sweep", "verify",
     ],
 }  # fmt: skip
-_ROOMS = ("entries", "jointree", "tables", "transactions")  # doors of their own
+_ROOMS = ("entries", "jointree", "search", "tables", "transactions")  # doors of their own
 __all__ = ["__version__", *(name for names in _HOMES.values() for name in names)]
 _find, _ = opened_on_use(__name__, _HOMES)
 

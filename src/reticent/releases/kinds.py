@@ -91,7 +91,8 @@ class OtherSystem:
 
 
 TREES = OtherSystem("tables that join", "jointree", {"tree": "app"})
-OTHERS = (TREES,)
+SEARCH = OtherSystem("private search", "search", {"profile": "profile_app"})
+OTHERS = (TREES, SEARCH)
 
 SCHEMA_KEYS = ("joins", "tables")  # of a file about tables that join: it promises nothing
 SCHEMA_COMMAND = "reticent tree train"

@@ -13,14 +13,29 @@ if TYPE_CHECKING:
     from reticent.search.exposing import ExposedProfile as ExposedProfile
     from reticent.search.exposing import ProfileExposure as ProfileExposure
     from reticent.search.exposing import expose as expose
+    from reticent.search.flow import build_profile as build_profile
     from reticent.search.profile import Profile as Profile
     from reticent.search.profile import ProfileNode as ProfileNode
+    from reticent.search.profile_file import read_profile as read_profile
+    from reticent.search.profile_file import write_profile as write_profile
     from reticent.search.words import Language as Language
 
 _HOMES = {
     "exposing": ["ExposedProfile", "ProfileExposure", "expose"],
+    "flow": ["build_profile"],
     "profile": ["Profile", "ProfileNode"],
+    "profile_file": ["read_profile", "write_profile"],
     "words": ["Language"],
 }
 __getattr__, __dir__ = opened_on_use(__name__, _HOMES)
-__all__ = ["ExposedProfile", "Language", "Profile", "ProfileExposure", "ProfileNode", "expose"]
+__all__ = [
+    "ExposedProfile",
+    "Language",
+    "Profile",
+    "ProfileExposure",
+    "ProfileNode",
+    "build_profile",
+    "expose",
+    "read_profile",
+    "write_profile",
+]

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,6 +32,7 @@ DECIMALS = 3
 _KEYS = {"terms", "ratio", "min_detail"}  # of an exposed profile: these, and no other
 _MOST_TERMS, _LONGEST_LABEL = 100_000, 100_000
 _ROOT = 0  # the id of no node
+_VAST = re.compile(r"[eE][-+]?[\d_]{4,}")  # exponents that fill the memory with digits
 _WEIGHTS = 1_000_000.0  # no weight is larger: that of one document among a billion is 9
 
 
@@ -66,6 +68,12 @@ class ExposedProfile:
             raise InputError(f"cannot read it: {error.strerror}", where=str(path)) from None
         except (ValueError, RecursionError):
             given = None
+        if isinstance(given, Mapping) and given.get("reticent") == "profile":
+            raise InputError(
+                "this is a whole profile, which stays with its owner", where=str(path),
+                do="choose what to tell of it:  "
+                "reticent profile expose PROFILE --ratio 0.25 -o exposed.json.",
+            )  # fmt: skip
         return cls.of(given, str(path))
 
     def data(self) -> dict[str, Any]:
@@ -260,8 +268,9 @@ def share_of(option: str, given: Fraction | float | str | None) -> Fraction:
     >>> share_of("--ratio", 0.25)
     Fraction(1, 4)
     """
+    text = str(given)
     try:
-        found = Fraction(str(given))
+        found = Fraction(-1 if _VAST.search(text) else text)
     except (ValueError, ZeroDivisionError):
         found = Fraction(-1)
     if not 0 <= found <= 1:

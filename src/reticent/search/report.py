@@ -89,27 +89,6 @@ def shape(profile: Profile) -> dict[str, int]:
     return {"interests": nodes, "levels": levels}
 
 
-def tree_data(profile: Profile, depth: int | None = None) -> dict[str, Any]:
-    """A profile as plain data, its supports as exact text; `depth`, how many levels of it."""
-    every: list[tuple[ProfileNode, list[dict[str, Any]], int]] = []
-    tree: list[dict[str, Any]] = []
-    every += [(node, tree, 1) for node in profile.nodes]
-    for node, siblings, level in every:  # grows while it is read
-        children: list[dict[str, Any]] = []
-        siblings.append(
-            {
-                "label": node.label,
-                "terms": list(node.terms),
-                "support": str(node.support),
-                "children": children,
-                "others": str(node.others),
-            }
-        )
-        if depth is None or level < depth:
-            every += [(child, children, level + 1) for child in node.children]
-    return {"documents": profile.documents, "tree": tree}
-
-
 # --- before anything leaves ----------------------------------------------------------------------
 
 
@@ -178,6 +157,16 @@ def _steps(profile: Profile, levels: Sequence[ExposureLevel]) -> Iterator[Slider
                 tuple(map(profile.worded, added)),
                 sum(len(level.nodes) for level in levels[:after]),
             )  # fmt: skip
+
+
+def exposed_data(found: ExposurePreview, output: str) -> dict[str, Any]:
+    """What leaves, and beside it how much that is, as plain data."""
+    return {
+        "exposed": found.exposure.exposed.data(),
+        "interests": len(found.exposure.told),
+        "kept": found.kept,
+        "output": output,
+    }
 
 
 # --- searching -----------------------------------------------------------------------------------

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
+from typing import Any
 
 from reticent.data.texts import one_line
 from reticent.errors import listed, many
@@ -126,8 +128,8 @@ def _row(
     return [name, str(support), share, *([("yes" if told else "") if exposing else ""] * exposing)]
 
 
-def previewed(found: ExposurePreview, how: str = "") -> Iterator[str]:
-    """What would leave, what it says, and what a little more or less of it would say."""
+def previewed(found: ExposurePreview, how: str = "", *, steps: bool = True) -> Iterator[str]:
+    """What would leave, what it says, and (`steps`) what a little more or less of it would say."""
     exposure, exposed = found.exposure, found.exposure.exposed
     if not found.interests:
         yield f"{how}Nothing would be told: every interest is more special than that."
@@ -147,12 +149,45 @@ def previewed(found: ExposurePreview, how: str = "") -> Iterator[str]:
             "and nothing else: no text, no name of a file, not how many documents there are. Not "
             "hidden are the queries themselves, and that these interests are one person's."
         )
-    if found.more is not None:
+    if steps and found.more is not None:
         more = [exposure.profile.worded(node.label) for node in found.more.nodes]
         yield f"A little more ({found.more.ratio:.1%}) would add: {_named(more)}."
-    if found.less is not None:
+    if steps and found.less is not None:
         less = [exposure.profile.worded(node.label) for node in found.less.nodes]
         yield f"A little less would leave out: {_named(less)}."
+
+
+def exposed(found: ExposurePreview, output: str, how: str = "") -> str:
+    """What was written to be told; of interests that are not told, nothing but how many."""
+    lines = [*previewed(found, how, steps=False)]
+    return "\n".join([*lines, f"Written to {output}. Nothing has left this machine yet."])
+
+
+def tree_line(profile: Profile, exposure: ProfileExposure | None, depth: int | None) -> str:
+    """The tree for programs, in one line, and what would be told of it.
+
+    Trees may be deeper than what writes nested JSON goes: each node is said after its children.
+    """
+    levels = [list(profile.nodes)]
+    while levels[-1] and (depth is None or len(levels) < depth):
+        levels.append([child for node in levels[-1] for child in node.children])
+    said: dict[int, str] = {}
+    for level in reversed(levels):
+        below, said = said, {}
+        for node in level:
+            children = ", ".join(below[id(child)] for child in node.children if below)
+            said[id(node)] = (
+                f'{{"label": {_quoted(node.label)}, "terms": {_quoted(node.terms)}, '
+                f'"support": "{node.support}", "children": [{children}], '
+                f'"others": "{node.others}"}}'
+            )
+    tree = ", ".join(said[id(node)] for node in profile.nodes)
+    told = "" if exposure is None else f', "exposed": {_quoted(exposure.exposed.data())}'
+    return f'{{"documents": {profile.documents}, "tree": [{tree}]{told}}}\n'
+
+
+def _quoted(plain: Any) -> str:
+    return json.dumps(plain, ensure_ascii=False)
 
 
 def _named(labels: Iterable[str]) -> str:

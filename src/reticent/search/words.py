@@ -20,7 +20,7 @@ NONE = "none"  # the language of texts whose words are taken as they are
 USUAL = "english"  # of texts that show no language
 _ASCII_RUN = re.compile(r"[a-z0-9]+")
 _SOFT_HYPHEN = "\u00ad"  # it is only there for breaking lines
-_LOOKED_AT = 20_000  # words, to guess a language
+LOOKED_AT = 20_000  # words, to guess a language
 _LEAST_SHARE = 0.05  # of stop words, in texts of some language; in English mail 0.35 to 0.45
 WHOLE, PART, REST = 450, 300, 150  # words of a text that stays whole, of a part, of the last part
 
@@ -167,7 +167,7 @@ def guessed_language(texts: Iterable[Sequence[str]]) -> str:
     looked_at: list[str] = []
     for words in texts:
         looked_at += words
-        if len(looked_at) >= _LOOKED_AT:
+        if len(looked_at) >= LOOKED_AT:
             break
     every = " ".join(looked_at)
     left = {name: len(_dropping(name).analyze(every)) for name in _WITH_STOP_WORDS}

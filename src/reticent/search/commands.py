@@ -1,0 +1,172 @@
+"""The commands of private search: ``reticent profile …`` and ``reticent search …``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from reticent.errors import InputError
+from reticent.terminal.command import Say, command, refuse_without, watching
+
+if TYPE_CHECKING:
+    from reticent.search.exposing import ProfileExposure
+    from reticent.search.profile import Profile
+
+profile_app = typer.Typer(
+    help="A person's interests, from own documents, and how much of them may be told.",
+    no_args_is_help=True,
+)
+STAGES = {
+    "read": "reading documents",
+    "grow": "growing the tree of interests",
+    "write": "writing",
+}
+Documents = Annotated[
+    list[str],
+    typer.Argument(metavar="DOCS…", help="Files, and folders with all below them."),
+]
+PrivateProfile = Annotated[
+    Path, typer.Argument(metavar="PROFILE", help="What profile build wrote.")
+]
+LanguageName = Annotated[
+    str | None,
+    typer.Option(
+        "--language", metavar="NAME",
+        help="Of the documents: english, german, …; none takes words as they are. Else guessed.",
+    ),
+]  # fmt: skip
+Ratio = Annotated[
+    str | None,
+    typer.Option("--ratio", metavar="R", help="Tell at most this share of what a profile says."),
+]
+MinDetail = Annotated[
+    str | None,
+    typer.Option(
+        "--min-detail", metavar="M", help="Instead: tell what at least this share is about."
+    ),
+]
+Hide = Annotated[
+    list[str] | None,
+    typer.Option("--hide", metavar="TERM", help="Tell no interest with this word; repeatable."),
+]
+
+
+@command(profile_app, "build")
+def build(
+    say: Say,
+    documents: Documents,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="PROFILE", help="The file to write.")
+    ],
+    keywords: Annotated[
+        str, typer.Option(metavar="N|all", help="Terms of a document at most, most frequent first.")
+    ] = "20",
+    minsup: Annotated[
+        int | None,
+        typer.Option(min=1, help="Documents that make an interest; else 5, and one in a hundred."),
+    ] = None,
+    delta: Annotated[
+        str, typer.Option(metavar="D", help="How far terms overlap that are one interest.")
+    ] = "0.6",
+    language: LanguageName = None,
+    stop_words: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Further words that say nothing.")
+    ] = None,
+) -> None:
+    """Make a profile of interests from documents; it stays on this machine, for its owner alone."""
+    refuse_without("search")
+    from reticent.search import text
+    from reticent.search.flow import build_profile
+
+    with watching(say, STAGES, stoppable=False) as watch:
+        found = build_profile(
+            documents, keywords=_keywords(keywords), minsup=minsup, delta=delta,
+            language=language, stop_words=stop_words, watch=watch, output=output,
+            force=say.force,
+        )  # fmt: skip
+    say.note(*text.skipped(found.texts.skipped), *found.notes)
+    say.result(text.built(found), found.summary())
+
+
+def _keywords(given: str) -> int | None:
+    if given == "all":
+        return None
+    if not given.isascii() or not given.isdigit() or not 0 < int(given[:9]) == int(given[:10]):
+        raise InputError(
+            f'"{given}" is no number of terms', where="--keywords", do="give 20, or all.",
+        )  # fmt: skip
+    return int(given)
+
+
+@command(profile_app, "show")
+def show(
+    say: Say,
+    profile: PrivateProfile,
+    depth: Annotated[int | None, typer.Option(min=1, help="How many levels to show.")] = None,
+    ratio: Ratio = None,
+    min_detail: MinDetail = None,
+    hide: Hide = None,
+) -> None:
+    """Show a profile as a tree, and with --ratio or --min-detail what would be told of it."""
+    refuse_without("search")
+    from reticent.search import text
+    from reticent.search.profile_file import read_profile
+
+    found = read_profile(profile)
+    exposure = None
+    if ratio is not None or min_detail is not None or hide:
+        exposure = _exposure(found, ratio, min_detail, hide, "profile show")
+    if say.json:
+        say.text(text.tree_line(found, exposure, depth))
+    else:
+        say.result(text.shown(found, exposure, depth, _how(ratio, min_detail)), None)
+
+
+@command(profile_app, "expose")
+def expose(
+    say: Say,
+    profile: PrivateProfile,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="EXPOSED", help="The file to write.")
+    ],
+    ratio: Ratio = None,
+    min_detail: MinDetail = None,
+    hide: Hide = None,
+) -> None:
+    """Write the part of a profile that may leave this machine, and say what it tells."""
+    refuse_without("search")
+    from reticent.search import report, text
+    from reticent.search.flow import write_exposed
+    from reticent.search.profile_file import read_profile
+
+    found = _exposure(read_profile(profile), ratio, min_detail, hide, "profile expose")
+    write_exposed(found, output, profile=profile, force=say.force)
+    told = report.preview(found)
+    say.result(
+        text.exposed(told, output, _how(ratio, min_detail)), report.exposed_data(told, output)
+    )
+
+
+def _exposure(
+    profile: Profile,
+    ratio: str | None,
+    min_detail: str | None,
+    hide: list[str] | None,
+    where: str,
+) -> ProfileExposure:
+    from reticent.search.exposing import expose
+
+    if (ratio is None) == (min_detail is None):
+        raise InputError(
+            "one of --ratio and --min-detail says how much is told", where=where,
+            do="give  --ratio 0.25  or  --min-detail 0.1.",
+        )  # fmt: skip
+    return expose(profile, ratio=ratio, min_detail=min_detail, hide=hide or ())
+
+
+def _how(ratio: str | None, min_detail: str | None) -> str:
+    if ratio is not None:
+        return f"With --ratio {ratio}: "
+    return f"With --min-detail {min_detail}: " if min_detail is not None else ""

@@ -1,0 +1,221 @@
+"""From what a person has to a profile, from a profile to what may leave, and from a query to pages.
+
+Texts are read one after the other and leave behind the terms that count, so that memory holds
+words and never all texts. In which language they are is guessed from the first of them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from itertools import chain
+from pathlib import Path
+
+from reticent.errors import InputError, many
+from reticent.files.output import check_free, refuse_inputs, whole_file, write_text
+from reticent.progress import Clock, Watch
+from reticent.search.documents import PersonalDocument, SkippedFile
+from reticent.search.documents.reading import read_documents
+from reticent.search.exposing import ProfileExposure, share_of
+from reticent.search.profile import DELTA, KEYWORDS, Profile, grown, keywords_of
+from reticent.search.profile_file import write_profile
+from reticent.search.report import BuiltProfile, ReadTexts
+from reticent.search.words import (
+    LOOKED_AT,
+    Language,
+    guessed_language,
+    parts,
+    stop_words_in,
+    words_of,
+)
+
+Places = Sequence[str | Path] | str | Path
+
+
+def build_profile(
+    places: Places,
+    *,
+    keywords: int | None = KEYWORDS,
+    minsup: int | None = None,
+    delta: Fraction | float | str = DELTA,
+    language: str | None = None,
+    stop_words: str | Path | None = None,
+    watch: Watch | None = None,
+    output: str | Path | None = None,
+    force: bool = False,
+) -> BuiltProfile:
+    """Make the profile of somebody from documents: files, folders of them, mailboxes, histories.
+
+    `keywords`: terms of a document at most; None takes all. `language`: guessed unless told.
+    `stop_words`: a file with further words that say nothing. `output`: a file for the profile.
+    """
+    places = _listed(places)
+    _check_numbers(keywords, minsup)
+    overlap = share_of("--delta", delta)
+    further = stop_words_in(stop_words) if stop_words is not None else []
+    chosen = Language(language, further) if language is not None else None
+    if output is not None:
+        _check_output(output, [*places, *([] if stop_words is None else [stop_words])], force=force)
+    clock = Clock(watch or Watch())
+    with clock.stage("read"):
+        texts = _TextsRead()
+        documents: Iterable[PersonalDocument] = texts.of(places, clock.watch)
+        if chosen is None:
+            name, documents = _guessed(documents)
+            chosen = Language(name, further)
+        terms = _TermsCounted(chosen, keywords)
+        for document in documents:
+            terms.take(document.text)
+    _refuse_nothing(texts, terms.documents, places)
+    with clock.stage("grow"):
+        profile = grown(
+            terms.documents, minsup=minsup, delta=overlap, language=chosen.name, keywords=keywords,
+            grows=clock.watch.nodes,
+        )  # fmt: skip
+        profile = replace(profile, words=terms.written(profile))
+    if output is not None:
+        with clock.stage("write"):
+            write_profile(profile, output, force=force)
+    return BuiltProfile(
+        profile, texts.told(), terms.wordless, language is None, dict(clock.seconds),
+        tuple(_notes(profile, chosen)), None if output is None else str(output),
+    )  # fmt: skip
+
+
+def write_exposed(
+    exposure: ProfileExposure,
+    output: str | Path,
+    *,
+    profile: str | Path | None = None,
+    force: bool = False,
+) -> None:
+    """Write what leaves, and nothing else, into a file; never over the `profile` it is of."""
+    if profile is not None:
+        refuse_inputs([Path(output)], [Path(profile)])
+    with whole_file(Path(output), force=force, private=True) as place:
+        write_text(place, json.dumps(exposure.exposed.data(), ensure_ascii=False) + "\n")
+
+
+# --- reading -------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _TextsRead:
+    """What comes of some places: documents on their way through, and what is to be told of them."""
+
+    kinds: Counter[str] = field(default_factory=Counter)
+    skipped: list[SkippedFile] = field(default_factory=list)
+
+    def of(self, places: Sequence[str | Path], watch: Watch) -> Iterator[PersonalDocument]:
+        for found in read_documents(places, watch=watch):
+            if isinstance(found, SkippedFile):
+                self.skipped.append(found)
+            else:
+                self.kinds[found.kind] += 1
+                yield found
+
+    def told(self) -> ReadTexts:
+        return ReadTexts(dict(self.kinds), tuple(self.skipped))
+
+
+def _guessed(
+    documents: Iterable[PersonalDocument],
+) -> tuple[str, Iterable[PersonalDocument]]:
+    """The language that the first documents are in, and all documents."""
+    coming = iter(documents)
+    ahead, heard, words = list[PersonalDocument](), list[list[str]](), 0
+    for document in coming:
+        ahead.append(document)
+        heard.append(words_of(document.text))
+        words += len(heard[-1])
+        if words >= LOOKED_AT:
+            break
+    return guessed_language(heard), chain(ahead, coming)
+
+
+@dataclass(slots=True)
+class _TermsCounted:
+    """The terms of each document that count, and how often people write each word."""
+
+    language: Language
+    most: int | None
+    documents: list[list[str]] = field(default_factory=list)
+    wordless: int = 0
+    words: Counter[str] = field(default_factory=Counter)
+
+    def take(self, text: str) -> None:
+        words = words_of(text)
+        self.words.update(words)
+        for part in parts(words):
+            terms = keywords_of(self.language.terms(part), self.most)
+            if terms:
+                self.documents.append(terms)
+            else:
+                self.wordless += 1
+
+    def written(self, profile: Profile) -> dict[str, str]:
+        """Each term of a profile by its commonest word; of equally common ones, the first."""
+        asked = {term for node in profile.walk() for term in node.terms}
+        best: dict[str, tuple[int, str]] = {}
+        for word, count in self.words.items():
+            if (term := self.language[word]) in asked:
+                best[term] = min(best.get(term, (0, word)), (-count, word))
+        return {term: word for term, (_, word) in best.items()}
+
+
+# --- refusing ------------------------------------------------------------------------------------
+
+
+def _listed(places: Places) -> list[str | Path]:
+    found = [places] if isinstance(places, str | Path) else [*places]
+    if not found:
+        raise InputError(
+            "there is nothing to read", where="documents",
+            do="name files, or folders of them.",
+        )  # fmt: skip
+    return found
+
+
+def _check_numbers(keywords: int | None, minsup: int | None) -> None:
+    for option, given in (("--keywords", keywords), ("--minsup", minsup)):
+        if given is not None and given < 1:
+            raise InputError("this number is 1 or more", where=option, do="give another, or none.")
+
+
+def _check_output(output: str | Path, inputs: Sequence[str | Path], *, force: bool) -> None:
+    """Refuse an output that is read; one beside what is read, in its folder, is fine."""
+    refuse_inputs([Path(output)], [Path(path) for path in inputs if not Path(path).is_dir()])
+    check_free(Path(output), force=force)
+
+
+def _refuse_nothing(
+    texts: _TextsRead, found: Sequence[object], places: Sequence[str | Path]
+) -> None:
+    if found:
+        return
+    read, skipped = sum(texts.kinds.values()), len(texts.skipped)
+    reasons = Counter(one.reason for one in texts.skipped).most_common(3)
+    of_it = "; ".join(f"{count:,} {reason}" for reason, count in reasons)
+    raise InputError(
+        "there is no document with a word that says something",
+        where=str(places[0]) if len(places) == 1 else many(len(places), "place"),
+        why=f"{many(read, 'document')} read, {many(skipped, 'file')} skipped"
+        + (f": {of_it}." if of_it else "."),
+        do="name other files or folders.",
+    )
+
+
+def _notes(profile: Profile, language: Language) -> Iterator[str]:
+    if not language.has_stop_words:
+        yield (
+            f"No stop words are known for {language.name}: words that say nothing count as terms. "
+            "--stop-words FILE gives some."
+        )
+    if not profile.nodes:
+        yield (
+            f"No word stands in {many(profile.minsup, 'document')} or more, so there is no "
+            "interest. More documents help, or a smaller --minsup."
+        )

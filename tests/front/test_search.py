@@ -1,0 +1,237 @@
+"""Commands of private search: what is made of documents, what leaves, and what is told of it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from at_hand import file_of, mode, refusal
+from places_at_hand import GIVEN
+from reticent import search
+from reticent.search.exposing import ExposedProfile
+from terminal import answer, run
+
+WORDS_AS_THEY_ARE = ("--language", "none", "--minsup", 2)
+
+
+@pytest.fixture
+def interests(work: Path) -> Path:
+    """The worked example: ten documents in docs."""
+    return Path(shutil.copytree(GIVEN / "interests", work, dirs_exist_ok=True))
+
+
+@pytest.fixture
+def profile(interests: Path) -> str:
+    """Their profile."""
+    run("profile", "build", "docs", "-o", "profile.json", *WORDS_AS_THEY_ARE, "-q")
+    return "profile.json"
+
+
+def flat(nodes: list[dict[str, Any]], above: str = "") -> dict[str, tuple[str, str]]:
+    found = {}
+    for node in nodes:
+        path = f"{above}{node['label']}"
+        found[path] = (node["support"], node["others"])
+        found |= flat(node["children"], f"{path} > ")
+    return found
+
+
+# --- the worked example --------------------------------------------------------------------------
+
+TREE = {
+    "research": ("5", "0"),
+    "research > personalized/search": ("3", "0"),
+    "research > ai": ("2", "0"),
+    "sports": ("7/2", "3/2"),
+    "sports > soccer": ("2", "0"),
+    "sex": ("3/2", "0"),
+}
+EXPOSED = {
+    "0.85": {
+        "terms": [["personalized/search", 0.523], ["research", 0.301], ["sports", 0.456]],
+        "ratio": 0.848,
+        "min_detail": 0.3,
+    },
+    "0.7": {"terms": [["research", 0.301], ["sports", 0.456]], "ratio": 0.634, "min_detail": 0.35},
+    "0.5": {"terms": [["research", 0.301]], "ratio": 0.44, "min_detail": 0.5},
+    "0.25": {"terms": [], "ratio": 0, "min_detail": None},
+}
+
+
+def test_the_worked_example_as_a_tree(profile: str) -> None:
+    told = answer("profile", "show", profile)
+    assert told["documents"] == 10
+    assert flat(told["tree"]) == TREE
+    assert [node["label"] for node in told["tree"]] == ["research", "sports", "sex"]
+    assert told["tree"][0]["children"][0]["terms"] == ["search", "personalized"]
+    assert set(told) == {"documents", "tree"}
+    assert set(told["tree"][0]) == {"label", "terms", "support", "children", "others"}
+
+
+@pytest.mark.parametrize("ratio", EXPOSED)
+def test_the_worked_example_exposed_by_ratio(profile: str, ratio: str) -> None:
+    told = answer("profile", "expose", profile, "--ratio", ratio, "-o", "exposed.json")
+    assert json.loads(Path("exposed.json").read_text()) == told["exposed"] == EXPOSED[ratio]
+    assert told["kept"] + told["interests"] == len(TREE)
+    shown = answer("profile", "show", profile, "--ratio", ratio)
+    assert shown["exposed"] == EXPOSED[ratio]
+    assert flat(shown["tree"]) == TREE
+
+
+def test_the_file_that_leaves_is_as_it_is_described(profile: str) -> None:
+    run("profile", "expose", profile, "--min-detail", "0.3", "-o", "exposed.json")
+    assert Path("exposed.json").read_text() == (
+        '{"terms": [["personalized/search", 0.523], ["research", 0.301], ["sports", 0.456]], '
+        '"ratio": 0.848, "min_detail": 0.3}\n'
+    )
+
+
+def test_hidden_interests_stay_with_all_below_them(profile: str) -> None:
+    given = ("--min-detail", "0.01", "--hide", "Search", "--hide", "SPORTS")
+    told = answer("profile", "expose", profile, *given, "-o", "exposed.json")
+    assert [label for label, _ in told["exposed"]["terms"]] == ["ai", "research", "sex"]
+    said = run("profile", "expose", profile, *given, "-o", "exposed.json", "--force")
+    assert "personalized" not in said.output
+    assert "soccer" not in said.output
+
+
+def test_a_tree_is_shown_so_deep(profile: str) -> None:
+    told = answer("profile", "show", profile, "--depth", 1)
+    assert flat(told["tree"]) == {k: v for k, v in TREE.items() if ">" not in k}
+    said = run("profile", "show", profile, "--depth", 1).stdout
+    assert "sports" in said
+    assert "soccer" not in said
+
+
+def test_the_door_and_the_commands_do_the_same(profile: str) -> None:
+    found = search.build_profile("docs", minsup=2, language="none", output="again.json")
+    assert Path("again.json").read_bytes() == Path(profile).read_bytes()
+    given = ("-o", profile, *WORDS_AS_THEY_ARE, "--force")
+    told = answer("profile", "build", "docs", *given)
+    assert {**told, "seconds": 0} == {**found.summary(), "output": profile, "seconds": 0}
+    assert search.expose(found.profile, ratio=0.85).exposed.data() == EXPOSED["0.85"]
+    assert "<table>" in found._repr_html_()
+
+
+def test_outputs_are_their_owners_alone(profile: str) -> None:
+    run("profile", "expose", profile, "--ratio", "0.85", "-o", "exposed.json")
+    assert [mode(profile), mode("exposed.json")] == [0o600, 0o600]
+
+
+# --- what people have ----------------------------------------------------------------------------
+
+
+def test_words_are_shown_as_they_are_written(work: Path) -> None:
+    folder = work / "Übungen und Läufe"
+    folder.mkdir()
+    for i in range(6):
+        file_of(folder, f"Die Übungen waren gut, die Läufer {i} auch.", f"Tag ä {i}.txt")
+    told = answer("profile", "build", folder, "-o", "mein profil.json")
+    assert (told["language"], told["language_guessed"]) == ("german", True)
+    assert told["read"] == {"text": 6}
+    said = run("profile", "show", "mein profil.json").stdout
+    assert "übungen" in said
+    shown = answer("profile", "show", "mein profil.json")
+    assert "übungen" not in str(shown)  # it is told by its stem
+
+
+def test_further_stop_words_are_none_of_a_profile(interests: Path) -> None:
+    Path("stop.txt").write_text("sports, Research\nsex")
+    told = answer(
+        "profile", "build", "docs", "-o", "p.json", "--minsup", 2, "--stop-words", "stop.txt",
+        "--language", "english",
+    )  # fmt: skip
+    assert told["without_terms"] == 0
+    assert "sport" not in run("profile", "show", "p.json").stdout
+
+
+def test_an_interest_may_need_more_than_there_is(interests: Path) -> None:
+    said = run("profile", "build", "docs", "-o", "p.json", "--minsup", 9)
+    assert "No word stands in 9 documents or more" in said.stderr
+    assert "There is no interest in it." in run("profile", "show", "p.json").stdout
+    told = answer("profile", "expose", "p.json", "--ratio", 1, "-o", "e.json")
+    assert told["exposed"] == {"terms": [], "ratio": 0, "min_detail": None}
+
+
+# --- what is refused -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["build", "nowhere", "-o", "p.json"], "nowhere"),
+        (["build", "empty", "-o", "p.json"], "no document"),
+        (["build", "docs", "-o", "p.json", "--language", "klingon"], "klingon"),
+        (["build", "docs", "-o", "p.json", "--language", "englsh"], 'Did you mean "english"?'),
+        (["build", "docs", "-o", "p.json", "--delta", "1.5"], "between 0 and 1"),
+        (["build", "docs", "-o", "p.json", "--keywords", "0"], "--keywords"),
+        (["build", "docs", "-o", "p.json", "--keywords", "many"], "--keywords"),
+        (["build", "docs", "-o", "p.json", "--keywords", "²"], "--keywords"),
+        (["build", "docs", "-o", "p.json", "--minsup", "0"], "minsup"),
+        (["build", "docs", "-o", "p.json", "--minsupp", "2"], "--minsup"),
+        (["build", "docs", "-o", "p.json", "--stop-words", "nowhere.txt"], "nowhere.txt"),
+        (["build", "docs", "-o", "profile.json"], "exists already"),
+        (["build", "docs/d01.txt", "-o", "docs/d01.txt", "--force"], "input"),
+        (["build", "docs"], "--output"),
+        (["build", "-o", "p.json"], "DOCS"),
+        (["show", "nowhere.json"], "nowhere.json"),
+        (["show", "docs/d01.txt"], "no profile"),
+        (["show", "profile.json", "--hide", "sports"], "--ratio"),
+        (["show", "profile.json", "--ratio", "0.5", "--min-detail", "0.5"], "--min-detail"),
+        (["show", "profile.json", "--depth", "0"], "depth"),
+        (["expose", "profile.json", "-o", "e.json"], "--ratio 0.25"),
+        (["expose", "profile.json", "-o", "e.json", "--ratio", "25"], "between 0 and 1"),
+        (["expose", "profile.json", "-o", "e.json", "--ratio", "0,25"], "between 0 and 1"),
+        (["expose", "profile.json", "-o", "e.json", "--ratio", "1e-999999999"], "between 0 and 1"),
+        (["expose", "profile.json", "-o", "e.json", "--ratio", "nan"], "between 0 and 1"),
+        (["expose", "profile.json", "-o", "e.json", "--ratio", "1", "--hide", "tea"], "--hide"),
+        (["expose", "profile.json", "-o", "profile.json", "--ratio", "1", "--force"], "input"),
+        (["expose", "profile.json", "-o", "no/e.json", "--ratio", "1"], "no folder"),
+    ],
+    ids=lambda given: " ".join(given) if isinstance(given, list) else "",
+)
+def test_what_cannot_be_done_is_said(profile: str, given: list[str], said: str) -> None:
+    Path("empty").mkdir()
+    before = Path(profile).read_bytes()
+    result = run("profile", *given, code=2)
+    assert said in result.stderr
+    assert not Path("p.json").exists()
+    assert not Path("e.json").exists()
+    assert Path(profile).read_bytes() == before
+    told = answer("profile", *given, code=2) if "Usage" not in result.stderr else None
+    assert told is None or set(told) == {"error", "problems"}
+
+
+def test_a_whole_profile_is_none_to_be_told(profile: str) -> None:
+    refusal(lambda: ExposedProfile.load(profile), "stays with its owner", "profile expose")
+    refusal(lambda: ExposedProfile.load("docs/d01.txt"), "no exposed profile")
+
+
+def test_quiet_is_quiet_and_programs_hear_the_end(interests: Path) -> None:
+    result = run("profile", "build", "docs", "-o", "p.json", *WORDS_AS_THEY_ARE, "-q")
+    assert result.output == ""
+    told = run(
+        "profile", "build", "docs", "-o", "p.json", *WORDS_AS_THEY_ARE, "--force", "--progress",
+        "json",
+    ).stderr.splitlines()  # fmt: skip
+    stages = [json.loads(line)["stage"] for line in told if line.startswith("{")]
+    assert [*dict.fromkeys(stages)][:3] == ["read", "grow", "write"]
+
+
+def test_a_deep_tree_is_told_to_programs(work: Path) -> None:
+    from fractions import Fraction
+
+    node = search.ProfileNode(("bottom",), Fraction(1))
+    for level in range(3000):
+        node = search.ProfileNode((f"t{level}",), Fraction(level + 2, 2), (node,))
+    deep = search.Profile(5000, (node,), "none", None, 1, Fraction(1, 2))
+    search.write_profile(deep, "deep.json")
+    line = run("profile", "show", "deep.json", "--json").stdout
+    assert line.count('"label"') == 3001
+    run("profile", "show", "deep.json")
+    told = answer("profile", "show", "deep.json", "--depth", 2)
+    assert len(flat(told["tree"])) == 2
