@@ -96,6 +96,7 @@ def shape(profile: Profile) -> dict[str, int]:
 class ToldInterest:
     """One line of what would be exposed, as its reader will understand it."""
 
+    label: str  # as it leaves
     words: str  # stems by the words that their person writes
     weight: float
     share: float  # of all documents, as the weight tells it; of several interests, of all together
@@ -131,10 +132,10 @@ def preview(exposure: ProfileExposure) -> ExposurePreview:
     for node in exposure.nodes:
         shares[node.label] += node.support / profile.documents
     told = [
-        ToldInterest(profile.worded(label), weight, float(shares[label]))
+        ToldInterest(label, profile.worded(label), weight, float(shares[label]))
         for label, weight in exposure.exposed.terms
     ]
-    told.sort(key=lambda one: (-one.share, one.words))
+    told.sort(key=lambda one: (-one.share, one.words, one.label))
     levels = exposure_levels(profile, exposure.hidden)
     above = [level for level in levels if {*map(id, level.nodes)} <= exposure.told]
     rest = levels[len(above) :]

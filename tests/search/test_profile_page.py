@@ -1,0 +1,122 @@
+"""The page of a profile: sound, for its owner's eyes alone, and honest about what it leaves out."""
+
+from __future__ import annotations
+
+import stat
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from at_hand import refusal
+from pages_at_hand import Page
+from reticent.errors import InputError
+from reticent.pages.opening import MOST_NODES
+from reticent.search.exposing import ProfileExposure, expose
+from reticent.search.pages import profile_page, write_page
+from reticent.search.profile import Profile, ProfileNode, grown
+
+EXAMPLE = [
+    "sports badminton", "ronaldo soccer sports", "sex playboy picture", "sports soccer premier",
+    "research ai algorithm", "research adaptive personalized search", "fox channel sports sex",
+    "msn search", "research ai network", "personalized search google research",
+]  # fmt: skip
+PROFILE = grown([text.split() for text in EXAMPLE], minsup=2)
+MARKUP = '<script>alert("x")</script>&amp;'
+ODD = "R&amp;D\x1b[31m\u009b2J\u202eevil"
+
+
+def read(profile: Profile, exposure: ProfileExposure | None = None) -> Page:
+    text = profile_page(profile, exposure)
+    page = Page(text)
+    names = [tag for tag, _ in page.tags]
+    assert not {"script", "link", "iframe", "img", "object", "form"} & {*names}
+    assert "default-src 'none'" in text
+    assert len({*page.ids}) == len(page.ids)
+    assert all(link[1:] in page.ids for link in page.links)
+    assert page.headings == sorted(page.headings)
+    assert "for that person's eyes alone" in page.text
+    return page
+
+
+def flat(*labels: tuple[str, ...], documents: int = 100) -> Profile:
+    nodes = tuple(ProfileNode(terms, Fraction(5)) for terms in labels)
+    return Profile(documents, nodes, "none", None, 2, Fraction(3, 5))
+
+
+def test_the_worked_example_is_told_in_words_and_numbers() -> None:
+    page = read(PROFILE, expose(PROFILE, min_detail="0.3"))
+    assert (
+        "3 interests would be told, 84.8% of what your profile says; 3 would stay here."
+        in page.text
+    )
+    assert "about research (50%), sports (35%) and personalized/search (30%)" in page.text
+    assert "personalized/search personalized/search 0.523 30 %" in page.text
+    assert "the share of the profile, 0.848" in page.text
+    assert "A little more" in page.text
+    assert "sports 35.0%, 3.5 documents told" in page.text
+    assert "soccer 20.0%, 2 documents soccer" not in page.text
+    assert page.text.count(" told ") >= 3
+
+
+def test_without_a_choice_it_says_how_the_profile_opens() -> None:
+    page = read(PROFILE)
+    assert "What would be told" not in page.text
+    assert "More, or less" in page.text
+    assert "reticent profile expose PROFILE --ratio" in page.text
+
+
+def test_what_is_hidden_is_said_and_is_in_no_step() -> None:
+    page = read(PROFILE, expose(PROFILE, ratio=1, hide=["sports"]))
+    assert "2 interests are hidden by name" in page.text
+    told, _, interests = page.text.partition("All interests Each")
+    assert "sports" not in told
+    assert "sports 35.0%, 3.5 documents hidden" in interests
+
+
+def test_nothing_is_told_for_different_reasons() -> None:
+    assert "more special than that" in read(PROFILE, expose(PROFILE, ratio=0)).text
+    every = [node.terms[0] for node in PROFILE.nodes]
+    assert "every interest is hidden" in read(PROFILE, expose(PROFILE, ratio=1, hide=every)).text
+    bare = flat()
+    assert "has no interest in it" in read(bare, expose(bare, ratio=1)).text
+    assert "No interest: no word stands in enough" in read(bare).text
+
+
+def test_stems_stand_beside_the_words_that_people_write() -> None:
+    nodes = (ProfileNode(("confer",), Fraction(5)),)
+    profile = Profile(10, nodes, "english", 20, 5, Fraction(3, 5), {"confer": "conference"})
+    page = read(profile, expose(profile, ratio=1))
+    assert "conference confer 0.301 50 %" in page.text
+
+
+@pytest.mark.parametrize("odd", [MARKUP, ODD, "Grüße", "日本", "a" * 3000, "🦆"])
+def test_a_term_is_a_text_and_nothing_else(odd: str) -> None:
+    profile = flat((odd,), ("plain", f"{odd}2"))
+    text = profile_page(profile, expose(profile, ratio=1))
+    read(profile, expose(profile, ratio=1))
+    assert "<script" not in text
+    assert not {*text} & {*"\x1b\u009b\u202e"}
+    assert ("Grüße" in text) == (odd == "Grüße")
+
+
+def test_a_large_profile_makes_a_page_that_says_what_it_leaves_out() -> None:
+    profile = flat(*((f"t{i:05}",) for i in range(5000)), documents=30_000)
+    page = read(profile, expose(profile, ratio=1))
+    assert f"{MOST_NODES:,} of 5,000 interests are on this page" in page.text
+    assert "And 4,800 more interests" in page.text
+    assert "4,000 more interests not on this page" in page.text
+    assert len(profile_page(profile)) < 400_000
+
+
+def test_it_is_its_owners_alone_and_replaces_nothing(tmp_path: Path) -> None:
+    place = tmp_path / "page.html"
+    exposure = expose(PROFILE, ratio="1/4")
+    write_page(PROFILE, exposure, place)
+    assert stat.S_IMODE(place.stat().st_mode) == 0o600
+    assert place.read_text(encoding="utf-8") == profile_page(PROFILE, exposure)
+    assert "exists" in str(refusal(partial(write_page, PROFILE, None, place), kind=InputError))
+    write_page(PROFILE, None, place, force=True)
+    assert stat.S_IMODE(place.stat().st_mode) == 0o600
+    assert place.read_text(encoding="utf-8") == profile_page(PROFILE)
