@@ -51,10 +51,20 @@ def words_of(text: str) -> list[str]:
     >>> words_of("Zum 3com-Preis: die U2-Übung, 2 a.m.")
     ['zum', 'preis', 'die', 'u2', 'übung']
     """
+    return [run for run in runs_of(text) if is_word(run)]
+
+
+def runs_of(text: str) -> list[str]:
+    """Every run of letters and digits in a text, in lower case: words, numbers, single letters."""
     if text.isascii():
-        return [w for w in _ASCII_RUN.findall(text.lower()) if len(w) > 1 and w[0] > "9"]
+        return _ASCII_RUN.findall(text.lower())
     whole = unicodedata.normalize("NFC", text.replace(_SOFT_HYPHEN, "").lower())
-    return [w for w in _run().findall(whole) if len(w) > 1 and w[0].isalpha()]
+    return _run().findall(whole)
+
+
+def is_word(run: str) -> bool:
+    """Whether a run is a word."""
+    return len(run) > 1 and run[0].isalpha()
 
 
 @cache
