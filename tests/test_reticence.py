@@ -26,7 +26,7 @@ from typer.testing import CliRunner
 
 import reticent
 from at_hand import refusal, save
-from reticent import Policy, entries
+from reticent import Policy, entries, search
 from reticent.files import tabular as table_files
 from reticent.front.cli import app
 from reticent.privacy import verify as verifier
@@ -644,3 +644,80 @@ def test_a_list_without_a_header_tells_nobody() -> None:
     of_entries()
     Path("requests.csv").write_text(f"{WORD}name3\n{WORD}name4\n", encoding="utf-8")
     assert not marks(run("entries", "release", "data.csv", "-p", "policy.toml", "-o", "x", code=2))
+
+
+# --- private search ------------------------------------------------------------------------------
+
+PLANTED = re.compile("secret", re.IGNORECASE)  # terms are in lower case, and stems
+
+
+def documents(folder: str = f"{WORD}folder") -> str:
+    """Forty notes of somebody who sails and has an illness; each also has words of its own."""
+    Path(folder).mkdir()
+    for i in range(40):
+        about = "The boat leaves the harbour." if i % 4 else f"The {WORD}illness is back."
+        own = f"{WORD}word{i} by {WORD}name{i % 20} at {WORD}{i}@mail.example, {7_300_000 + i}"
+        Path(folder, f"{WORD}file{i}.txt").write_text(f"{about} {own}\n", encoding="utf-8")
+    Path(folder, f"{WORD}picture.png").write_bytes(b"\x89PNG")
+    return folder
+
+
+EXPOSE = ("profile", "expose", "profile.json", "--hide", f"{WORD}illness", "-o", "exposed.json")
+
+
+@pytest.mark.parametrize("options", [[], ["--json"], ["--debug"], ["--progress", "json"]])
+def test_what_leaves_of_a_profile_holds_nothing_planted(
+    options: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    said = run("profile", "build", documents(), "-o", "profile.json", "-q")
+    assert not PLANTED.search(said)
+    assert PLANTED.search(text("profile.json"))  # the illness is an interest, and may be hidden
+    for how in (["--ratio", "0.3"], ["--ratio", "1"], ["--min-detail", "0"]):
+        said = run(*EXPOSE, *how, "--force", *options)
+        told = text("exposed.json")
+        assert not PLANTED.search(said + told)
+        assert not marks(said + told)
+    assert "boat" in told
+    assert not PLANTED.search(caplog.text)
+
+
+def test_building_a_profile_tells_no_word_of_it(caplog: pytest.LogCaptureFixture) -> None:
+    for how in ([], ["--json"], ["--debug"]):
+        folder = documents(f"folder{len(how)}{how}")
+        said = run("profile", "build", folder, "-o", "profile.json", "--force", *how)
+        assert {*PLANTED.findall(said)} <= {WORD}
+        assert {*re.findall(rf"{WORD}\w*", said)} == {f"{WORD}picture"}  # a file that is skipped
+    found = search.build_profile(documents("again"))
+    printed = repr(found) + str(found) + found._repr_html_() + repr(found.profile)
+    assert not PLANTED.search(printed.replace(f"{WORD}picture", ""))
+    exposure = search.expose(found.profile, ratio=1)
+    assert not PLANTED.search(repr(search.expose(found.profile, ratio=1, hide=[f"{WORD}illness"])))
+    assert PLANTED.search(repr(exposure.exposed))  # unless it is hidden, it is told
+    assert not PLANTED.search(caplog.text)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ("expose", "profile.json", "--ratio", "1", "--hide", f"{WORD}flu", "-o", "e.json"),
+        ("expose", "profile.json", "-o", "e.json"),
+        ("expose", "broken.json", "--ratio", "1", "-o", "e.json"),
+        ("show", "broken.json"),
+        ("show", "exposed.json"),
+        ("build", "folder", "-o", "e.json", "--stop-words", "bytes.txt"),
+        ("build", "wordless", "-o", "e.json"),
+    ],
+    ids=" ".join,
+)
+def test_failures_of_private_search_tell_nothing(
+    given: tuple[str, ...], caplog: pytest.LogCaptureFixture
+) -> None:
+    run("profile", "build", documents("folder"), "-o", "profile.json", "-q")
+    run("profile", "expose", "profile.json", "--ratio", "1", "-o", "exposed.json", "-q")
+    Path("broken.json").write_text(text("profile.json").replace('"version"', '"vers"'))
+    Path("bytes.txt").write_bytes(f"{WORD}".encode("utf-16"))
+    Path("wordless").mkdir()
+    Path("wordless/numbers.txt").write_text("7300001 7300002")
+    for how in ([], ["--json"], ["--debug"]):
+        assert not PLANTED.search(run("profile", *given, *how, code=2))
+        assert not marks(caplog.text)
