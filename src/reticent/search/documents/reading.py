@@ -1,36 +1,28 @@
 """Reading places: files, and folders with all that is in them.
 
-A file is what it holds before it is what its name says, so a PDF is one under any name. The order
-is that of the places, and within folders that of names: the same every time.
+A file is what it holds before it is what its name says, so a mailbox is one under any
+name. The order is that of the places, and within folders that of names: the same every time.
 """
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 from reticent.errors import Problem, Stopped, many, refuse
 from reticent.progress import Watch
-from reticent.search.documents import PersonalDocument, SkippedFile, UnreadableText, texts
-from reticent.search.documents.texts import TitledText
+from reticent.search.documents import PersonalDocument, SkippedFile, UnreadableText, mail, texts
 
 _Found = Iterator[PersonalDocument | SkippedFile]
-_Reader = Callable[[bytes], TitledText]
 
 MOST_BYTES = 100_000_000  # of a file that is read whole
 _HEAD = 1024  # bytes that tell what a file is
 _EACH = 500  # documents between two words about how many there are
 
-TEXT, PAGE, PDF = "text", "page", "PDF"
-_READERS: dict[str, tuple[str, _Reader]] = {
-    **dict.fromkeys((".txt", ".text", ".rst", ".adoc", ".tex"), (TEXT, texts.plain)),
-    **dict.fromkeys((".md", ".markdown", ".mdown", ".mkd", ".org"), (TEXT, texts.markdown)),
-    **dict.fromkeys((".html", ".htm", ".xhtml"), (PAGE, texts.html)),
-    ".pdf": (PDF, texts.pdf),
-}
 _FOREIGN = {
     "a picture, sound or film":
         ".avif .avi .bmp .flac .gif .heic .ico .jpeg .jpg .m4a .m4v .mkv .mov .mp3 .mp4 .ogg .png "
@@ -97,12 +89,19 @@ class _Reading:
         if about.st_ino:  # not every file system numbers its files
             self.seen.add(which)
         if stat.S_ISDIR(about.st_mode):
-            names = sorted(os.listdir(path), reverse=True)
-            waiting += [path / name for name in names if _is_of_people(name)]
+            waiting += reversed(_inside(path))
         elif stat.S_ISREG(about.st_mode):
             yield from _in_file(path, about.st_size)
         else:
             raise UnreadableText("neither a file nor a folder")
+
+
+def _inside(path: Path) -> list[Path]:
+    """What of a folder is read, in order; of one of mail, what programs keep beside it is not."""
+    paths = [path / name for name in sorted(os.listdir(path))]
+    if _is_maildir(path):
+        return [one for one in paths if one.name in _OF_MAILDIR or _is_maildir(one)]
+    return [one for one in paths if _is_of_people(one.name)]
 
 
 def _is_of_people(name: str) -> bool:
@@ -113,25 +112,75 @@ def _is_of_people(name: str) -> bool:
 def _in_file(path: Path, size: int) -> _Found:
     """What a file holds."""
     if not size:
-        raise UnreadableText("empty")
+        raise UnreadableText(texts.EMPTY)
     with path.open("rb") as file:
         head = file.read(_HEAD)
-        kind, read = _reader(path.suffix.lower(), head)
-        if size > MOST_BYTES:
-            raise UnreadableText(f"larger than {MOST_BYTES // 1_000_000} MB")
-        found = read(head + file.read(MOST_BYTES))
-    yield PersonalDocument(_told(path), found.title or texts.one_title(path.stem), found.text, kind)
+        what = _what(path, head)
+        if what == _MAILBOX:
+            file.seek(0)
+            yield from _in_mailbox(_told(path), file)
+            return
+        most = mail.MOST_BYTES if what == _MESSAGE else MOST_BYTES
+        if size > most:
+            raise UnreadableText(f"larger than {most // 1_000_000} MB")
+        data = head + file.read(most)
+    if what == _MESSAGE:
+        yield from _in_message(_told(path), data)
+    else:
+        kind, read = texts.READERS[what]
+        title, text = read(data, "")
+        yield PersonalDocument(_told(path), title or texts.one_title(path.stem), text, kind)
 
 
-def _reader(suffix: str, head: bytes) -> tuple[str, _Reader]:
-    """What a file is, and what reads it."""
+_MAILBOX, _MESSAGE = ".mbox", ".eml"
+
+
+def _what(path: Path, head: bytes) -> str:
+    """What a file is, as the end of a name would say."""
+    suffix = path.suffix.lower()
     if head.startswith(b"%PDF-"):
-        return _READERS[".pdf"]
-    if suffix in _READERS:
-        return _READERS[suffix]
+        return ".pdf"
+    if suffix == _MESSAGE or _is_maildir(path.parent.parent, path.parent.name):
+        return _MESSAGE
+    if suffix in (_MAILBOX, ".mbx") or mail.is_mailbox(head):
+        return _MAILBOX
+    if suffix in texts.READERS:
+        return suffix
     if suffix:
         raise UnreadableText(_WHY_FOREIGN.get(suffix, _NOT_READ))
-    return _READERS[".txt"]  # README, NOTES
+    return _MESSAGE if mail.is_message(head) else ".txt"  # README, NOTES
+
+
+def _is_maildir(path: Path, part: str = "cur") -> bool:
+    """Whether a folder is one of mail, a message a file; and a part of it one of messages."""
+    return part in _OF_MAILDIR and all((path / name).is_dir() for name in _OF_MAILDIR)
+
+
+_OF_MAILDIR = ("cur", "new")
+
+
+def _in_mailbox(place: str, file: BinaryIO) -> _Found:
+    """The messages of a mailbox, by their numbers in it."""
+    for number, data in enumerate(mail.in_mailbox(file), 1):
+        if data is None:
+            why = f"larger than {mail.MOST_BYTES // 1_000_000} MB"
+            yield SkippedFile(f"{place}#{number}", why)
+        else:
+            yield from _in_message(f"{place}#{number}", data)
+
+
+def _in_message(place: str, data: bytes) -> _Found:
+    """A message, and what of it could not be read."""
+    try:
+        found = mail.letter(data)
+    except UnreadableText as why:
+        yield SkippedFile(place, str(why))
+    else:
+        yield PersonalDocument(place, found.title or _UNTITLED, found.text, "mail")
+        yield from (SkippedFile(place, why) for why in found.left_out)
+
+
+_UNTITLED = "(no subject)"
 
 
 def _told(path: Path) -> str:

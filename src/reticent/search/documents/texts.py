@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from typing import Any, NamedTuple
 
 from reticent.search.documents import UnreadableText
 
+EMPTY = "empty"
 MOST_LETTERS = 50_000_000  # of one text
 MOST_PAGES = 20_000  # of a PDF
 _TITLE = 200  # letters
@@ -74,21 +75,21 @@ class TitledText(NamedTuple):
     text: str
 
 
-def plain(data: bytes) -> TitledText:
+def plain(data: bytes, charset: str = "") -> TitledText:
     """A text file."""
-    return TitledText("", _some(legible(decoded(data))))
+    return TitledText("", _some(legible(decoded(data, charset))))
 
 
-def markdown(data: bytes) -> TitledText:
+def markdown(data: bytes, charset: str = "") -> TitledText:
     """A text file whose first heading is its title."""
-    text = legible(decoded(data))
+    text = legible(decoded(data, charset))
     heading = _HEADING.search(text, 0, 10_000)
     return TitledText(one_title(heading[1].strip("#\"' \t")) if heading else "", _some(text))
 
 
-def html(data: bytes) -> TitledText:
+def html(data: bytes, charset: str = "") -> TitledText:
     """A page: what a reader sees of it, and its title, which is part of the text."""
-    page = page_in(decoded(data, _declared(data)))
+    page = _page(decoded(data, charset or _declared(data)))
     return TitledText(page.title, _some("\n".join(part for part in page if part)))
 
 
@@ -99,7 +100,7 @@ def _declared(data: bytes) -> str:
     return "" if charset.lower().startswith(("utf-16", "utf-32")) else charset
 
 
-def page_in(source: str) -> TitledText:
+def _page(source: str) -> TitledText:
     """The title of a page and, apart from it, its text: a line for each run of text in it."""
     from selectolax.lexbor import LexborDocumentOptions, LexborHTMLParser, SelectolaxError
 
@@ -135,8 +136,8 @@ def _tamed(source: str) -> str:
     return source
 
 
-def pdf(data: bytes) -> TitledText:
-    """The text of a PDF file, page by page."""
+def pdf(data: bytes, charset: str = "") -> TitledText:
+    """The text of a PDF file, page by page; how it is written, it says itself."""
     import pypdfium2
 
     try:
@@ -236,5 +237,17 @@ def one_title(text: str) -> str:
 
 def _some(text: str) -> str:
     if not text.strip():
-        raise UnreadableText("empty")
+        raise UnreadableText(EMPTY)
     return text
+
+
+_Reader = Callable[[bytes, str], TitledText]  # the second is what the bytes are said to be
+
+TEXT, PAGE, PDF = "text", "page", "PDF"
+# What reads a file, by the end of its name, and what people call what is in it.
+READERS: Mapping[str, tuple[str, _Reader]] = {
+    **dict.fromkeys((".txt", ".text", ".rst", ".adoc", ".tex"), (TEXT, plain)),
+    **dict.fromkeys((".md", ".markdown", ".mdown", ".mkd", ".org"), (TEXT, markdown)),
+    **dict.fromkeys((".html", ".htm", ".xhtml"), (PAGE, html)),
+    ".pdf": (PDF, pdf),
+}
