@@ -13,9 +13,9 @@ To add a test, add a file; `make cases` fills in what comes of its commands, for
 
 `reticent` runs in this process, after the shell commands before it, if any
 (`printf 'a,b\n1,2\n' > t.csv && reticent ...`). Other commands run in a shell, and their files are
-not listed. What is not written in a case did not happen: all is compared to the letter. Only three
-things vary, and are replaced: the times in `"seconds": {...}` by 0, the version after `reticent `
-by VERSION, and the temporary folder by HERE.
+not listed, nor is what an index holds under random names. What is not written in a case did not
+happen: all is compared to the letter. Only three things vary, and are replaced: the times in
+`"seconds": {...}` by 0, the version after `reticent ` by VERSION, and the temporary folder by HERE.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ CASES = Path(__file__).parent / "cases"
 FILES = sorted(path for path in CASES.rglob("*.txt") if "given" not in path.parts)
 COMMAND = re.compile(r"(\d*)\$ (.+)")
 OURS = re.compile(r"(?:(.+) && )?reticent(?: (.*))?")
+RANDOM = re.compile(r"(^|/)g-[0-9a-f]{8}/")
 SECONDS = re.compile(r'(?<="seconds": \{)[^}]*')
 
 
@@ -110,7 +111,8 @@ def marked(sign: str, text: str, here: Path) -> list[str]:
 
 def listed(sign: str, paths: set[str]) -> Iterator[str]:
     """A line for each folder that files are in."""
-    for folder, group in groupby(sorted(map(Path, paths)), key=lambda path: path.parent):
+    named = [Path(path) for path in paths if not RANDOM.search(path)]
+    for folder, group in groupby(sorted(named), key=lambda path: path.parent):
         names = " ".join(path.name for path in group)
         yield f"{sign} {names}" if folder == Path() else f"{sign} {folder}: {names}"
 

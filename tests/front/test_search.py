@@ -235,3 +235,97 @@ def test_a_deep_tree_is_told_to_programs(work: Path) -> None:
     run("profile", "show", "deep.json")
     told = answer("profile", "show", "deep.json", "--depth", 2)
     assert len(flat(told["tree"])) == 2
+
+
+# --- searching -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def library(work: Path) -> Path:
+    """An index of the library that comes with the sample, and what may be told of a sailor."""
+    run("sample", "mail", "-o", "made", "-q")
+    run("search", "index", "made/library", "-o", "index", "-q")
+    exposed = {"terms": [["harbour/boat", 0.6], ["sail", 0.5]], "ratio": 0.4, "min_detail": 0.2}
+    Path("exposed.json").write_text(json.dumps(exposed))
+    return work
+
+
+def places(*given: object) -> list[str]:
+    told = answer("search", "query", *given)
+    return [Path(one["place"]).stem for one in told["results"]]
+
+
+def test_a_profile_brings_its_interest_forward(library: Path) -> None:
+    plain = places("port", "--index", "index")
+    told = places("port", "--index", "index", "--profile", "exposed.json")
+    assert {*plain} == {*told}
+    assert told.index("port-of-call") < plain.index("port-of-call")
+    only = places("port", "--index", "index", "--profile", "exposed.json", "--alpha", 1)
+    assert only[0] == "port-of-call"
+    none = places("port", "--index", "index", "--profile", "exposed.json", "--alpha", 0)
+    assert none == plain
+
+
+def test_a_query_of_many_words_says_what_is_meant(library: Path) -> None:
+    words = "port numbers of a computer program"
+    plain = places(words, "--index", "index")
+    assert places(words, "--index", "index", "--profile", "exposed.json") == plain
+    said = run("search", "query", words, "--index", "index", "--profile", "exposed.json").stdout
+    assert "the profile counts nothing" in said
+
+
+def test_searching_by_the_door_and_by_the_command_is_the_same(library: Path) -> None:
+    told = answer(
+        "search", "query", "port", "--index", "index", "--profile", "exposed.json",
+        "--fusion", "scores",
+    )  # fmt: skip
+    exposed = ExposedProfile.load("exposed.json")
+    for profile in (exposed, exposed.data(), "exposed.json", Path("exposed.json")):
+        found = search.query("port", index="index", profile=profile, fusion="scores")
+        assert [one.page.place for one in found.pages] == [o["place"] for o in told["results"]]
+        assert found.fusion == told["fusion"] == "scores"
+
+
+def test_a_whole_profile_is_not_taken_for_what_may_be_told(library: Path) -> None:
+    whole: Any = search.build_profile("made/library", output="profile.json").profile
+    said = run("search", "query", "port", "--index", "index", "--profile", "profile.json", code=2)
+    assert "a whole profile, which stays with its owner" in said.stderr
+    assert "profile expose" in said.stderr
+    refusal(lambda: search.query("port", index="index", profile=whole), "no exposed")
+
+
+def test_an_index_is_its_owners_alone_and_keeps_its_language(library: Path) -> None:
+    assert mode("index") == 0o700
+    assert {mode(path) for path in Path("index").rglob("*") if path.is_file()} == {0o600}
+    told = answer("search", "index", "made/library", "-o", "index")
+    assert (told["unchanged"], told["language"], told["language_guessed"]) == (22, "english", False)
+    found = search.index_texts("made/library", "again", language="english")
+    summary = found.summary()
+    assert (summary["added"], summary["language_guessed"]) == (22, False)
+    run("search", "index", "made/library", "-o", "index", "--language", "none", code=2)
+    told = answer("search", "index", "made/library", "-o", "index", "--language", "none", "--force")
+    assert told["language"] == "none"
+
+
+def test_an_index_among_what_it_is_of_is_no_part_of_it(library: Path) -> None:
+    for _ in range(2):
+        told = answer("search", "index", "made", "-o", "made/index", "--language", "english")
+        assert not [one for one in told["skipped"] if "index" in one["place"]]
+
+
+def test_nothing_to_read_empties_no_index(library: Path) -> None:
+    Path("empty").mkdir()
+    run("search", "index", "empty", "-o", "index", code=2)
+    run("search", "index", "empty", "-o", "new", code=2)
+    assert not Path("new").exists()
+    assert len(places("port", "--index", "index")) == 4
+
+
+def test_the_page_of_a_profile_is_its_owners_alone(profile: str) -> None:
+    told = answer("profile", "show", profile, "--ratio", "0.85", "--html", "page.html")
+    assert told == {"interests": 6, "levels": 2, "output": "page.html"}
+    assert mode("page.html") == 0o600
+    run("profile", "show", profile, "--html", "page.html", code=2)
+    run("profile", "show", profile, "--html", profile, "--force", code=2)
+    run("profile", "show", profile, "--html", "new.html", "--depth", 1, code=2)
+    assert not Path("new.html").exists()

@@ -91,7 +91,7 @@ class OtherSystem:
 
 
 TREES = OtherSystem("tables that join", "jointree", {"tree": "app"})
-SEARCH = OtherSystem("private search", "search", {"profile": "profile_app"})
+SEARCH = OtherSystem("private search", "search", {"profile": "profile_app", "search": "search_app"})
 OTHERS = (TREES, SEARCH)
 
 SCHEMA_KEYS = ("joins", "tables")  # of a file about tables that join: it promises nothing

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from reticent.search.exposing import ProfileExposure as ProfileExposure
     from reticent.search.exposing import expose as expose
     from reticent.search.flow import build_profile as build_profile
+    from reticent.search.flow import index_texts as index_texts
+    from reticent.search.flow import query as query
     from reticent.search.profile import Profile as Profile
     from reticent.search.profile import ProfileNode as ProfileNode
     from reticent.search.profile_file import read_profile as read_profile
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "exposing": ["ExposedProfile", "ProfileExposure", "expose"],
-    "flow": ["build_profile"],
+    "flow": ["build_profile", "index_texts", "query"],
     "profile": ["Profile", "ProfileNode"],
     "profile_file": ["read_profile", "write_profile"],
     "words": ["Language"],
@@ -36,6 +38,8 @@ __all__ = [
     "ProfileNode",
     "build_profile",
     "expose",
+    "index_texts",
+    "query",
     "read_profile",
     "write_profile",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -18,8 +18,13 @@ profile_app = typer.Typer(
     help="A person's interests, from own documents, and how much of them may be told.",
     no_args_is_help=True,
 )
+search_app = typer.Typer(
+    help="Search: an index on this machine, and results in the order of a person's interests.",
+    no_args_is_help=True,
+)
 STAGES = {
     "read": "reading documents",
+    "index": "reading and indexing documents",
     "grow": "growing the tree of interests",
     "write": "writing",
 }
@@ -108,6 +113,9 @@ def show(
     ratio: Ratio = None,
     min_detail: MinDetail = None,
     hide: Hide = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="PAGE", help="Write a page that shows it instead.")
+    ] = None,
 ) -> None:
     """Show a profile as a tree, and with --ratio or --min-detail what would be told of it."""
     refuse_without("search")
@@ -118,10 +126,33 @@ def show(
     exposure = None
     if ratio is not None or min_detail is not None or hide:
         exposure = _exposure(found, ratio, min_detail, hide, "profile show")
-    if say.json:
+    if html is not None:
+        _write_page(say, found, exposure, html, profile, depth)
+    elif say.json:
         say.text(text.tree_line(found, exposure, depth))
     else:
         say.result(text.shown(found, exposure, depth, _how(ratio, min_detail)), None)
+
+
+def _write_page(
+    say: Say,
+    found: Profile,
+    exposure: ProfileExposure | None,
+    html: Path,
+    profile: Path,
+    depth: int | None,
+) -> None:
+    from reticent.files.output import refuse_inputs
+    from reticent.search import report
+    from reticent.search.pages import write_page
+
+    if depth is not None:
+        raise InputError(
+            "a page shows all levels, which open one by one", where="--depth", do="leave it out."
+        )
+    refuse_inputs([html], [profile])
+    write_page(found, exposure, html, force=say.force)
+    say.result(f"Wrote {html}, for your eyes alone.", {**report.shape(found), "output": str(html)})
 
 
 @command(profile_app, "expose")
@@ -170,3 +201,50 @@ def _how(ratio: str | None, min_detail: str | None) -> str:
     if ratio is not None:
         return f"With --ratio {ratio}: "
     return f"With --min-detail {min_detail}: " if min_detail is not None else ""
+
+
+@command(search_app, "index")
+def index(
+    say: Say,
+    documents: Documents,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="INDEX", help="The folder of the index.")
+    ],
+    language: LanguageName = None,
+) -> None:
+    """Make an index of documents, or bring one up to date; it holds these and no others."""
+    refuse_without("search")
+    from reticent.search import text
+    from reticent.search.flow import index_texts
+
+    with watching(say, STAGES, stoppable=False) as watch:
+        found = index_texts(documents, output, language=language, watch=watch, force=say.force)
+    say.note(*text.skipped(found.texts.skipped), *found.notes)
+    say.result(text.indexed(found), found.summary())
+
+
+@command(search_app, "query")
+def query(
+    say: Say,
+    asked: Annotated[str, typer.Argument(metavar="QUERY", help="What to look for.")],
+    index: Annotated[str, typer.Option(metavar="INDEX", help="What search index wrote.")],
+    profile: Annotated[
+        Path | None, typer.Option(metavar="EXPOSED", help="What profile expose wrote.")
+    ] = None,
+    alpha: Annotated[
+        str | None,
+        typer.Option(metavar="A", help="How much the profile counts, 0 to 1; else by the query."),
+    ] = None,
+    top: Annotated[int, typer.Option(help="Results asked of the engine, and put in order.")] = 50,
+    fusion: Annotated[
+        Literal["ranks", "scores"], typer.Option(help="What of both sides is put together.")
+    ] = "ranks",
+) -> None:
+    """Search, with the results in the order of the engine and of an exposed profile together."""
+    refuse_without("search")
+    from reticent.search import flow, report, text
+
+    found = flow.query(
+        asked, index=index, profile=profile, alpha=alpha, top=top, fusion=fusion
+    )  # fmt: skip
+    say.result(text.answered(found, personal=profile is not None), report.answer_data(found))

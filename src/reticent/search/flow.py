@@ -7,22 +7,26 @@ words and never all texts. In which language they are is guessed from the first 
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from reticent.errors import InputError, many
 from reticent.files.output import check_free, refuse_inputs, whole_file, write_text
 from reticent.progress import Clock, Watch
 from reticent.search.documents import PersonalDocument, SkippedFile
 from reticent.search.documents.reading import read_documents
-from reticent.search.exposing import ProfileExposure, share_of
+from reticent.search.exposing import ExposedProfile, ProfileExposure, share_of
+from reticent.search.index import LocalIndex, language_in, update_index
 from reticent.search.profile import DELTA, KEYWORDS, Profile, grown, keywords_of
 from reticent.search.profile_file import write_profile
-from reticent.search.report import BuiltProfile, ReadTexts
+from reticent.search.ranking import TOP, Fusion, SearchAnswer, answer
+from reticent.search.report import BuiltProfile, IndexedTexts, ReadTexts
 from reticent.search.words import (
     LOOKED_AT,
     Language,
@@ -69,7 +73,8 @@ def build_profile(
         terms = _TermsCounted(chosen, keywords)
         for document in documents:
             terms.take(document.text)
-    _refuse_nothing(texts, terms.documents, places)
+    if not terms.documents:
+        raise texts.nothing("document with a word that says something", places)
     with clock.stage("grow"):
         profile = grown(
             terms.documents, minsup=minsup, delta=overlap, language=chosen.name, keywords=keywords,
@@ -99,6 +104,59 @@ def write_exposed(
         write_text(place, json.dumps(exposure.exposed.data(), ensure_ascii=False) + "\n")
 
 
+# --- searching -----------------------------------------------------------------------------------
+
+
+def index_texts(
+    places: Places,
+    output: str | Path,
+    *,
+    language: str | None = None,
+    watch: Watch | None = None,
+    force: bool = False,
+) -> IndexedTexts:
+    """Make an index of documents, or bring one up to date; `force` makes it anew.
+
+    `language`: that of the index that is there, and of a new one guessed unless told.
+    """
+    places = _listed(places)
+    refuse_inputs([Path(output)], [Path(path) for path in places if not Path(path).is_dir()])
+    known = language
+    if known is None and not force:
+        known = language_in(output)
+    chosen = Language(known) if known is not None else None
+    clock = Clock(watch or Watch())
+    with clock.stage("index"):
+        texts = _TextsRead(output)
+        documents: Iterable[PersonalDocument] = texts.some_of(places, clock.watch)
+        if chosen is None:
+            name, documents = _guessed(documents)
+            chosen = Language(name)
+        found = update_index(output, documents, chosen, force=force, watch=clock.watch)
+    return IndexedTexts(
+        texts.told(), found.documents, found.added, found.changed, found.removed, found.unchanged,
+        chosen.name, known is None, dict(clock.seconds), str(output),
+    )  # fmt: skip
+
+
+def query(
+    asked: str,
+    *,
+    index: str | Path,
+    profile: ExposedProfile | Mapping[str, Any] | str | Path | None = None,
+    alpha: Fraction | float | str | None = None,
+    top: int = TOP,
+    fusion: Fusion = "ranks",
+) -> SearchAnswer:
+    """Ask an index, and order what it gives by the exposed part of a profile."""
+    exposed = None
+    if isinstance(profile, str | Path):
+        exposed = ExposedProfile.load(profile)
+    elif profile is not None:
+        exposed = ExposedProfile.of(profile)
+    return answer(LocalIndex.open(index), asked, exposed, alpha=alpha, top=top, fusion=fusion)
+
+
 # --- reading -------------------------------------------------------------------------------------
 
 
@@ -106,19 +164,43 @@ def write_exposed(
 class _TextsRead:
     """What comes of some places: documents on their way through, and what is to be told of them."""
 
+    besides: str | Path | None = None  # what is written meanwhile, perhaps below a place
     kinds: Counter[str] = field(default_factory=Counter)
     skipped: list[SkippedFile] = field(default_factory=list)
 
     def of(self, places: Sequence[str | Path], watch: Watch) -> Iterator[PersonalDocument]:
+        """All documents, one after the other."""
+        left_out = "" if self.besides is None else os.path.abspath(self.besides) + os.sep
         for found in read_documents(places, watch=watch):
+            if left_out and os.path.abspath(found.place).startswith(left_out):
+                continue
             if isinstance(found, SkippedFile):
                 self.skipped.append(found)
             else:
                 self.kinds[found.kind] += 1
                 yield found
 
+    def some_of(self, places: Sequence[str | Path], watch: Watch) -> Iterator[PersonalDocument]:
+        """The same, and where there is nothing at all, a refusal: an index would be emptied."""
+        yield from self.of(places, watch)
+        if not self.kinds:
+            raise self.nothing("document", places)
+
     def told(self) -> ReadTexts:
+        """All that is to be told of it."""
         return ReadTexts(dict(self.kinds), tuple(self.skipped))
+
+    def nothing(self, what: str, places: Sequence[str | Path]) -> InputError:
+        """Why nothing comes of these places."""
+        read, skipped = sum(self.kinds.values()), len(self.skipped)
+        reasons = Counter(one.reason for one in self.skipped).most_common(3)
+        of_it = ": " + "; ".join(f"{n:,} {why}" for why, n in reasons) if reasons else ""
+        return InputError(
+            f"there is no {what}",
+            where=str(places[0]) if len(places) == 1 else many(len(places), "place"),
+            why=f"{many(read, 'document')} read, {many(skipped, 'file')} skipped{of_it}.",
+            do="name other files or folders.",
+        )
 
 
 def _guessed(
@@ -189,23 +271,6 @@ def _check_output(output: str | Path, inputs: Sequence[str | Path], *, force: bo
     """Refuse an output that is read; one beside what is read, in its folder, is fine."""
     refuse_inputs([Path(output)], [Path(path) for path in inputs if not Path(path).is_dir()])
     check_free(Path(output), force=force)
-
-
-def _refuse_nothing(
-    texts: _TextsRead, found: Sequence[object], places: Sequence[str | Path]
-) -> None:
-    if found:
-        return
-    read, skipped = sum(texts.kinds.values()), len(texts.skipped)
-    reasons = Counter(one.reason for one in texts.skipped).most_common(3)
-    of_it = "; ".join(f"{count:,} {reason}" for reason, count in reasons)
-    raise InputError(
-        "there is no document with a word that says something",
-        where=str(places[0]) if len(places) == 1 else many(len(places), "place"),
-        why=f"{many(read, 'document')} read, {many(skipped, 'file')} skipped"
-        + (f": {of_it}." if of_it else "."),
-        do="name other files or folders.",
-    )
 
 
 def _notes(profile: Profile, language: Language) -> Iterator[str]:

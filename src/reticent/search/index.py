@@ -96,6 +96,13 @@ def update_index(
             _sweep(path)
 
 
+def language_in(folder: str | Path) -> str | None:
+    """The language of the index in a folder, if there is one that can be read."""
+    with contextlib.suppress(InputError):
+        return _State.read(Path(folder)).language
+    return None
+
+
 def _updated(
     path: Path,
     old: _State | None,

@@ -13,6 +13,7 @@ from reticent.errors import listed, many
 from reticent.search.documents import SkippedFile
 from reticent.search.exposing import ProfileExposure
 from reticent.search.profile import Profile, ProfileNode
+from reticent.search.ranking import RankedPage, SearchAnswer
 from reticent.search.report import (
     BuiltProfile,
     ExposurePreview,
@@ -25,6 +26,8 @@ from reticent.search.words import NONE
 from reticent.terminal.text import table
 
 _MOST_TOLD = 40  # interests that are listed before "and … more"
+_MOST_RESULTS = 10
+_LONGEST_TITLE = 80
 _MOST_NAMED = 10  # files, and words of a step
 
 
@@ -211,3 +214,37 @@ def indexed(found: IndexedTexts) -> str:
     lines.append(_language(found.language, guessed=found.guessed))
     lines.append(f"Written to {found.output}, for your eyes alone: it holds their texts.")
     return "\n".join(lines)
+
+
+def answered(found: SearchAnswer, *, personal: bool) -> str:
+    """The first results: where each stands and stood, and for which interests it moved."""
+    lines = [line for one in found.pages[:_MOST_RESULTS] for line in _result(one)]
+    if (left := len(found.pages) - _MOST_RESULTS) > 0:
+        lines += [f"… and {left:,} more; --json has all of them.", ""]
+    if not found.pages:
+        return "Nothing was found."
+    return "\n".join([*lines, _order(found, personal=personal)])
+
+
+def _result(one: RankedPage) -> Iterator[str]:
+    was = f"  (was {one.engine_rank})" if one.rank != one.engine_rank else ""
+    title = one_line(one.page.title).strip()
+    title = title if len(title) <= _LONGEST_TITLE else title[: _LONGEST_TITLE - 1] + "…"
+    yield f"{one.rank:3}. {title}{was}"
+    yield f"     {one_line(one.page.place)}"
+    if one.because:
+        terms = [f"{term} ({count})" for term, count in one.because]
+        yield f"     of interest: {listed(terms, 5)}"
+    yield ""
+
+
+def _order(found: SearchAnswer, *, personal: bool) -> str:
+    if not personal:
+        return "In the order of the engine."
+    if not found.alpha:
+        return (
+            "In the order of the engine: with --alpha 0 the profile counts nothing. That is the "
+            "default for queries of three words and more, which say by themselves what is meant."
+        )
+    share = float(found.alpha)
+    return f"In the order of the engine ({1 - share:.0%}) and the profile ({share:.0%})."
