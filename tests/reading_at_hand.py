@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
+from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 
 from at_hand import SECRET
@@ -52,3 +55,26 @@ def a_pdf(*pages: str, title: str = "") -> bytes:
             f"{11 + 2 * i} 0 obj<</Length {len(drawn)}>>stream\n{drawn}\nendstream endobj",
         ]
     return "\n".join(["%PDF-1.4", *parts, "trailer<</Root 1 0 R/Info 4 0 R>>", "%%EOF\n"]).encode()
+
+
+def a_history(
+    name: str,
+    pages: Sequence[tuple[str | None, str | None]],
+    table: str = "moz_places",
+    mode: str = "delete",
+    **columns: int,
+) -> Path:
+    """The file of a browser that visited these pages."""
+    path = put(name, b"")
+    counts = {"visit_count": 1, "hidden": 0} | columns
+    with closing(sqlite3.connect(path)) as database:
+        database.execute(f"PRAGMA journal_mode = {mode}")
+        database.execute(
+            f"CREATE TABLE {table} (id INTEGER PRIMARY KEY, url, title, visit_count INTEGER, hidden INTEGER)"
+        )
+        database.executemany(
+            f"INSERT INTO {table} (url, title, visit_count, hidden) VALUES (?, ?, ?, ?)",
+            [(*page, *counts.values()) for page in pages],
+        )
+        database.commit()
+    return path

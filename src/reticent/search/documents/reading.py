@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +16,15 @@ from typing import BinaryIO
 
 from reticent.errors import Problem, Stopped, many, refuse
 from reticent.progress import Watch
-from reticent.search.documents import PersonalDocument, SkippedFile, UnreadableText, mail, texts
+from reticent.search.documents import (
+    PersonalDocument,
+    SkippedFile,
+    UnreadableText,
+    histories,
+    mail,
+    texts,
+)
+from reticent.search.documents.histories import VisitedPage
 
 _Found = Iterator[PersonalDocument | SkippedFile]
 
@@ -59,6 +68,7 @@ class _Reading:
 
     watch: Watch
     seen: set[tuple[int, int]] = field(default_factory=set)  # so that links lead round no circle
+    visited: set[str] = field(default_factory=set)  # addresses; browsers may share them
 
     def all_in(self, paths: Sequence[Path]) -> _Found:
         """Walk the places, and tell now and then how far it is."""
@@ -91,9 +101,42 @@ class _Reading:
         if stat.S_ISDIR(about.st_mode):
             waiting += reversed(_inside(path))
         elif stat.S_ISREG(about.st_mode):
-            yield from _in_file(path, about.st_size)
+            yield from self._in_file(path, about.st_size)
         else:
             raise UnreadableText("neither a file nor a folder")
+
+    def _in_file(self, path: Path, size: int) -> _Found:
+        """What a file holds."""
+        if not size:
+            raise UnreadableText(texts.EMPTY)
+        place = _told(path)
+        with path.open("rb") as file:
+            head = file.read(_HEAD)
+            what = _what(path, head)
+            if size > _MOST.get(what, MOST_BYTES):
+                raise UnreadableText(f"larger than {_MOST.get(what, MOST_BYTES) // 1_000_000} MB")
+            if what == _MAILBOX:
+                file.seek(0)
+                yield from _in_mailbox(place, file)
+                return
+            data = b"" if what == _DATABASE else head + file.read(MOST_BYTES)
+        if what == _MESSAGE:
+            yield from _in_message(place, data)
+        elif what == _DATABASE:
+            yield from self._visits(histories.in_browser(path))
+        elif what == _TAKEOUT:
+            yield from self._visits(histories.in_takeout(data))
+        else:
+            kind, read = texts.READERS[what]
+            title, text = read(data, "")
+            yield PersonalDocument(place, title or texts.one_title(path.stem), text, kind)
+
+    def _visits(self, pages: Iterator[VisitedPage]) -> _Found:
+        """Each page that was visited, once, by its address."""
+        for page in pages:
+            if page.address not in self.visited:
+                self.visited.add(page.address)
+                yield PersonalDocument(page.address, page.title, page.text, "visit")
 
 
 def _inside(path: Path) -> list[Path]:
@@ -101,38 +144,27 @@ def _inside(path: Path) -> list[Path]:
     paths = [path / name for name in sorted(os.listdir(path))]
     if _is_maildir(path):
         return [one for one in paths if one.name in _OF_MAILDIR or _is_maildir(one)]
-    return [one for one in paths if _is_of_people(one.name)]
+    names = {one.name for one in paths}
+    return [one for one in paths if _is_of_people(one.name, names)]
 
 
-def _is_of_people(name: str) -> bool:
+def _is_of_people(name: str, beside: set[str]) -> bool:
     """Whether a file was put into its folder by somebody, to be found there."""
-    return not name.startswith((".", "~$")) and not name.endswith("~") and name not in _NOT_PEOPLES
+    part = next((end for end in histories.KEPT_BESIDE if name.endswith(end)), "")
+    return not (
+        name.startswith((".", "~$"))
+        or name.endswith("~")
+        or name in _NOT_PEOPLES
+        or (part and name.removesuffix(part) in beside)
+    )
 
 
-def _in_file(path: Path, size: int) -> _Found:
-    """What a file holds."""
-    if not size:
-        raise UnreadableText(texts.EMPTY)
-    with path.open("rb") as file:
-        head = file.read(_HEAD)
-        what = _what(path, head)
-        if what == _MAILBOX:
-            file.seek(0)
-            yield from _in_mailbox(_told(path), file)
-            return
-        most = mail.MOST_BYTES if what == _MESSAGE else MOST_BYTES
-        if size > most:
-            raise UnreadableText(f"larger than {most // 1_000_000} MB")
-        data = head + file.read(most)
-    if what == _MESSAGE:
-        yield from _in_message(_told(path), data)
-    else:
-        kind, read = texts.READERS[what]
-        title, text = read(data, "")
-        yield PersonalDocument(_told(path), title or texts.one_title(path.stem), text, kind)
-
-
-_MAILBOX, _MESSAGE = ".mbox", ".eml"
+_MAILBOX, _MESSAGE, _DATABASE, _TAKEOUT = ".mbox", ".eml", ".sqlite", ".json"
+_MOST = {  # bytes
+    _MAILBOX: sys.maxsize,  # which is never held whole
+    _MESSAGE: mail.MOST_BYTES,
+    _DATABASE: histories.MOST_BYTES,
+}
 
 
 def _what(path: Path, head: bytes) -> str:
@@ -140,10 +172,14 @@ def _what(path: Path, head: bytes) -> str:
     suffix = path.suffix.lower()
     if head.startswith(b"%PDF-"):
         return ".pdf"
+    if histories.is_database(head):
+        return _DATABASE
     if suffix == _MESSAGE or _is_maildir(path.parent.parent, path.parent.name):
         return _MESSAGE
     if suffix in (_MAILBOX, ".mbx") or mail.is_mailbox(head):
         return _MAILBOX
+    if histories.is_takeout(head):
+        return _TAKEOUT
     if suffix in texts.READERS:
         return suffix
     if suffix:

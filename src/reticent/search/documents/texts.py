@@ -232,7 +232,12 @@ def legible(text: str) -> str:
 
 def one_title(text: str) -> str:
     """A title as a short line."""
-    return " ".join(_CONTROL.sub(" ", text[: 10 * _TITLE]).split())[:_TITLE]
+    return " ".join(printable(text[: 10 * _TITLE]).split())[:_TITLE]
+
+
+def printable(text: str) -> str:
+    """A text without what cannot be written or would speak to a terminal."""
+    return _CONTROL.sub(" ", text)
 
 
 def _some(text: str) -> str:
