@@ -39,7 +39,7 @@ def relevant(found: JudgedCollection) -> dict[str, list[int]]:
 def test_documents_in_smart_form(tmp_path: Path) -> None:
     found = smart(tmp_path / "sea", "1 1 1\n")
     assert [(one.place, one.title, one.text) for one in found.documents] == [
-        ("sea/1", "Sea\nsalt", "Sea salt tastes ."),  # the title is not said twice
+        ("sea/1", "Sea salt", "tastes ."),  # the title is not said twice
         ("sea/2", "", "the tide"),
         ("sea/3", "", "tea"),
     ]
@@ -80,7 +80,7 @@ PLAIN = {
 
 def test_plain_files(tmp_path: Path) -> None:
     found = read_judged(put(tmp_path / "new", PLAIN))
-    assert [(one.title, one.text) for one in found.documents] == [("", "salt"), ("Tea", "Tea\nhot")]
+    assert [(one.title, one.text) for one in found.documents] == [("", "salt"), ("Tea", "hot")]
     assert [(one.text, one.relevant) for one in found.queries] == [
         ("salt of the sea", frozenset({0})), ("tea", frozenset({1})),
     ]  # fmt: skip

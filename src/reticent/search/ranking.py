@@ -30,7 +30,7 @@ Fusion = Literal["ranks", "scores"]
 ALPHA = Fraction(2, 5)
 SHORT = 2  # words of a query that may mean several things
 TOP, MOST = 50, 1000  # results asked of an engine
-_K1, _B = 1.2, 0.75  # of BM25: how soon more of a word says no more; how much long texts pay
+BM25_K1, BM25_B = 1.2, 0.75  # how soon more of a word says no more; how much long texts pay
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +136,9 @@ def _saturated(
 ) -> list[float]:
     """Weights times BM25's tf, lengths measured against the mean of these results."""
     mean = sum(lengths) / len(lengths) if any(lengths) else 1.0
-    damp = [_K1 * (1 - _B + _B * length / mean) for length in lengths]
+    damp = [BM25_K1 * (1 - BM25_B + BM25_B * length / mean) for length in lengths]
     return [
-        sum(weights[t] * n * (_K1 + 1) / (n + damped) for t, n in sorted(count.items()))
+        sum(weights[t] * n * (BM25_K1 + 1) / (n + damped) for t, n in sorted(count.items()))
         for count, damped in zip(counts, damp, strict=True)
     ]
 

@@ -171,23 +171,26 @@ def _read(
     return JudgedCollection(
         (folder.resolve().name,),
         tuple(
-            PersonalDocument(f"{folder.resolve().name}/{one.name}", one.title, _whole(one))
+            PersonalDocument(f"{folder.resolve().name}/{one.name}", *_said_once(one))
             for one in documents
         ),
         (0,) * len(documents),
         tuple(
-            JudgedQuery(f"{folder.resolve().name}/{one.name}", _whole(one), frozenset(relevant[i]))
+            JudgedQuery(
+                f"{folder.resolve().name}/{one.name}", " ".join(_said_once(one)).strip(),
+                frozenset(relevant[i]),
+            )
             for i, one in enumerate(queries)
             if i in relevant
         ),
         tuple(notes),
-    )
+    )  # fmt: skip
 
 
-def _whole(one: _JudgedText) -> str:
+def _said_once(one: _JudgedText) -> tuple[str, str]:
     """Title and text; many of the old texts begin with their titles."""
     title, text = " ".join(one.title.split()), " ".join(one.text.split())
-    return text if not title or text.startswith(title) else f"{title}\n{text}"
+    return title, text.removeprefix(title).strip()
 
 
 def _places(queries: Sequence[_JudgedText], asked: Sequence[str]) -> dict[str, int]:
