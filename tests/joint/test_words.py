@@ -83,6 +83,6 @@ def test_more_ids_than_are_allowed(tmp_path: Path) -> None:
     assert [code for code, _, _ in ends.values()] == [4, 4], ends
     said = "191 ids, more ids than the 190 that are allowed (most_ids)"
     assert f"card, common records: it brings {said}" in ends["bank"][2]
-    assert "raise  most_ids  in the party file" in ends["bank"][2].partition("Do:")[2]
+    assert "raise  most_ids  here" in ends["bank"][2].partition("Do:")[2]
     assert f"because of this owner: this owner brings {said}" in ends["card"][2]
     assert "agree with its owner on what has to change" in ends["card"][2].partition("Do:")[2]
