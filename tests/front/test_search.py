@@ -139,6 +139,16 @@ def test_words_are_shown_as_they_are_written(work: Path) -> None:
     assert "übungen" not in str(shown)  # it is told by its stem
 
 
+def test_the_sample_has_the_interests_it_was_made_with(work: Path) -> None:
+    run("sample", "mail", "-o", "made", "-q")
+    told = answer("profile", "build", "made/mine", "-o", "profile.json")
+    assert (told["language"], told["skipped"]) == ("english", [])
+    assert told["read"] == {"mail": 60, "text": 7, "page": 1}
+    shown = answer("profile", "show", "profile.json", "--depth", 1)
+    terms = {term for node in shown["tree"] for term in node["terms"]}
+    assert {"harbour", "catalogu", "bread", "knee", "garden"} <= terms
+
+
 def test_further_stop_words_are_none_of_a_profile(interests: Path) -> None:
     Path("stop.txt").write_text("sports, Research\nsex")
     told = answer(

@@ -19,12 +19,16 @@ from typing import NamedTuple
 
 MAILS = 60
 HOLDS = ("library", "mine")
+_MOST_SAID = 3  # sentences of a mail
 _FIRST = datetime(2025, 9, 1, 7, 30, tzinfo=UTC)
 _OWNER = "Ines <ines@home.example>"
 
 
 class _Matter(NamedTuple):
-    """What people write about: how often of sixty times, who writes, subjects and sentences."""
+    """What people write about: how often of sixty times, who writes, subjects and sentences.
+
+    There are so many sentences that none comes often: what mails have in common is the matter.
+    """
 
     often: int
     people: Sequence[str]
@@ -34,85 +38,139 @@ class _Matter(NamedTuple):
 
 _MATTERS = (
     _Matter(
-        18,
+        19,
         ("Karla <karla@sailing.example>", "Tomek <tomek@sailing.example>"),
-        ("Regatta on Sunday", "Crew for the weekend", "Sails and weather", "Back from the island"),
+        ("Regatta on Sunday", "Who sails?", "Wind and tide", "Back from the island"),
         (
-            "The regatta starts at ten, so the boat should leave the harbour at nine.",
-            "There will be a strong wind from the west, we reef the sails before the start.",
-            "Can you bring the new sheet for the jib? The old one is worn.",
-            "The harbour master has a berth for our boat until Monday.",
-            "With wind against the tide it gets rough at the harbour entrance.",
-            "In the last regatta we lost two minutes because a sail was up too late.",
-            "Tomek sails with us, so we are three in the boat.",
-            "If the wind drops we stay in the harbour and look after the sails.",
-            "We sail back with the tide on Sunday, the boat needs to be in by six.",
-            "Nobody protested at this regatta, and our boat came in fourth.",
+            "The regatta starts at ten, so the boat should be out of the harbour by nine.",
+            "A strong wind from the west is forecast, we reef the sails early.",
+            "Can you buy another sheet for the jib before the regatta?",
+            "Our boat has a berth in the harbour until Monday.",
+            "Wind against tide makes it rough outside the harbour.",
+            "In June the regatta was lost because a sail went up too late.",
+            "Tomek comes along, then we are three in the boat.",
+            "If the wind drops, we stay in the harbour and mend sails.",
+            "With the tide behind us the boat is home by six.",
+            "Nobody protested, so our boat came in fourth at the regatta.",
+            "The harbour was full, forty boats and no wind.",
+            "I would rather sail round the island than win a regatta.",
+            "Somebody took our berth, the harbour master sends him away.",
+            "The tide turns at noon; whoever sails later has it against him.",
+            "Two boats touched at the start, and the regatta went on without them.",
+            "Ten knots of wind, a warm boat, what more does one want.",
+            "My nephew wants to learn how to sail, is there room in your boat?",
+            "The spinnaker is torn, we sail under jib and main.",
+            "Let us moor in the inner harbour, the wind goes round tonight.",
+            "A tide table hangs in the harbour office.",
+            "Do not forget oilskins, the boat gets wet in such a wind.",
+            "The regatta of the neighbours is open to boats under eight metres.",
+            "Last year we waited two days for wind in that harbour.",
+            "I marked the shallows; at low tide a boat like ours runs aground.",
+            "The prize of the regatta is a barrel of herring.",
+            "Fog, no wind, and the ferry in front of the harbour.",
         ),
     ),
     _Matter(
-        9,
+        8,
         ("Boatyard Voss <yard@voss.example>", "Karla <karla@sailing.example>"),
         ("Paint for the hull", "Repairs before spring", "The winch again"),
         (
-            "The hull is sanded, now the boat waits for paint.",
-            "Varnish on the tiller needs three coats, and dry weather.",
-            "The winch of your boat is repaired, it only needed grease.",
-            "The yard takes the boat out of the harbour in October for repairs.",
-            "For the hull we take the white paint of last year, below the water line the red one.",
-            "Scratches at the bow can be repaired, the laminate of the boat is dry.",
+            "The hull of the boat is sanded and can be painted.",
+            "Three coats of varnish on the tiller, and a fourth one in spring.",
+            "Your winch is repaired, it only wanted grease.",
+            "In October the crane lifts every boat out of the harbour.",
+            "White paint above the water line, red paint below it.",
+            "Scratches at the bow are repaired, the laminate is sound.",
+            "The boat lies on its cradle in hall two.",
+            "A leak at the hatch, the sealing is brittle.",
+            "We found the paint that you used on the hull ten years ago.",
+            "The bill covers varnish, paint and the crane in the harbour.",
         ),
     ),
     _Matter(
         14,
         ("Adaeze <adaeze@archive.example>", "Jonas <jonas@archive.example>"),
-        ("Catalogue: next import", "Minutes of Tuesday", "Scans of the maps", "Metadata, again"),
+        ("Catalogue: import", "Minutes of Tuesday", "Scans of the maps", "Metadata, again"),
         (
-            "The import of the catalogue stopped at 12,000 records, the dates were wrong.",
-            "Please look at the metadata of the maps before we publish the catalogue.",
-            "The archive sends the scans of the second box next week.",
-            "Every record in the catalogue needs a date and a place, or it is not found.",
-            "Jonas checked a hundred records by hand, six had no metadata at all.",
-            "The budget for scans is spent, the archive asks for more.",
-            "The meeting about metadata moves to Thursday, the archive brings its scheme.",
-            "Readers search the catalogue for streets, so records need the old street names.",
+            "The import into the catalogue stopped at 12,000 records.",
+            "Could you check the metadata of the maps once more?",
+            "The archive sends a second box of scans.",
+            "A record without a place is not found in the catalogue.",
+            "Jonas looked at a hundred records by hand, six lacked metadata.",
+            "There is no money left for scans, says the archive.",
+            "The meeting about metadata moves to Thursday.",
+            "People search the catalogue for streets by their former names.",
+            "Half of the scans are upside down, a script can turn them.",
+            "The archive wants its own field in every record.",
+            "Dates in the catalogue: is 1801 a year or a shelf mark?",
+            "I removed 300 records that stood twice in the catalogue.",
+            "A student may help with metadata in summer.",
+            "Please publish no scans of letters yet, the archive asks the heirs.",
+            "The catalogue was down on Friday, a disk was full.",
+            "Which licence do we give to scans and metadata?",
+            "Spelling in records follows the original, the catalogue has both.",
+            "The archive celebrates its hundredth birthday with an exhibition.",
         ),
     ),
     _Matter(
-        9,
-        ("Mette <mette@bakers.example>", "Karla <karla@sailing.example>"),
+        8,
+        ("Mette <mette@bakers.example>",),
         ("Starter for you", "Loaf with 80 % rye", "Crust!"),
         (
-            "I keep a jar of starter for you, feed it with rye flour.",
-            "My dough was too wet, but the bread has a good crust.",
-            "Put the bread into a very hot oven and bake it for fifty minutes.",
-            "Rye flour takes more water than wheat flour, so the dough sticks.",
-            "Let the dough rise until it has doubled, then bake the bread at once.",
-            "With an old starter the bread gets sour, with a young one it stays mild.",
+            "I keep a jar of starter for you, feed it with rye.",
+            "My dough was too wet, and yet the bread has a crust.",
+            "Bake the bread for fifty minutes.",
+            "Rye flour drinks more than wheat flour, so the dough sticks.",
+            "Let the dough double, then it goes into the oven.",
+            "A young starter makes mild bread, a lazy one makes it sour.",
+            "Salt comes last, or the starter sulks.",
+            "The oven has to be as hot as it gets, and steam helps the bread.",
+            "Caraway in rye bread: yes or no?",
+            "Cold dough is easier to shape.",
+        ),
+    ),
+    _Matter(
+        5,
+        ("Allotments Westpark <office@westpark.example>", "Gül <guel@westpark.example>"),
+        ("Compost on Saturday", "Seedlings to give away"),
+        (
+            "Compost for every garden on Saturday, with your own barrow.",
+            "I have tomato seedlings to spare, they want sun.",
+            "Beans and tomatoes came early in our garden, potatoes did not.",
+            "Water the garden in the evening, seedlings die of thirst.",
+            "Hedges of a garden are cut before March.",
+            "Slugs ate my seedlings, all but the tomatoes.",
         ),
     ),
     _Matter(
         6,
-        ("Allotments Westpark <office@westpark.example>", "Gül <guel@westpark.example>"),
-        ("Compost on Saturday", "Seedlings to give away"),
-        (
-            "There is compost for every garden on Saturday, bring a barrow.",
-            "I have tomato seedlings to spare, they want sun and good compost.",
-            "Beans and tomatoes of my garden were early, the potatoes late.",
-            "Water the garden in the evening, the seedlings dry out.",
-        ),
-    ),
-    _Matter(
-        7,
         ("Physiotherapy Lindenhof <desk@lindenhof.example>",),
         ("Your appointment", "Exercises for the knee"),
         (
-            "Your next appointment with the physiotherapist is on Wednesday.",
-            "Please do the exercise for the knee three times a week.",
-            "If the knee swells, leave out the exercise and call the physiotherapist.",
-            "Bring the letter about your knee to the appointment.",
+            "Your appointment with the physiotherapist is on Wednesday.",
+            "Please do the exercise for the knee on five days.",
+            "If the knee swells, leave out the exercise and rest.",
+            "For the appointment we need the letter about your knee.",
+            "The exercise with the band is for the other knee, too.",
+            "Stairs are good for the knee, jumping is not.",
         ),
     ),
+)
+_GREETINGS = (
+    "Hello,",
+    "",
+    "",
+    "Good morning,",
+    "",
+    "",
+    "Dear Ines,",
+    "",
+    "",
+    "Hi,",
+    "",
+    "",
+    "",
+    "",
 )
 
 
@@ -130,24 +188,30 @@ def write_mail(folder: Path, mails: int, seed: int) -> list[Path]:
 
 
 def _messages(count: int, rng: random.Random) -> list[bytes]:
-    often = [matter.often for matter in _MATTERS]
-    when, made = _FIRST, []
+    often = [matter for matter in _MATTERS for _ in range(matter.often)]
+    left: dict[str, list[str]] = {matter.subjects[0]: [] for matter in _MATTERS}
+    when, made, coming = _FIRST, list[bytes](), list[_Matter]()
     for number in range(1, count + 1):
         when += timedelta(minutes=rng.randrange(600, 9000))
-        [matter] = rng.choices(_MATTERS, often)
-        made.append(_message(number, when, matter, rng))
+        coming = coming or rng.sample(often, len(often))
+        matter = coming.pop()
+        sentences = left[matter.subjects[0]]
+        if len(sentences) < _MOST_SAID:  # all have been said: begin again, in another order
+            sentences += rng.sample(matter.sentences, len(matter.sentences))
+        said = [sentences.pop(0) for _ in range(rng.randint(2, _MOST_SAID))]
+        made.append(_message(number, when, matter, said, rng))
     return made
 
 
-def _message(number: int, when: datetime, matter: _Matter, rng: random.Random) -> bytes:
+def _message(
+    number: int, when: datetime, matter: _Matter, said: Sequence[str], rng: random.Random
+) -> bytes:
     """A mail as a mailbox holds it: some answer an earlier one, some come as a page, too."""
     sender, subject = rng.choice(matter.people), rng.choice(matter.subjects)
-    said = rng.sample(matter.sentences, k=min(len(matter.sentences), rng.randint(3, 4)))
-    greeting, farewell = "Hi Ines,", sender.partition(" <")[0]
-    text = "\n\n".join([greeting, " ".join(said), farewell])
-    answers = rng.random() < 0.3
-    if answers:
-        text += f"\n\nInes wrote:\n> {rng.choice(matter.sentences)}\n"
+    paragraphs = [_GREETINGS[number % len(_GREETINGS)], " ".join(said), sender.partition(" ")[0]]
+    if answers := rng.random() < 0.3:
+        paragraphs.append(f"> {rng.choice(matter.sentences)}")
+    text = "\n\n".join(part for part in paragraphs if part) + "\n"
     mail = EmailMessage(policy=SMTP.clone(linesep="\n"))
     mail["From"], mail["To"] = sender, _OWNER
     mail["Subject"] = f"Re: {subject}" if answers else subject
@@ -155,7 +219,7 @@ def _message(number: int, when: datetime, matter: _Matter, rng: random.Random) -
     mail["Message-ID"] = f"<{number}.{rng.getrandbits(32):08x}@{sender.partition('@')[2]}"
     mail.set_content(text)
     if rng.random() < 0.2:
-        lines = "".join(f"<p>{part}</p>" for part in text.split("\n\n"))
+        lines = "".join(f"<p>{part}</p>" for part in text.rstrip().split("\n\n"))
         mail.add_alternative(f"<html><body>{lines}</body></html>", subtype="html")
         mail.set_boundary(f"=={number}==")
     address = sender.partition("<")[2].rstrip(">")
