@@ -43,7 +43,10 @@ def main() -> None:
     """Ask each command for its help and write the page."""
     page = "# Commands\n\nEach command's own `--help`. Exit codes: 0 done and verified; 1 a "
     page += "`verify` found a violation; 2 bad input, or not decidable; 3 no release can keep the "
-    page += "policy; 4 another owner failed, or broke the rules; 70 a fault of the program "
+    page += (
+        "policy; 4 another owner failed, or broke the rules, or a search engine elsewhere did not "
+    )
+    page += "answer; 70 a fault of the program "
     page += "(nothing written); 130 stopped by the user.\n"
     page += PROGRESS
     for name in names():

@@ -4,6 +4,7 @@
     ├── InputError      exit 2    the data, the policy or the command cannot be used as they are
     ├── Unsatisfiable   exit 3    no release of this table can keep this promise
     ├── PartyError      exit 4    another owner vanished or broke the protocol
+    ├── EngineError     exit 4    a search engine elsewhere did not answer, or not as it should
     ├── Broken          exit 70   the verifier refused our own result: our bug, nothing written
     └── Stopped         exit 130  the user stopped the run before there was anything to write
 
@@ -96,6 +97,12 @@ class Unsatisfiable(ReticentError):
 
 class PartyError(ReticentError):
     """Another owner vanished or broke the protocol."""
+
+    exit_code = 4
+
+
+class EngineError(ReticentError):
+    """A search engine elsewhere did not answer, or not as it should."""
 
     exit_code = 4
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import resource
 import shutil
 import signal
 import subprocess
@@ -344,6 +345,25 @@ def test_a_stream_that_fails_leaves_the_old_index(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such folder"):
         update_index(folder, broken(), ENGLISH)
     assert everything(folder) == before
+
+
+@pytest.mark.parametrize("most", [3_000, 20_000, 60_000])
+def test_a_full_disk(tmp_path: Path, most: int) -> None:
+    folder = tmp_path / "i"
+    texts = {f"{i}": f"tea number{i * 7919}" for i in range(3000)}
+    made(tmp_path / "old", {"a": "tea"})
+    before = everything(tmp_path / "old")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, limits[1]))
+    try:
+        for place in (folder, tmp_path / "old"):
+            with pytest.raises(InputError, match="cannot write") as caught:
+                made(place, texts)
+            assert str(caught.value).startswith(f"{place}: ")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert everything(tmp_path / "old") == before
+    assert [*tmp_path.iterdir()] == [tmp_path / "old"]
 
 
 def test_who_watches_may_stop_it(tmp_path: Path) -> None:

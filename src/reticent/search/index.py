@@ -33,7 +33,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from reticent.errors import InputError, Stopped
-from reticent.files.output import is_leftover, repair, whole_file, whole_folder, write_text
+from reticent.files.output import (
+    is_leftover,
+    name_of,
+    repair,
+    whole_file,
+    whole_folder,
+    write_text,
+)
 from reticent.progress import Watch
 from reticent.search.documents import PersonalDocument
 from reticent.search.engines import FoundPage
@@ -81,7 +88,10 @@ def update_index(
     if not _is_index(path):
         # An empty folder loses nothing; one with other things in it is refused, forced or not.
         with whole_folder(path, force=force or path.is_dir(), private=True) as place:
-            return _updated(place, None, documents, language, watch)
+            changes, state = _updated(place, None, documents, language, watch)
+            write_text(place / _STATE, state.text())
+            (place / _STATE).chmod(0o600)
+            return changes
     with _alone(path):
         old = None if force else _State.read(path).whole()
         if old is not None and old.language != language.name:
@@ -91,7 +101,11 @@ def update_index(
             )  # fmt: skip
         _sweep(path)
         try:
-            return _updated(path, old, documents, language, watch)
+            changes, state = _updated(path, old, documents, language, watch)
+            if state != old:
+                with whole_file(path / _STATE, force=True, private=True) as place:
+                    write_text(place, state.text())
+            return changes
         finally:
             _sweep(path)
 
@@ -109,8 +123,8 @@ def _updated(
     documents: Iterable[PersonalDocument],
     language: Language,
     watch: Watch,
-) -> IndexChanges:
-    """Write a generation and let it be the index."""
+) -> tuple[IndexChanges, _State]:
+    """Write a generation, if there is anything new to write."""
     before = old.documents() if old else {}
     number = {place: i for i, place in enumerate(before)}
     seen, kept, changed = set[str](), set[int](), 0
@@ -136,9 +150,9 @@ def _updated(
     )  # fmt: skip
     if stale:
         fresh = fresh.without(stale)
-    if old is None or len(kept) < len(seen) or stale:
-        _State.of(fresh).write(path)
-    return changes
+    if old is not None and changes.unchanged == len(seen) == len(before):
+        return changes, old
+    return changes, _State.of(fresh)
 
 
 def _digest(document: PersonalDocument) -> str:
@@ -154,23 +168,21 @@ class _Generation:
 
     def __init__(self, path: Path, language: Language, old: _State | None = None) -> None:
         """Begin with nothing, or with what another generation holds."""
+        from tantivy import Index
+
         self.path, self.language = path, language
         self.folder = path / f"g-{secrets.token_hex(4)}"
-        self.folder.mkdir(mode=0o700)
-        self.places: list[str] = []
-        self.digests: list[str] = []
-        if old is not None:
-            for file in old.files:
-                _share(old.folder / file, self.folder / file)
-            held = old.documents()
-            self.places, self.digests = [*held], [*held.values()]
         self._terms = _Terms(language)
+        held = old.documents() if old is not None else {}
         with _refusing(path):
-            from tantivy import Index
-
+            self.folder.mkdir(mode=0o700)
+            if old is not None:
+                for file in old.files:
+                    _share(old.folder / file, self.folder / file)
             self._index = Index(_schema(), str(self.folder))
             # One thread keeps documents in their order, and leaves the other to make terms.
             self._writer = self._index.writer(_HEAP, 1)
+        self.places, self.digests = [*held], [*held.values()]
 
     def add(self, place: str, digest: str, title: str, text: str) -> None:
         """Take in a document."""
@@ -203,9 +215,9 @@ class _Generation:
         with _refusing(self.path):
             self._writer.commit()
             self._writer.wait_merging_threads()
-        write_text(self.folder / _PLACES, json.dumps([self.places, self.digests]) + "\n")
-        for file in self.folder.iterdir():
-            file.chmod(0o600)
+            write_text(self.folder / _PLACES, json.dumps([self.places, self.digests]) + "\n")
+            for file in self.folder.iterdir():
+                file.chmod(0o600)
 
     def without(self, stale: set[int]) -> _Generation:
         """Another generation, of the texts of this one but for some."""
@@ -325,7 +337,8 @@ class _State:
             raise _damaged(self.folder.parent) from None
         return self
 
-    def write(self, path: Path) -> None:
+    def text(self) -> str:
+        """What stands in the file."""
         data = {
             "reticent": "index",
             "version": _VERSION,
@@ -333,8 +346,7 @@ class _State:
             "generation": self.folder.name,
             "files": self.files,
         }
-        with whole_file(path / _STATE, force=True, private=True) as place:
-            write_text(place, json.dumps(data, indent=1) + "\n")
+        return json.dumps(data, indent=1) + "\n"
 
     def documents(self) -> dict[str, str]:
         """The digest of every document by its place, in the order of their numbers."""
@@ -403,7 +415,7 @@ def _refusing(path: Path) -> Iterator[None]:
     except (OSError, ValueError):
         # Its own words name files of its making, and what it read in them.
         raise InputError(
-            "cannot write the index", where=str(path),
+            "cannot write the index", where=str(path.with_name(name_of(path))),
             do="free some space or choose another place; what was there before is as it was.",
         ) from None  # fmt: skip
 
