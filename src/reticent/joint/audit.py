@@ -52,6 +52,7 @@ from reticent.parties.auditing import (
     Audited,
     Said,
     common_ids,
+    let_go,
     replay,
     steps_named,
     winner_of,
@@ -216,7 +217,7 @@ class _JointRun:
             "labels": self._labels,
             "kept columns": lambda said: self._columns(said, kept_by(self.release.policy)),
             "ready": self._ready,
-            "go": self._go,
+            "go": let_go,
         }
         scripts[kind](said)
 
@@ -339,6 +340,3 @@ class _JointRun:
         for owner, told in said.everybody(agreeing.Ready).items():
             if told.digest != self.release.manifest:
                 raise said.refuse(owner)
-
-    def _go(self, said: Said) -> None:
-        said.tells(said.owners[0], agreeing.Go)

@@ -4,6 +4,7 @@
     Said          all that was said in one step; a script takes it word by word, link by link
     common_ids    the script of an intersection (`intersection`)
     winner_of     the script of a comparison among all owners (`comparison`)
+    let_go        the script of the end, once it is decided (`agreeing`)
 
 A caller knows the names of all steps in their order, and plays one script for each. A script reads
 like the conversation itself and takes every message that it has to hold; what it does not take was
@@ -24,13 +25,13 @@ import functools
 import hashlib
 import itertools
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import msgspec
 
-from reticent.parties import comparison, group, intersection
+from reticent.parties import agreeing, comparison, group, intersection
 from reticent.parties.delivered import NOT_AGAIN, Attendance, Delivered, Leak, Link, Word
 from reticent.parties.messages import Envelope, Violation, decode
 from reticent.parties.transcript import Entry, Fault
@@ -87,10 +88,14 @@ class Said:
 
     def __init__(
         self, step: str, me: str, owners: Sequence[str], words: Mapping[Link, Sequence[Word]],
-        later: Mapping[Link, int],
+        later: Mapping[Link, int], decided: Collection[Link] = (),
     ) -> None:  # fmt: skip
-        """`later`: where the link goes on after this step."""
+        """`later`: where the link goes on after this step.
+
+        `decided`: the links on which a meeting told how the run ends.
+        """
         self.step, self.me, self.owners = step, me, tuple(owners)
+        self.told = {receiver for _, receiver in decided}  # how the run ends, at a meeting
         self._left = {link: list(reversed(said)) for link, said in words.items()}
         self._later = later
         self._last: dict[str, int] = {}  # by sender
@@ -130,6 +135,10 @@ class Said:
     def among(self, owners: Sequence[str], kind: type[M]) -> dict[str, M]:
         """Take what each of some owners, of whom we are one, tells the others of them."""
         return {owner: self.tells(owner, kind, owners) for owner in owners}
+
+    def has_more(self, sender: str, receiver: str) -> bool:
+        """Whether anything is left on a link."""
+        return bool(self._left.get((sender, receiver)))
 
     def begins_with(self, kind: type[Message]) -> bool:
         """Whether the first word on some link is of this kind."""
@@ -193,7 +202,7 @@ def replay(
     valid = delivered.valid()
     for at, step in enumerate(steps):
         later = _first_entries(valid[at + 1 :])
-        said = Said(step, me, owners, valid[at], later)
+        said = Said(step, me, owners, valid[at], later, delivered.decided)
         play(said)
         said.end()
     void = delivered.said_again(valid)
@@ -281,6 +290,14 @@ def _aligned(said: Said, ids: Sequence[str]) -> Mapping[str, int]:
         if told.digest != digest:
             raise said.refuse(owner)
     return dict.fromkeys(said.owners, len(ids))
+
+
+def let_go(said: Said) -> None:
+    """The first owner says go to each; one that was gone may hear at a later meeting instead."""
+    first = said.owners[0]
+    for owner in said.owners[1:]:
+        if said.sees(first, owner) and (said.has_more(first, owner) or owner not in said.told):
+            said.next(first, owner, agreeing.Go)
 
 
 @dataclass(frozen=True, slots=True)

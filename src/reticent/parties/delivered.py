@@ -101,7 +101,8 @@ class Delivered:
     hellos: dict[str, Hello] = field(default_factory=dict)  # the last of each owner
     greeted: dict[Link, tuple[Hello, int]] = field(default_factory=dict)  # and how often we had
     announced: int = 0  # how many hellos of ours there were
-    ended: set[tuple[Link, int, int]] = field(default_factory=set)
+    ended: set[tuple[Link, int, int, int]] = field(default_factory=set)
+    decided: set[Link] = field(default_factory=set)  # where a hello says that it is decided
     epoch: int = -1  # the one in which messages may go; -1: none
     starts: dict[int, int] = field(default_factory=dict)  # by epoch: its first step
     finished: list[tuple[int, int]] = field(default_factory=list)  # entry; still to be compared
@@ -162,6 +163,8 @@ class Delivered:
             raise Leak(number, "an owner came back for another run")
         if hello.agreed not in (None, due.agreed):
             raise Leak(number, "an owner says that something else was agreed on")
+        if hello.agreed is not None:
+            self.decided.add(link)
         if hello.clock or hello.resumes != (hello.epoch > 0):
             raise Leak(number, "an owner says more than who it is")
         self._count_hello(number, link, hello)
@@ -238,7 +241,7 @@ class Delivered:
         sender = link[0]
         if sender not in self.hellos or word.epoch != self.hellos[sender].epoch:
             raise Leak(number, "somebody ended a run that it was not in")
-        again = (link, self.announced, word.code)
+        again = (link, self.announced, word.epoch, word.code)
         if again in self.ended:
             raise Leak(number, "somebody ended the run twice")
         self.ended.add(again)

@@ -67,6 +67,7 @@ from reticent.parties.auditing import (
     Audited,
     Said,
     common_values,
+    let_go,
     replay,
     steps_named,
     winner_of,
@@ -197,7 +198,7 @@ class TrainingRun:
             "all counts": self._counts,
             "node": self._node,
             "ready": self._ready,
-            "go": self._go,
+            "go": let_go,
         }
         kind = said.step.partition(" of join ")[0].rstrip("0123456789").rstrip()
         scripts[kind](said)
@@ -458,9 +459,6 @@ class TrainingRun:
         if self._rules.confidence is not None:
             prune(self.root.tree, self._rules.confidence, self.unit)
         self._see_same()
-
-    def _go(self, said: Said) -> None:
-        said.tells(said.owners[0], Go)
 
     def _see_same(self) -> None:
         """See that the model is the tree that was told."""
