@@ -72,7 +72,7 @@ def test_the_same_order_as_in_a_search(
     shown = ranked(pages, weights, Language("none"), Fraction(alpha), fusion)
     shelf = TermShelf([["other"], *documents])
     found = np.arange(1, len(documents) + 1)
-    ours = shelf.scores(found, shelf.vector(weights), fusion)
+    [ours] = shelf.scores(found, shelf.vector(weights)[None], fusion)
     by_engine = sorted(shown, key=lambda one: one.engine_rank)
     assert list(ours) == pytest.approx([one.profile_score for one in by_engine])
     exact = np.array([one.profile_score for one in by_engine])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 from xml.etree import ElementTree
@@ -173,6 +174,17 @@ def test_lines_are_named_at_their_ends_and_in_a_legend() -> None:
     assert image[1].text == (
         "release: from 0.16 at 10 to 0.21 at 1,000. floor: from 0.22 at 10 to 0.22 at 1,000."
     )
+
+
+def test_a_band_lies_around_its_line_and_within_the_chart() -> None:
+    line = Series("gain", [(0, 0.1), (1, 0.2)], between=[(0, 0.0, 0.3), (1, -0.4, 0.9)])
+    image = drawn(lines("t", "x", "y", [line, Series("plain", [(0, 0.1)])]))
+    [band] = [part for part in image.iter() if part.get("class") == "band line0"]
+    places = [float(n) for n in re.findall(r"[\d.]+", band.get("d") or "")]
+    assert len(places) == 8
+    assert places[:2] == [places[6], pytest.approx(places[1])]
+    assert 56 <= min(places[1::2]) < max(places[1::2]) <= 236  # where the axis has room for it
+    assert {"-0.5", "1"} <= set(said(image))
 
 
 def test_long_lines_are_thinned_but_end_where_they_end() -> None:

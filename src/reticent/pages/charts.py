@@ -55,6 +55,7 @@ class Series:
     name: str
     points: Sequence[tuple[float, float]]
     dashed: bool = False
+    between: Sequence[tuple[float, float, float]] = ()  # x, and between what it lies there
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,6 +281,8 @@ def lines(
     """Lines over two axes, each named at its end and in a legend."""
     kept = [(s, _drawable(s.points, x_log=x_log, y_log=y_log)) for s in series]
     points = [point for _, some in kept for point in some]
+    bands = [[_drawable([(x, y) for x, *ends in s.between for y in [ends[i]]], x_log=x_log,
+                        y_log=y_log) for i in (0, 1)] for s in series]  # fmt: skip
     if not points:
         empty = _text(WIDTH / 2, 40, "nothing to draw", WIDTH, anchor="middle", cls="quiet")
         return _image(title, "There is nothing to draw.", 80, [empty])
@@ -287,8 +290,14 @@ def lines(
     left, right, top, bottom = 58.0, WIDTH - min(names, 200) - 16, 56.0, 236.0
     across = _Axis([x for x, _ in points], left, right, log=x_log, ticks=x_ticks)
     ground = [0.0] if from_zero and not y_log else []
-    upward = _Axis([*(y for _, y in points), *ground], bottom, top, log=y_log)
+    beside = [y for both in bands for edge in both for _, y in edge]
+    upward = _Axis([*(y for _, y in points), *beside, *ground], bottom, top, log=y_log)
     parts = [*_grid(across, upward)]
+    for i, (lows, highs) in enumerate(bands):
+        around = [(across(x), upward(y)) for x, y in [*lows, *reversed(highs)]]
+        if around:
+            edge = "L".join(f"{_n(x)} {_n(y)}" for x, y in around)
+            parts.append(_path(f"band line{i % 4}", f"M{edge}z"))
     ends = []
     for i, (one, some) in enumerate(kept):
         places = [(across(x), upward(y)) for x, y in some]

@@ -45,8 +45,8 @@ class TermShelf:
                 found[self.number[term]] = weight
         return found
 
-    def scores(self, found: Ints, vector: Floats, fusion: Fusion) -> Floats:
-        """What results are worth to somebody with these weights."""
+    def scores(self, found: Ints, vectors: Floats, fusion: Fusion) -> Floats:
+        """What results are worth by these weights: a row a vector, a column a result."""
         counts = self.counts[found]
         if fusion == "scores":
             lengths = self.lengths[found]
@@ -54,7 +54,7 @@ class TermShelf:
             damp = BM25_K1 * (1 - BM25_B + BM25_B * lengths / mean)
             rows = np.repeat(np.arange(len(found)), np.diff(counts.indptr))
             counts.data = counts.data * (BM25_K1 + 1) / (counts.data + damp[rows])
-        scores: Floats = counts @ vector
+        scores: Floats = (counts @ vectors.T).T
         return scores
 
 

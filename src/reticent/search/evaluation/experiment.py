@@ -1,0 +1,203 @@
+"""What simulated users get of an engine, and of an engine that knows a part of their profile.
+
+    own       a user asks, and tells of the user's own profile
+    other     the same, with the profile of somebody else: what a wrong profile does
+    several   users with three interests in one profile
+
+    one, two  the query cut down to its most ambiguous words
+    whole     the query as it was asked, α as people get it, which is 0 beyond two words
+    whole, α  the query as it was asked, α as for short ones: why it is 0
+
+Of an engine's results the user's own documents are taken out, and the first 50 of the rest ordered
+anew. Where none of these is relevant, or all are, no order is better than another: left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reticent.search.engines import SearchEngine
+from reticent.search.evaluation.judged import JudgedCollection
+from reticent.search.evaluation.measuring import Floats, average_precision
+from reticent.search.evaluation.shelf import Ints, TermShelf, fused
+from reticent.search.evaluation.users import (
+    MOST_READ,
+    UserTrial,
+    most_even,
+    simulated_users,
+    stands_in,
+    trials_of,
+    users_of_several,
+)
+from reticent.search.exposing import exposure_levels, exposure_of
+from reticent.search.profile import KEYWORDS, grown, keywords_of
+from reticent.search.ranking import ALPHA, SHORT, TOP, Fusion
+from reticent.search.words import Language, parts, words_of
+
+Group = Literal["own", "other", "several"]
+QueryForm = Literal["one", "two", "whole", "whole, α"]
+GROUPS: tuple[Group, ...] = ("own", "other", "several")
+FORMS: tuple[QueryForm, ...] = ("one", "two", "whole", "whole, α")
+FUSIONS: tuple[Fusion, ...] = ("ranks", "scores")
+_STRANGER = 97  # a seed of its own, for whose profile is taken instead
+
+
+@dataclass(frozen=True, slots=True)
+class AskedQuery:
+    """What came of one query of one user, for each fusion and each share of a profile."""
+
+    group: Group
+    form: QueryForm
+    seed: int
+    user: str
+    query: int
+    engine: float  # AP of the engine's order
+    found: NDArray[np.float64] = field(repr=False)  # AP: a row a fusion, a column a ratio
+
+
+@dataclass(frozen=True, slots=True)
+class ClusteringRun:
+    """One clustering: its users and what they got."""
+
+    seed: int
+    users: int
+    several: int  # users with three interests
+    trials: int
+    left_out: int  # folds of one interest with too little to read
+    reached: tuple[float, ...]  # for each ratio that was asked, the mean of those that came
+    asked: tuple[AskedQuery, ...]
+
+
+class SearchExperiment:
+    """A collection and an engine over it, ready for users."""
+
+    def __init__(
+        self,
+        collection: JudgedCollection,
+        engine: SearchEngine,
+        language: Language,
+        ratios: Sequence[Fraction],
+    ) -> None:
+        """Take everything apart once that all users share."""
+        self.collection, self.ratios = collection, tuple(ratios)
+        texts = [words_of(f"{one.title}\n{one.text}") for one in collection.documents]
+        terms = [language.terms(words) for words in texts]
+        self._shelf = TermShelf(terms)
+        self._keywords = [
+            [keywords_of(found) for part in parts(words) if (found := language.terms(part))]
+            for words in texts
+        ]
+        self._language = language.name
+        self.terms = [language.terms(query.text) for query in collection.queries]
+        place = {one.place: i for i, one in enumerate(collection.documents)}
+        stands = stands_in(terms, collection.part_of)
+        self._answers: dict[tuple[int, QueryForm], tuple[Ints, Floats]] = {}
+        self._alpha: dict[tuple[int, QueryForm], Fraction] = {}
+        for i, query in enumerate(collection.queries):
+            for form, words in _forms(query.text, language, stands):
+                # Further down than anybody looks: what a user has read is taken out of it.
+                pages = engine.ask(words, TOP + MOST_READ)
+                places = np.array([place[page.place] for page in pages], dtype=np.intp)
+                scores = np.array([page.score for page in pages], dtype=np.float64)
+                self._answers[i, form] = places, scores
+                short = form != "whole" or 0 < len(self.terms[i]) <= SHORT
+                self._alpha[i, form] = ALPHA if short else Fraction(0)
+
+    def run(
+        self, seed: int, tell: Callable[[int, int], None] = lambda at, of: None
+    ) -> ClusteringRun:
+        """Everything that the users of one clustering ask."""
+        users = simulated_users(self.terms, seed)
+        with_three = users_of_several(users)
+        dealt = [trials_of(user, self.collection.queries) for user in users]
+        trials = [trial for some, _ in dealt for trial in some]
+        several = [t for user in with_three for t in trials_of(user, self.collection.queries)[0]]
+        asked: list[AskedQuery] = []
+        told = [self._told(trial.read) for trial in trials]
+        vectors = [vector for vector, _ in told]
+        for i, (trial, other) in enumerate(zip(trials, _strangers(trials), strict=True)):
+            asked += self._asked("own", trial, vectors[i])
+            asked += self._asked("other", trial, vectors[other])
+            tell(i, len(trials) + len(several))
+        for i, trial in enumerate(several):
+            asked += self._asked("several", trial, self._told(trial.read)[0])
+            tell(len(trials) + i, len(trials) + len(several))
+        reached = (
+            np.mean([ratios for _, ratios in told], axis=0) if told else [0.0] * len(self.ratios)
+        )
+        return ClusteringRun(
+            seed, len(users), len(with_three), len(trials), sum(out for _, out in dealt),
+            tuple(map(float, reached)), tuple(asked),
+        )  # fmt: skip
+
+    def _told(self, read: Sequence[int]) -> tuple[Floats, list[float]]:
+        """What is told of somebody who has read this: a row a ratio, and how much each is."""
+        documents = [terms for i in read for terms in self._keywords[i]]
+        profile = grown(documents, language=self._language, keywords=KEYWORDS)
+        levels = exposure_levels(profile)
+        found, ratios = [], []
+        for most in self.ratios:
+            count = len(levels)
+            while count and Fraction(levels[count - 1].ratio) > most:
+                count -= 1
+            exposed = exposure_of(profile, levels[:count], frozenset()).exposed
+            found.append(self._shelf.vector(exposed.weights()))
+            ratios.append(exposed.ratio)
+        return np.array(found), ratios
+
+    def _asked(self, group: Group, trial: UserTrial, told: Floats) -> Iterator[AskedQuery]:
+        """What a user gets for each query that this fold asks."""
+        for query in trial.asked:
+            answers = self.collection.queries[query].relevant
+            for form in FORMS:
+                if (query, form) not in self._answers:
+                    continue
+                pages, scores = self._answers[query, form]
+                unread = ~np.isin(pages, trial.read)
+                pages, scores = pages[unread][:TOP], scores[unread][:TOP]
+                relevant = np.array([page in answers for page in pages.tolist()], dtype=np.bool_)
+                if not relevant.any() or relevant.all():
+                    continue
+                found = np.empty((len(FUSIONS), len(told)))
+                for row, fusion in enumerate(FUSIONS):
+                    for column, worth in enumerate(self._shelf.scores(pages, told, fusion)):
+                        order = fused(worth, scores, self._alpha[query, form], fusion)
+                        found[row, column] = average_precision(relevant[order])
+                yield AskedQuery(
+                    group, form, trial.user.seed, trial.user.name, query,
+                    average_precision(relevant), found,
+                )  # fmt: skip
+
+
+def _forms(
+    query: str, language: Language, stands: Mapping[str, Sequence[int]]
+) -> Iterator[tuple[QueryForm, str]]:
+    """A query as it is, and cut down to one or two of its words."""
+    first: dict[str, str] = {}
+    for word in words_of(query):
+        first.setdefault(language[word], word)
+    best = most_even([term for term in first if term], stands)
+    if best:
+        yield "one", first[best[0]]
+    if len(best) > 1:
+        yield "two", f"{first[best[0]]} {first[best[1]]}"
+    if any(first):
+        yield "whole", query
+        yield "whole, α", query
+
+
+def _strangers(trials: Sequence[UserTrial]) -> list[int]:
+    """For each trial one of another user; its own where there is no other user."""
+    seed = trials[0].user.seed if trials else 0
+    random = np.random.default_rng([_STRANGER, seed])
+    found = []
+    for i, trial in enumerate(trials):
+        others = [j for j, other in enumerate(trials) if other.user != trial.user]
+        found.append(int(random.choice(others)) if others else i)
+    return found
