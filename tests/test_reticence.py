@@ -10,10 +10,12 @@ import gzip
 import json
 import logging
 import re
+import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -721,3 +723,51 @@ def test_failures_of_private_search_tell_nothing(
     for how in ([], ["--json"], ["--debug"]):
         assert not PLANTED.search(run("profile", *given, *how, code=2))
         assert not marks(caplog.text)
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[tuple[str, list[str]]]:
+    """The address of an engine like OpenSearch, and all that it is told, byte by byte."""
+    heard: list[str] = []
+    hits = [{"_id": str(i), "_source": {"title": t, "text": t}} for i, t in enumerate("ab")]
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            heard.append(f"{self.requestline}\n{self.headers}\n{body}")
+            said = json.dumps({"hits": {"hits": hits}}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(said)))
+            self.end_headers()
+            self.wfile.write(said)
+
+        def log_message(self, *given: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/mails/_search", heard
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.net
+def test_an_engine_elsewhere_is_told_the_query_and_nothing_of_the_profile(
+    elsewhere: tuple[str, list[str]], caplog: pytest.LogCaptureFixture
+) -> None:
+    url, heard = elsewhere
+    run("profile", "build", documents(), "-o", f"{WORD}profile.json", "-q")
+    run("profile", "expose", f"{WORD}profile.json", "--ratio", "1", "-o", f"{WORD}.json", "-q")
+    asked = ("search", "query", "port", "--engine", url)
+    for how in ([], ["--json"], ["--debug"]):
+        said = run(*asked, "--profile", f"{WORD}.json", *how)
+        assert "port" not in said.replace("_search", "")
+        run(*asked, *how)
+    assert len(heard) == 6
+    assert len({*heard}) == 1  # to the byte what somebody without a profile tells
+    assert "port" in heard[0]
+    assert not PLANTED.search("".join(heard))
+    assert "boat" not in "".join(heard)
+    assert not PLANTED.search(caplog.text)
+    assert "port" not in caplog.text

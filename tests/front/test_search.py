@@ -304,6 +304,30 @@ def test_a_whole_profile_is_not_taken_for_what_may_be_told(library: Path) -> Non
     refusal(lambda: search.query("port", index="index", profile=whole), "no exposed")
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ([], "--index INDEX  or  --engine URL"),
+        (["--index", "index", "--engine", "http://127.0.0.1:1/_search"], "one of --index"),
+        (["--index", "index", "--language", "english"], "an index knows its language"),
+        (["--engine", "nowhere"], "no address"),
+        (["--engine", "http://127.0.0.1:1/_search", "--language", "klingon"], "klingon"),
+        (["--index", "index", "--fusion", "score"], "score"),
+    ],
+    ids=str,
+)
+def test_where_to_search_is_said_once(library: Path, given: list[str], said: str) -> None:
+    assert said in run("search", "query", "port", *given, code=2).stderr
+
+
+@pytest.mark.net
+def test_an_engine_that_is_not_there_is_no_fault_of_the_query(work: Path) -> None:
+    given = ("search", "query", "port", "--engine", "http://127.0.0.1:1/_search")
+    result = run(*given, code=4)
+    assert "cannot be reached" in result.stderr
+    assert answer(*given, code=4)["error"] == "EngineError"
+
+
 def test_an_index_is_its_owners_alone_and_keeps_its_language(library: Path) -> None:
     assert mode("index") == 0o700
     assert {mode(path) for path in Path("index").rglob("*") if path.is_file()} == {0o600}

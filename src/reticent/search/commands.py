@@ -227,7 +227,16 @@ def index(
 def query(
     say: Say,
     asked: Annotated[str, typer.Argument(metavar="QUERY", help="What to look for.")],
-    index: Annotated[str, typer.Option(metavar="INDEX", help="What search index wrote.")],
+    index: Annotated[
+        str | None, typer.Option(metavar="INDEX", help="Where: what search index wrote.")
+    ] = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Or: OpenSearch, Elasticsearch or SearXNG; it gets the query, and no more.",
+        ),
+    ] = None,
     profile: Annotated[
         Path | None, typer.Option(metavar="EXPOSED", help="What profile expose wrote.")
     ] = None,
@@ -239,12 +248,20 @@ def query(
     fusion: Annotated[
         Literal["ranks", "scores"], typer.Option(help="What of both sides is put together.")
     ] = "ranks",
+    language: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="With --engine: of its pages and the profile; english."),
+    ] = None,
 ) -> None:
     """Search, with the results in the order of the engine and of an exposed profile together."""
     refuse_without("search")
     from reticent.search import flow, report, text
 
     found = flow.query(
-        asked, index=index, profile=profile, alpha=alpha, top=top, fusion=fusion
+        asked, index=index, engine=engine, profile=profile, alpha=alpha, top=top, fusion=fusion,
+        language=language,
     )  # fmt: skip
-    say.result(text.answered(found, personal=profile is not None), report.answer_data(found))
+    say.result(
+        text.answered(found, personal=profile is not None, elsewhere=engine is not None),
+        report.answer_data(found),
+    )

@@ -21,11 +21,13 @@ from reticent.files.output import check_free, refuse_inputs, whole_file, write_t
 from reticent.progress import Clock, Watch
 from reticent.search.documents import PersonalDocument, SkippedFile
 from reticent.search.documents.reading import read_documents
+from reticent.search.engines import SearchEngine
 from reticent.search.exposing import ExposedProfile, ProfileExposure, share_of
 from reticent.search.index import LocalIndex, language_in, update_index
 from reticent.search.profile import DELTA, KEYWORDS, Profile, grown, keywords_of
 from reticent.search.profile_file import write_profile
 from reticent.search.ranking import TOP, Fusion, SearchAnswer, answer
+from reticent.search.remote import engine_at
 from reticent.search.report import BuiltProfile, IndexedTexts, ReadTexts
 from reticent.search.words import (
     LOOKED_AT,
@@ -142,19 +144,40 @@ def index_texts(
 def query(
     asked: str,
     *,
-    index: str | Path,
+    index: str | Path | None = None,
+    engine: str | None = None,
     profile: ExposedProfile | Mapping[str, Any] | str | Path | None = None,
     alpha: Fraction | float | str | None = None,
     top: int = TOP,
     fusion: Fusion = "ranks",
+    language: str | None = None,
 ) -> SearchAnswer:
-    """Ask an index, and order what it gives by the exposed part of a profile."""
+    """Ask an index, or an engine by its address, and order what it gives by an exposed profile.
+
+    The engine gets the query and nothing of the profile. `language`: of its pages; english unless
+    told. An index knows its own.
+    """
     exposed = None
     if isinstance(profile, str | Path):
         exposed = ExposedProfile.load(profile)
     elif profile is not None:
         exposed = ExposedProfile.of(profile)
-    return answer(LocalIndex.open(index), asked, exposed, alpha=alpha, top=top, fusion=fusion)
+    if (index is None) == (engine is None):
+        raise InputError(
+            "one of --index and --engine says where to search", where="search query",
+            do="give  --index INDEX  or  --engine URL.",
+        )  # fmt: skip
+    if engine is None:
+        if language is not None:
+            raise InputError(
+                "an index knows its language", where="--language", do="leave it out."
+            )  # fmt: skip
+        found: SearchEngine = LocalIndex.open(index or "")
+        spoken = None
+    else:
+        spoken = None if language is None else Language(language)
+        found = engine_at(engine)
+    return answer(found, asked, exposed, alpha=alpha, top=top, fusion=fusion, language=spoken)
 
 
 # --- reading -------------------------------------------------------------------------------------

@@ -216,14 +216,19 @@ def indexed(found: IndexedTexts) -> str:
     return "\n".join(lines)
 
 
-def answered(found: SearchAnswer, *, personal: bool) -> str:
-    """The first results: where each stands and stood, and for which interests it moved."""
+def answered(found: SearchAnswer, *, personal: bool, elsewhere: bool = False) -> str:
+    """The first results: where each stands and stood, and for which interests it moved.
+
+    `elsewhere`: whether the engine was another's machine.
+    """
     lines = [line for one in found.pages[:_MOST_RESULTS] for line in _result(one)]
     if (left := len(found.pages) - _MOST_RESULTS) > 0:
         lines += [f"… and {left:,} more; --json has all of them.", ""]
-    if not found.pages:
-        return "Nothing was found."
-    return "\n".join([*lines, _order(found, personal=personal)])
+    lines.append(_order(found, personal=personal) if found.pages else "Nothing was found.")
+    if elsewhere:
+        nothing = ", and nothing of the profile" if personal else ", and nothing else"
+        lines.append(f"The engine was told the query{nothing}.")
+    return "\n".join(lines)
 
 
 def _result(one: RankedPage) -> Iterator[str]:
