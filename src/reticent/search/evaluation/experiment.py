@@ -36,7 +36,7 @@ from reticent.search.evaluation.users import (
     users_of_several,
 )
 from reticent.search.exposing import exposure_levels, exposure_of
-from reticent.search.profile import KEYWORDS, grown, keywords_of
+from reticent.search.profile import KEYWORDS, Profile, grown, keywords_of
 from reticent.search.ranking import ALPHA, SHORT, TOP, Fusion
 from reticent.search.words import Language, parts, words_of
 
@@ -88,12 +88,12 @@ class SearchExperiment:
         self.collection, self.ratios = collection, tuple(ratios)
         texts = [words_of(f"{one.title}\n{one.text}") for one in collection.documents]
         terms = [language.terms(words) for words in texts]
-        self._shelf = TermShelf(terms)
-        self._keywords = [
+        self.shelf = TermShelf(terms)
+        self.keywords = [
             [keywords_of(found) for part in parts(words) if (found := language.terms(part))]
             for words in texts
         ]
-        self._language = language.name
+        self.language = language.name
         self.terms = [language.terms(query.text) for query in collection.queries]
         place = {one.place: i for i, one in enumerate(collection.documents)}
         stands = stands_in(terms, collection.part_of)
@@ -120,10 +120,10 @@ class SearchExperiment:
         several = [t for user in with_three for t in trials_of(user, self.collection.queries)[0]]
         asked: list[AskedQuery] = []
         told = [self._told(trial.read) for trial in trials]
-        vectors = [vector for vector, _ in told]
+        weights = [by_ratio for by_ratio, _ in told]
         for i, (trial, other) in enumerate(zip(trials, _strangers(trials), strict=True)):
-            asked += self._asked("own", trial, vectors[i])
-            asked += self._asked("other", trial, vectors[other])
+            asked += self._asked("own", trial, weights[i])
+            asked += self._asked("other", trial, weights[other])
             tell(i, len(trials) + len(several))
         for i, trial in enumerate(several):
             asked += self._asked("several", trial, self._told(trial.read)[0])
@@ -136,10 +136,30 @@ class SearchExperiment:
             tuple(map(float, reached)), tuple(asked),
         )  # fmt: skip
 
-    def _told(self, read: Sequence[int]) -> tuple[Floats, list[float]]:
-        """What is told of somebody who has read this: a row a ratio, and how much each is."""
-        documents = [terms for i in read for terms in self._keywords[i]]
-        profile = grown(documents, language=self._language, keywords=KEYWORDS)
+    def results(
+        self, query: int, form: QueryForm, read: Sequence[int]
+    ) -> tuple[Ints, Floats, NDArray[np.bool_]] | None:
+        """Documents as the engine orders them, its scores, and which are relevant.
+
+        None where there is no such query, or no order is better than another.
+        """
+        if (query, form) not in self._answers:
+            return None
+        pages, scores = self._answers[query, form]
+        unread = ~np.isin(pages, read)
+        pages, scores = pages[unread][:TOP], scores[unread][:TOP]
+        answers = self.collection.queries[query].relevant
+        relevant = np.array([page in answers for page in pages.tolist()], dtype=np.bool_)
+        return (pages, scores, relevant) if relevant.any() and not relevant.all() else None
+
+    def profile_of(self, read: Sequence[int]) -> Profile:
+        """The profile of somebody who has read this."""
+        documents = [terms for i in read for terms in self.keywords[i]]
+        return grown(documents, language=self.language, keywords=KEYWORDS)
+
+    def _told(self, read: Sequence[int]) -> tuple[list[dict[str, float]], list[float]]:
+        """For each ratio the weights that are told, and how much of the profile they are."""
+        profile = self.profile_of(read)
         levels = exposure_levels(profile)
         found, ratios = [], []
         for most in self.ratios:
@@ -147,26 +167,24 @@ class SearchExperiment:
             while count and Fraction(levels[count - 1].ratio) > most:
                 count -= 1
             exposed = exposure_of(profile, levels[:count], frozenset()).exposed
-            found.append(self._shelf.vector(exposed.weights()))
+            found.append(exposed.weights())
             ratios.append(exposed.ratio)
-        return np.array(found), ratios
+        return found, ratios
 
-    def _asked(self, group: Group, trial: UserTrial, told: Floats) -> Iterator[AskedQuery]:
+    def _asked(
+        self, group: Group, trial: UserTrial, told: Sequence[Mapping[str, float]]
+    ) -> Iterator[AskedQuery]:
         """What a user gets for each query that this fold asks."""
+        vectors = np.array([self.shelf.vector(weights) for weights in told])
         for query in trial.asked:
-            answers = self.collection.queries[query].relevant
             for form in FORMS:
-                if (query, form) not in self._answers:
+                given = self.results(query, form, trial.read)
+                if given is None:
                     continue
-                pages, scores = self._answers[query, form]
-                unread = ~np.isin(pages, trial.read)
-                pages, scores = pages[unread][:TOP], scores[unread][:TOP]
-                relevant = np.array([page in answers for page in pages.tolist()], dtype=np.bool_)
-                if not relevant.any() or relevant.all():
-                    continue
+                pages, scores, relevant = given
                 found = np.empty((len(FUSIONS), len(told)))
                 for row, fusion in enumerate(FUSIONS):
-                    for column, worth in enumerate(self._shelf.scores(pages, told, fusion)):
+                    for column, worth in enumerate(self.shelf.scores(pages, vectors, fusion)):
                         order = fused(worth, scores, self._alpha[query, form], fusion)
                         found[row, column] = average_precision(relevant[order])
                 yield AskedQuery(
