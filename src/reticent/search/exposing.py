@@ -179,7 +179,21 @@ def expose(
         least = share_of("--min-detail", min_detail)
         count = sum(level.min_detail >= least for level in levels)
         return exposure_of(profile, levels[:count], hidden, least)
-    most = share_of("--ratio", ratio)
+    return _opened(profile, levels, hidden, share_of("--ratio", ratio))
+
+
+def exposed_beside(
+    profile: Profile, hidden: frozenset[int], ratio: Fraction | float | str
+) -> ProfileExposure:
+    """As much as a share allows, where the nodes that are hidden are at hand."""
+    levels = exposure_levels(profile, hidden)
+    return _opened(profile, levels, hidden, share_of("--ratio", ratio))
+
+
+def _opened(
+    profile: Profile, levels: Sequence[ExposureLevel], hidden: frozenset[int], most: Fraction
+) -> ProfileExposure:
+    """What as many levels tell as a share allows."""
     count = len(levels)
     while count and Fraction(levels[count - 1].ratio) > most:
         count -= 1
@@ -292,6 +306,11 @@ def hidden_nodes(profile: Profile, hide: Iterable[str]) -> frozenset[int]:
         for word in words
         if not terms[word] & known
     )  # fmt: skip
-    asked = {term for found in terms.values() for term in found}
-    tops = [node for node in profile.walk() if asked & {*node.terms}]
+    return nodes_with(profile, (term for found in terms.values() for term in found))
+
+
+def nodes_with(profile: Profile, terms: Iterable[str]) -> frozenset[int]:
+    """The nodes that have one of these terms in their label, and all below them."""
+    asked = frozenset(terms)
+    tops = [node for node in profile.walk() if not asked.isdisjoint(node.terms)]
     return frozenset(id(node) for top in tops for node in top.walk())

@@ -178,7 +178,7 @@ class GuardedServer:
     def run(self) -> None:
         """Answer until somebody presses Ctrl-C or closes it; then end without a word."""
         try:
-            self._sockets.serve_forever(poll_interval=0.2)
+            self._sockets.serve_forever(poll_interval=0.05)
         except KeyboardInterrupt:
             pass
         finally:
