@@ -14,6 +14,7 @@ from reticent.errors import InputError, Stopped
 from reticent.progress import Watch
 from reticent.search.evaluation.flow import SEEDS, evaluate
 from reticent.search.evaluation.report import EvaluatedSearch
+from reticent.search.evaluation.text import evaluated
 
 RATIOS = ["0.25", "1"]
 
@@ -114,6 +115,16 @@ def test_what_is_written(place: Path) -> None:
     ]
     assert gain == pytest.approx(one.gain.mean, abs=1e-4)
     assert len(ranks) == one.queries
+
+
+def test_what_is_said(place: Path) -> None:
+    said = evaluated(made(place))
+    assert "450 documents and 150 judged queries of half0, half1, in none." in said
+    assert "2 clusterings of 30 to 30 simulated users; 0 folds left out" in said
+    assert "25% told" in said
+    assert "100% told" in said
+    assert str(place / "out") in said
+    assert "Gain in AP with a whole profile" in made(place)._repr_html_()
 
 
 def test_the_page(place: Path) -> None:

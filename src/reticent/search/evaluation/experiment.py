@@ -97,6 +97,7 @@ class SearchExperiment:
         self.terms = [language.terms(query.text) for query in collection.queries]
         place = {one.place: i for i, one in enumerate(collection.documents)}
         stands = stands_in(terms, collection.part_of)
+        self.asked_as: dict[tuple[int, QueryForm], str] = {}
         self._answers: dict[tuple[int, QueryForm], tuple[Ints, Floats]] = {}
         self._alpha: dict[tuple[int, QueryForm], Fraction] = {}
         for i, query in enumerate(collection.queries):
@@ -105,6 +106,7 @@ class SearchExperiment:
                 pages = engine.ask(words, TOP + MOST_READ)
                 places = np.array([place[page.place] for page in pages], dtype=np.intp)
                 scores = np.array([page.score for page in pages], dtype=np.float64)
+                self.asked_as[i, form] = words
                 self._answers[i, form] = places, scores
                 short = form != "whole" or 0 < len(self.terms[i]) <= SHORT
                 self._alpha[i, form] = ALPHA if short else Fraction(0)

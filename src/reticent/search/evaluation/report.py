@@ -122,9 +122,10 @@ class EvaluatedSearch:
 
     def _repr_html_(self) -> str:
         rows = {
-            f"{form} of a query's words": told(one.gain)
-            for form in ("one", "two")
-            if (one := self.point("own", form, "ranks"))
+            f"{form} of a query's words, by {fusion}": told(one.gain)
+            for form in FORMS[:2]
+            for fusion in FUSIONS
+            if (one := self.point("own", form, fusion))
         }
         return small_table("Gain in AP with a whole profile", rows)
 
