@@ -363,3 +363,55 @@ def test_the_page_of_a_profile_is_its_owners_alone(profile: str) -> None:
     run("profile", "show", profile, "--html", profile, "--force", code=2)
     run("profile", "show", profile, "--html", "new.html", "--depth", 1, code=2)
     assert not Path("new.html").exists()
+
+
+# --- evaluating ----------------------------------------------------------------------------------
+
+
+def collection(folder: Path) -> Path:
+    """Sixteen topics, each with five queries; every two share the word that is asked for."""
+    folder.mkdir()
+    documents, queries, judged = [], [], []
+    for topic in "abcdefghijklmnop":
+        word, name = f"word{chr(97 + ord(topic) % 8)}", f"topic{topic}"
+        for query in range(5):
+            queries.append(f"{name}-{query}\t{word} {name} {name} own{topic}{query}x")
+            for copy in range(3):
+                place = f"{name}{query}n{copy}"
+                text = f"{word} {name} {name} mood{(query + copy) % 2}x {place}x own{topic}{query}x"
+                documents.append(json.dumps({"id": place, "text": text}))
+                judged.append(f"{name}-{query} 0 {place} 1")
+    (folder / "documents.jsonl").write_text("\n".join(documents))
+    (folder / "topics.tsv").write_text("\n".join(queries))
+    (folder / "qrels.txt").write_text("\n".join(judged))
+    return folder
+
+
+def test_an_evaluation_is_the_same_by_command_and_door(work: Path) -> None:
+    collection(work / "in")
+    given = ("--seeds", "11,12", "--ratios", "0.25", "--language", "none")
+    told = answer("search", "evaluate", "in", "-o", "out", *given)
+    found = search.evaluate("in", seeds=[11, 12], ratios=["0.25"], language="none")
+    assert {**told, "seconds": 0} == {**found.summary(), "output": "out", "seconds": 0}
+    said = run("search", "evaluate", "in", "-o", "out", *given, "--force").stdout
+    assert "80 judged queries" in said
+    assert "Written to out" in said
+    assert {path.name for path in Path("out").iterdir()} >= {"index.html", "curve.csv"}
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["nowhere", "-o", "out"], "nowhere"),
+        (["in", "-o", "out", "--seeds", "a"], "--seeds"),
+        (["in", "-o", "out", "--seeds", "1,1"], "--seeds"),
+        (["in", "-o", "out", "--ratios", "25"], "--ratios"),
+        (["in", "-o", "in", "--force"], "input"),
+        (["in"], "--output"),
+    ],
+    ids=str,
+)
+def test_evaluations_that_cannot_be_made(work: Path, given: list[str], said: str) -> None:
+    collection(work / "in")
+    assert said in run("search", "evaluate", *given, code=2).stderr
+    assert not Path("out").exists()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from reticent.doors import opened_on_use
 
 if TYPE_CHECKING:
+    from reticent.search.evaluation.flow import evaluate as evaluate
     from reticent.search.exposing import ExposedProfile as ExposedProfile
     from reticent.search.exposing import ProfileExposure as ProfileExposure
     from reticent.search.exposing import expose as expose
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from reticent.search.words import Language as Language
 
 _HOMES = {
+    "evaluation.flow": ["evaluate"],
     "exposing": ["ExposedProfile", "ProfileExposure", "expose"],
     "flow": ["build_profile", "index_texts", "query"],
     "profile": ["Profile", "ProfileNode"],
@@ -37,6 +39,7 @@ __all__ = [
     "ProfileExposure",
     "ProfileNode",
     "build_profile",
+    "evaluate",
     "expose",
     "index_texts",
     "query",

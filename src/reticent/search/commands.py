@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -25,6 +25,7 @@ search_app = typer.Typer(
 STAGES = {
     "read": "reading documents",
     "index": "reading and indexing documents",
+    "ask": "asking what simulated users ask",
     "grow": "growing the tree of interests",
     "write": "writing",
 }
@@ -265,3 +266,49 @@ def query(
         text.answered(found, personal=profile is not None, elsewhere=engine is not None),
         report.answer_data(found),
     )
+
+
+@command(search_app, "evaluate")
+def evaluate(
+    say: Say,
+    collection: Annotated[
+        Path,
+        typer.Argument(metavar="COLLECTION", help="Documents, queries and what answers them."),
+    ],
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FOLDER", help="Where to write.")
+    ],
+    seeds: Annotated[
+        str | None, typer.Option(metavar="N,N,…", help="Clusterings into users; else 11 to 18.")
+    ] = None,
+    ratios: Annotated[
+        str | None,
+        typer.Option(metavar="R,R,…", help="Shares of a profile to tell; else from 0.05 to 1."),
+    ] = None,
+    language: LanguageName = None,
+) -> None:
+    """Measure what telling a part of a profile is worth, by users made of judged queries."""
+    refuse_without("search")
+    refuse_without("sklearn")
+    from reticent.search.evaluation import flow, text
+
+    given: dict[str, Any] = {}
+    if seeds is not None:
+        given["seeds"] = _numbers(seeds)
+    if ratios is not None:
+        given["ratios"] = ratios.split(",")
+    with watching(say, STAGES, stoppable=False) as watch:
+        found = flow.evaluate(
+            collection, output, language=language, watch=watch, force=say.force, **given
+        )
+    say.note(*found.notes)
+    say.result(text.evaluated(found), found.summary())
+
+
+def _numbers(given: str) -> list[int]:
+    parts = [part.strip() for part in given.split(",")]
+    if not all(part.isascii() and part.isdigit() and len(part) < 10 for part in parts):
+        raise InputError(
+            "seeds are whole numbers from 0 on", where="--seeds", do="give  --seeds 11,12."
+        )
+    return [int(part) for part in parts]

@@ -59,10 +59,10 @@ def evaluate(
     `seeds`: one clustering of queries into users each. `ratios`: shares of a profile to tell; the
     whole is always among them. `language`: guessed unless told.
     """
-    told = tuple(sorted({*(share_of("--ratio", ratio) for ratio in ratios), Fraction(1)}))
+    told = tuple(sorted({*(share_of("--ratios", ratio) for ratio in ratios), Fraction(1)}))
     if not seeds or min(seeds) < 0 or len(set(seeds)) < len(seeds):
         raise InputError(
-            "seeds are whole numbers from 0 on, each once", where="--seed", do="give 11 to 18."
+            "seeds are whole numbers from 0 on, each once", where="--seeds", do="give 11 to 18."
         )
     if output is not None:
         refuse_inputs([Path(output)], [Path(collection)])

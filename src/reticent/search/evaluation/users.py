@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log
+from warnings import catch_warnings, simplefilter
 
 import numpy as np
 
@@ -51,6 +52,7 @@ class UserTrial:
 def simulated_users(queries: Sequence[Sequence[str]], seed: int) -> list[SimulatedUser]:
     """Users of one clustering of queries, each told by its terms."""
     from sklearn.cluster import KMeans
+    from sklearn.exceptions import ConvergenceWarning
     from sklearn.feature_extraction.text import TfidfVectorizer
     from threadpoolctl import threadpool_limits
 
@@ -68,7 +70,8 @@ def simulated_users(queries: Sequence[Sequence[str]], seed: int) -> list[Simulat
             "the queries share no words", where="search evaluate",
             why="users are clusters of queries that do.", do="give a collection of more queries.",
         ) from None  # fmt: skip
-    with threadpool_limits(1):  # several threads add up in an order of their own
+    with threadpool_limits(1), catch_warnings():  # threads add up in an order of their own
+        simplefilter("ignore", ConvergenceWarning)  # fewer kinds of queries: some have nobody
         found = KMeans(CLUSTERS, n_init=STARTS, random_state=seed).fit_predict(weighed)
     members = [np.flatnonzero(found == cluster).tolist() for cluster in range(CLUSTERS)]
     members = sorted(some for some in members if len(some) >= LEAST_QUERIES)
