@@ -207,20 +207,20 @@ class _Growth:
 
     def _grouped(self, ones: Ones, counts: NDArray[np.intp]) -> list[_Group]:
         """Which terms start a child, mean the same as its first one, or something narrower."""
-        weighed = ones.astype(np.float32)  # whose product is exact up to 2 ** 24 documents
-        both: list[list[int]] = (weighed @ weighed.T).astype(np.int64).tolist()
+        # Packed, since what two terms share is then counted 64 documents at a time; and counted
+        # with first terms alone, of which there are few where a tree is large.
+        bits = _packed(ones)
         count: list[int] = counts.tolist()
         above, below = self.delta.as_integer_ratio()
         groups: list[_Group] = []
         for t in np.argsort(-counts, kind="stable").tolist():  # of equals, the alphabet's first
-            shared = both[t]
             limit = above * count[t]  # what narrower terms share; those that mean the same, more
-            near = [group for group in groups if below * shared[group.label[0]] > limit]
+            near = [group for group in groups if below * group.shared[t] > limit]
             same = (
                 group
                 for group in near
-                for u in [group.label[0]]
-                if below * shared[u] > above * (count[t] + count[u] - shared[u])
+                if below * group.shared[t]
+                > above * (count[t] + count[group.label[0]] - group.shared[t])
             )
             joined = next(same, None)
             if joined is not None:
@@ -228,7 +228,7 @@ class _Growth:
             elif near:
                 joined = near[0]
             else:
-                joined = _Group([t])
+                joined = _Group([t], np.bitwise_count(bits & bits[t]).sum(axis=1).tolist())
                 groups.append(joined)
             joined.every.append(t)
         return groups
@@ -239,7 +239,14 @@ class _Group:
     """Terms of one child: those of its label, and all of them."""
 
     label: list[int]
+    shared: list[int]  # documents that the first of them has in common with each term
     every: list[int] = field(default_factory=list)
+
+
+def _packed(ones: Ones) -> NDArray[np.uint64]:
+    """Rows of bits, 64 in a number."""
+    some = np.packbits(ones, axis=1)
+    return np.pad(some, ((0, 0), (0, -some.shape[1] % 8))).view(np.uint64)
 
 
 def _sum_of_shares(parts: Parts) -> Fraction:
