@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
+import sys
+import zlib
 from pathlib import Path
 
 import pytest
@@ -11,7 +14,14 @@ from at_hand import SECRET, refusal
 from reading_at_hand import a_pdf, only, put, read, skipped
 from reticent.errors import Stopped
 from reticent.progress import Watch
-from reticent.search.documents import PersonalDocument, SkippedFile, reading, texts
+from reticent.search.documents import (
+    PersonalDocument,
+    SkippedFile,
+    UnreadableText,
+    readers,
+    reading,
+    texts,
+)
 from reticent.search.documents.reading import read_documents
 
 
@@ -151,6 +161,68 @@ def test_pdf_that_wants_a_password() -> None:
     assert skipped(put("a.pdf", locked)) == "encrypted"
 
 
+def endless_pdf() -> bytes:
+    """A small file that asks for one drawing fifty to the power of eight times."""
+    drawn = "/X Do " * 50
+    forms = [
+        f"{12 + i} 0 obj<</Type/XObject/Subtype/Form/BBox[0 0 9 9]/Resources<</XObject<</X {13 + i} 0 R>>>>"
+        f"/Length {len(drawn)}>>stream\n{drawn}\nendstream endobj"
+        for i in range(8)
+    ]
+    page = (
+        a_pdf(drawn)
+        .replace(b"/Font<<", b"/XObject<</X 12 0 R>>/Font<<")
+        .replace(b"BT ", b"/X Do BT ")
+    )
+    return page.replace(b"trailer", "\n".join([*forms, "trailer"]).encode())
+
+
+def test_pdf_made_to_take_hours_does_not() -> None:
+    for name, content in (
+        ("a.pdf", a_pdf("one")),
+        ("b.pdf", endless_pdf()),
+        ("c.pdf", a_pdf("two")),
+    ):
+        put(name, content)
+    found = read_documents(["."])
+    next(found)  # so that its process has started
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(readers, "SECONDS", 0.3)
+        assert next(found) == SkippedFile("b.pdf", "taking too long to be read")
+    assert [one.text for one in found if isinstance(one, PersonalDocument)] == ["two"]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="memory has no bound that holds")
+def test_pdf_made_to_take_all_memory_does_not() -> None:
+    drawn = zlib.compress(b"BT /F 12 Tf (hello world) Tj ET " * 9_000_000, 9)
+    large = a_pdf("").split(b"/Length")[0] + b"/Length %d/Filter/FlateDecode>>stream\n" % len(drawn)
+    put("a.pdf", large + drawn + b"\nendstream endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n")
+    assert skipped("a.pdf") == "damaged, or too large to be read"
+
+
+def processes() -> list[str]:
+    """Those that this one has started and that are still there."""
+    return Path("/proc/thread-self/children").read_text(encoding="ascii").split()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are listed elsewhere")
+def test_no_process_is_left_behind() -> None:
+    before = processes()
+    for name in "abc":
+        put(f"{name}.pdf", a_pdf("one"))
+    first, second = read_documents(["."]), read_documents(["."])
+    next(first), next(second), next(first)
+    assert len(processes()) == len(before) + 1  # which both share
+    first.close()  # type: ignore[attr-defined]
+    (started,) = set(processes()) - set(before)
+    os.kill(int(started), signal.SIGKILL)
+    assert next(second) == SkippedFile("b.pdf", "damaged, or too large to be read")
+    assert isinstance(next(second), PersonalDocument)
+    assert list(second) == []
+    assert processes() == before
+
+
 # --- what is skipped ------------------------------------------------------------------------------
 
 
@@ -179,7 +251,8 @@ def test_what_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     assert skipped("a.txt") == "larger than 2 MB"
     monkeypatch.setattr(texts, "MOST_LETTERS", 10)
     assert skipped(put("b.txt", "eleven signs")) == "too long"
-    assert skipped(put("c.pdf", a_pdf("eleven signs"))) == "too long"
+    with pytest.raises(UnreadableText, match="too long"):
+        texts.pdf(a_pdf("eleven signs"))
 
 
 def test_no_byte_of_a_file_is_in_what_documents_show() -> None:

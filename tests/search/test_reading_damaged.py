@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import tempfile
+from collections.abc import Iterator
 from email.message import EmailMessage
 from functools import cache
 from pathlib import Path
@@ -16,7 +17,15 @@ from hypothesis import strategies as st
 from at_hand import SECRET, some_or_many
 from reading_at_hand import a_history, a_pdf
 from reticent.search.documents import PersonalDocument, SkippedFile
+from reticent.search.documents.readers import APART
 from reticent.search.documents.reading import read_documents
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _one_process() -> Iterator[None]:
+    with APART.kept():
+        yield
+
 
 PAGES = [(f"https://{SECRET}.example.org/{SECRET}/{i}", f"{SECRET} {i}") for i in range(40)]
 NAMES = [

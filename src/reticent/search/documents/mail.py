@@ -19,6 +19,7 @@ from pathlib import PurePath
 from typing import BinaryIO
 
 from reticent.search.documents import UnreadableText, texts
+from reticent.search.documents.readers import READERS
 
 MOST_BYTES = 50_000_000  # of a message
 _MOST_OF_A_HEADER = 10_000  # letters, and lines
@@ -177,14 +178,12 @@ class _Opened:
         name = part.get_filename()
         suffix = PurePath(name).suffix.lower() if isinstance(name, str) else ""
         suffix = _BY_TYPE.get(kind, suffix)
-        if suffix not in texts.READERS:
+        if suffix not in READERS:
             return ""
         is_attached = bool(name) or part.get_content_disposition() == "attachment"
         data = part.get_payload(decode=True)
         try:
-            text = texts.READERS[suffix][1](
-                data if isinstance(data, bytes) else b"", _charset(part)
-            )[1]
+            text = READERS[suffix][1](data if isinstance(data, bytes) else b"", _charset(part))[1]
         except UnreadableText as why:
             if str(why) != texts.EMPTY:
                 self.left_out.append(f"attached and {why}" if is_attached else str(why))

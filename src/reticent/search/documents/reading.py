@@ -25,6 +25,7 @@ from reticent.search.documents import (
     texts,
 )
 from reticent.search.documents.histories import VisitedPage
+from reticent.search.documents.readers import APART, READERS
 
 _Found = Iterator[PersonalDocument | SkippedFile]
 
@@ -73,22 +74,26 @@ class _Reading:
     def all_in(self, paths: Sequence[Path]) -> _Found:
         """Walk the places, and tell now and then how far it is."""
         waiting, count = list(reversed(paths)), 0
-        while waiting:
-            path = waiting.pop()
-            try:
-                for found in self._at(path, waiting):
+        with APART.kept():
+            while waiting:
+                for found in self._told_at(waiting.pop(), waiting):
                     count += 1
                     if count % _EACH == 0:
                         self.watch.tell(f"{many(count, 'document')} so far")
                     if self.watch.stop():
                         raise Stopped("stopped while reading documents")
                     yield found
-            except UnreadableText as why:
-                yield SkippedFile(_told(path), str(why))
-            except OSError as error:
-                yield SkippedFile(_told(path), _why(error))
-            except (MemoryError, RecursionError):
-                yield SkippedFile(_told(path), "too large or too deep to be read")
+
+    def _told_at(self, path: Path, waiting: list[Path]) -> _Found:
+        """What is at one place, or why nothing is."""
+        try:
+            yield from self._at(path, waiting)
+        except UnreadableText as why:
+            yield SkippedFile(_told(path), str(why))
+        except OSError as error:
+            yield SkippedFile(_told(path), _why(error))
+        except (MemoryError, RecursionError):
+            yield SkippedFile(_told(path), "too large or too deep to be read")
 
     def _at(self, path: Path, waiting: list[Path]) -> _Found:
         """What is at one place; what is in a folder is left to wait, the first name on top."""
@@ -127,7 +132,7 @@ class _Reading:
         elif what == _TAKEOUT:
             yield from self._visits(histories.in_takeout(data))
         else:
-            kind, read = texts.READERS[what]
+            kind, read = READERS[what]
             title, text = read(data, "")
             yield PersonalDocument(place, title or texts.one_title(path.stem), text, kind)
 
@@ -180,7 +185,7 @@ def _what(path: Path, head: bytes) -> str:
         return _MAILBOX
     if histories.is_takeout(head):
         return _TAKEOUT
-    if suffix in texts.READERS:
+    if suffix in READERS:
         return suffix
     if suffix:
         raise UnreadableText(_WHY_FOREIGN.get(suffix, _NOT_READ))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing
 from typing import Any, NamedTuple
 
@@ -138,8 +138,8 @@ def _tamed(source: str) -> str:
     return source
 
 
-def pdf(data: bytes, charset: str = "") -> TitledText:
-    """The text of a PDF file, page by page; how it is written, it says itself."""
+def pdf(data: bytes) -> TitledText:
+    """The text of a PDF file, page by page. In reading, it is asked for in another process."""
     import pypdfium2
 
     try:
@@ -246,15 +246,3 @@ def _some(text: str) -> str:
     if not text.strip():
         raise UnreadableText(EMPTY)
     return text
-
-
-_Reader = Callable[[bytes, str], TitledText]  # the second is what the bytes are said to be
-
-TEXT, PAGE, PDF = "text", "page", "PDF"
-# What reads a file, by the end of its name, and what people call what is in it.
-READERS: Mapping[str, tuple[str, _Reader]] = {
-    **dict.fromkeys((".txt", ".text", ".rst", ".adoc", ".tex"), (TEXT, plain)),
-    **dict.fromkeys((".md", ".markdown", ".mdown", ".mkd", ".org"), (TEXT, markdown)),
-    **dict.fromkeys((".html", ".htm", ".xhtml"), (PAGE, html)),
-    ".pdf": (PDF, pdf),
-}
