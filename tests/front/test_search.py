@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
+import urllib.error
+import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,7 @@ from at_hand import file_of, mode, refusal
 from places_at_hand import GIVEN
 from reticent import search
 from reticent.search.exposing import ExposedProfile
-from terminal import answer, run
+from terminal import answer, finished, run, start
 
 WORDS_AS_THEY_ARE = ("--language", "none", "--minsup", 2)
 
@@ -363,6 +366,62 @@ def test_the_page_of_a_profile_is_its_owners_alone(profile: str) -> None:
     run("profile", "show", profile, "--html", profile, "--force", code=2)
     run("profile", "show", profile, "--html", "new.html", "--depth", 1, code=2)
     assert not Path("new.html").exists()
+
+
+# --- serving -------------------------------------------------------------------------------------
+
+
+def asked(url: str, token: str, given: object) -> tuple[int, Any]:
+    """What a program gets for a request."""
+    head = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    request = urllib.request.Request(url, json.dumps(given).encode(), head)
+    try:
+        with urllib.request.urlopen(request, timeout=20) as response:
+            return response.status, json.load(response)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, None
+
+
+@pytest.mark.net
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 0), (signal.SIGTERM, 143)])
+def test_serving_until_it_is_ended(library: Path, number: int, code: int) -> None:
+    search.build_profile("made/mine", output="profile.json")
+    given = ("--index", "index", "--profile", "profile.json", "--json")
+    running = start("search", "serve", *given)
+    assert running.stdout is not None
+    at = json.loads(running.stdout.readline())
+    assert at["url"].startswith("http://127.0.0.1:")
+    exposed = json.loads(Path("exposed.json").read_text())
+    status, found = asked(at["search"], at["token"], {"q": "port", "profile": exposed})
+    told = answer("search", "query", "port", "--index", "index", "--profile", "exposed.json")
+    assert (status, found) == (200, told)
+    whole = json.loads(Path("profile.json").read_text())
+    assert asked(at["search"], at["token"], {"q": "port", "profile": whole})[0] == 400
+    assert asked(at["search"], "guess", {"q": "port", "profile": exposed})[0] in (401, 403)
+    running.send_signal(number)
+    ended, _, err = finished(running)
+    assert ended == code
+    assert "port" not in err
+    assert "boat" not in err
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ([], "nothing to search in"),
+        (["--index", "nowhere"], "there is no index"),
+        (["--index", "index", "--profile", "exposed.json"], "no profile"),
+        (["--index", "index", "--port", "99999"], "--port"),
+        (["--index", "index", "--address", "0.0.0.0"], "--allow-remote"),
+        (["--index", "index", "--address", "localhost"], "--address"),
+        (["--index", "index", "--certificate", "x.pem"], "belong together"),
+        (["--engine", "nowhere"], "no address"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_served(library: Path, given: list[str], said: str) -> None:
+    assert said in run("search", "serve", *given, code=2).stderr
 
 
 # --- evaluating ----------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from reticent.search.profile import ProfileNode as ProfileNode
     from reticent.search.profile_file import read_profile as read_profile
     from reticent.search.profile_file import write_profile as write_profile
+    from reticent.search.serve import serve as serve
     from reticent.search.words import Language as Language
 
 _HOMES = {
@@ -29,6 +30,7 @@ _HOMES = {
     "flow": ["build_profile", "index_texts", "query"],
     "profile": ["Profile", "ProfileNode"],
     "profile_file": ["read_profile", "write_profile"],
+    "serve": ["serve"],
     "words": ["Language"],
 }
 __getattr__, __dir__ = opened_on_use(__name__, _HOMES)
@@ -44,5 +46,6 @@ __all__ = [
     "index_texts",
     "query",
     "read_profile",
+    "serve",
     "write_profile",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -22,6 +23,7 @@ search_app = typer.Typer(
     help="Search: an index on this machine, and results in the order of a person's interests.",
     no_args_is_help=True,
 )
+_BY_CTRL_C = 130  # the way in which a server ends, and no failure of it
 STAGES = {
     "read": "reading documents",
     "index": "reading and indexing documents",
@@ -266,6 +268,66 @@ def query(
         text.answered(found, personal=profile is not None, elsewhere=engine is not None),
         report.answer_data(found),
     )
+
+
+@command(search_app, "serve")
+def serve(
+    say: Say,
+    index: Annotated[
+        str | None, typer.Option(metavar="INDEX", help="What search index wrote.")
+    ] = None,
+    profile: Annotated[
+        Path | None,
+        typer.Option(metavar="PROFILE", help="What profile build wrote; it stays in this process."),
+    ] = None,
+    engine: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL", help="Instead or besides: an engine elsewhere, which gets the queries."
+        ),
+    ] = None,
+    port: Annotated[int, typer.Option(help="0 takes any that is free.")] = 0,
+    address: Annotated[
+        str, typer.Option(help="Where to listen: on this machine alone.")
+    ] = "127.0.0.1",
+    allow_remote: Annotated[
+        bool, typer.Option("--allow-remote", help="Let other machines reach it, by TLS.")
+    ] = False,
+    certificate: Annotated[Path | None, typer.Option(metavar="PEM", help="For TLS.")] = None,
+    key: Annotated[
+        Path | None, typer.Option(metavar="PEM", help="Of the certificate, without a password.")
+    ] = None,
+    name: Annotated[
+        list[str] | None,
+        typer.Option(metavar="HOST", help="A name of this machine in the certificate; repeatable."),
+    ] = None,
+    language: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Of the engine's pages, for programs; english."),
+    ] = None,
+) -> None:
+    """Serve a page to search with and without a profile side by side, until Ctrl-C."""
+    refuse_without("search")
+    from reticent.search import text
+    from reticent.search.serve import ServedAt
+    from reticent.search.serve import serve as run
+    from reticent.serving.server import ServingPlace
+    from reticent.terminal import signals
+
+    place = ServingPlace(address, port, tuple(name or ()), allow_remote, certificate, key)
+
+    def announce(at: ServedAt) -> None:
+        say.note(*at.notes)
+        if say.quiet and not say.json:
+            say.text(f"{at.url}\n")  # without it, nobody could reach the page
+        say.result(text.served(at), at.data())
+        sys.stdout.flush()
+
+    run(
+        index, profile=profile, engine=engine, place=place, language=language, announce=announce
+    )  # fmt: skip
+    if signals.exit_code() != _BY_CTRL_C:
+        raise typer.Exit(signals.exit_code())
 
 
 @command(search_app, "evaluate")

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from reticent.data.texts import one_line
 from reticent.errors import listed, many
@@ -24,6 +24,9 @@ from reticent.search.report import (
 )
 from reticent.search.words import NONE
 from reticent.terminal.text import table
+
+if TYPE_CHECKING:
+    from reticent.search.serve import ServedAt
 
 _MOST_TOLD = 40  # interests that are listed before "and … more"
 _MOST_RESULTS = 10
@@ -253,3 +256,14 @@ def _order(found: SearchAnswer, *, personal: bool) -> str:
         )
     share = float(found.alpha)
     return f"In the order of the engine ({1 - share:.0%}) and the profile ({share:.0%})."
+
+
+def served(at: ServedAt) -> str:
+    """Where the page is, and how to end it."""
+    return "\n".join(
+        [
+            f"Search at {at.url}",
+            "The address holds a token: whoever has it sees what you see. Programs ask",
+            f"{at.search}  by POST, with the token as a bearer. Ctrl-C ends it.",
+        ]
+    )
