@@ -107,6 +107,16 @@ def test_a_title_counts_and_is_part_of_the_text(tmp_path: Path) -> None:
     assert (page.title, page.text) == ("Marathons", "Marathons\nshoes")
 
 
+def test_a_title_that_stands_in_the_text_counts_once(tmp_path: Path) -> None:
+    update_index(
+        tmp_path / "i",
+        [PersonalDocument("a", "Tea", "# Tea\nmilk"), PersonalDocument("b", "", "# Tea\nmilk")],
+        ENGLISH,
+    )
+    one, other = LocalIndex.open(tmp_path / "i").ask("tea", 5)
+    assert (one.text, one.score) == (other.text, other.score) == ("# Tea\nmilk", one.score)
+
+
 def test_scores_are_those_of_bm25(tmp_path: Path) -> None:
     """From the definition: k1 = 1.2, b = 0.75; short texts have their length kept exactly."""
     from math import log

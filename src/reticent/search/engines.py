@@ -29,3 +29,16 @@ class SearchEngine(Protocol):
     def ask(self, query: str, top: int) -> Sequence[FoundPage]:
         """The best pages for a query, the best one first, at most so many."""
         ...
+
+
+def with_title(title: str, text: str) -> str:
+    r"""A text with its title, which many texts have in them already.
+
+    >>> with_title("Tea", "# Tea, and how it is made"), with_title("Tea", "Teapots of China")
+    ('# Tea, and how it is made', 'Tea\nTeapots of China')
+    """
+    at = text.find(title)
+    end = at + len(title)
+    if at >= 0 and not (text[max(at - 1, 0) : at].isalnum() or text[end : end + 1].isalnum()):
+        return text
+    return f"{title}\n{text}" if title else text

@@ -43,7 +43,7 @@ from reticent.files.output import (
 )
 from reticent.progress import Watch
 from reticent.search.documents import PersonalDocument
-from reticent.search.engines import FoundPage
+from reticent.search.engines import FoundPage, with_title
 from reticent.search.words import Language, is_word, runs_of
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ class _Generation:
         from tantivy import Document
 
         document = Document()
-        runs = runs_of(f"{title}\n{text}")
+        runs = runs_of(with_title(title, text))
         terms = self._terms
         document.add_text("terms", " ".join([term for run in runs if (term := terms[run])]))
         document.add_text("rest", " ".join([run for run in runs if not terms[run]]))
@@ -503,8 +503,7 @@ class LocalIndex:
         found = []
         for i in order[:top]:
             title, text = _page(self._searcher.doc(addresses[i]))
-            whole = f"{title}\n{text}" if title else text
-            found.append(FoundPage(places[i], title, whole, scores[i]))
+            found.append(FoundPage(places[i], title, with_title(title, text), scores[i]))
         return found
 
     def _asked(self, query: str) -> Query | None:

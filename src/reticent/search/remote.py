@@ -26,7 +26,7 @@ from typing import Any, Literal, get_args
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urlsplit
 
 from reticent.errors import EngineError, InputError, did_you_mean
-from reticent.search.engines import FoundPage, SearchEngine
+from reticent.search.engines import FoundPage, SearchEngine, with_title
 
 EngineKind = Literal["opensearch", "searxng"]
 TIMEOUT = 10.0  # seconds for one request, from connecting to the last byte
@@ -306,8 +306,7 @@ def _result(one: Mapping[str, Any]) -> FoundPage:
 
 def _page(place: str, title: str, text: str, score: object) -> FoundPage:
     known = isinstance(score, int | float) and math.isfinite(score)
-    whole = f"{title}\n{text}" if title and not text.startswith(title) else text
-    return FoundPage(place, title, whole, float(score) if known else math.nan)  # type: ignore[arg-type]
+    return FoundPage(place, title, with_title(title, text), float(score) if known else math.nan)  # type: ignore[arg-type]
 
 
 def _falling(pages: Sequence[FoundPage]) -> list[FoundPage]:
