@@ -219,6 +219,44 @@ def test_who_wants_fewer_steps_says_so_before_a_kill(tmp_path: Path) -> None:
     owners.see_same()
 
 
+OUT_OF_TIME = """
+import time
+from reticent.parties.session import Session
+step = Session.step
+def late(self, name, work):
+    if name == "before round 2":
+        self._end = time.monotonic()
+    return step(self, name, work)
+Session.step = late
+"""
+
+
+def test_a_run_goes_on_after_its_time_limit(tmp_path: Path) -> None:
+    """The other owner hears whose limit it was; what was said of it is what runs say."""
+    owners = Owners(tmp_path, more={"time_limit": 100})
+    ends = killed_in_the_end(owners, "card", first=OUT_OF_TIME)
+    assert [end[0] for end in ends.values()] == [4, 4], ends
+    said = {name: " ".join(end[2].split()) for name, end in ends.items()}
+    assert "bank, round 1: the run has reached its time limit of 100 seconds" in said["card"], said
+    assert "card, round 1: it has reached its time limit of 100 seconds" in said["bank"], said
+    assert all("with --resume where a folder OUTPUT.run stands" in words for words in said.values())
+    owners.see_nothing()
+    assert {end[0] for end in owners.integrate("--resume").values()} == {0}
+    owners.see_same()
+
+
+def test_a_run_goes_on_after_an_owner_began_anew_by_mistake(tmp_path: Path) -> None:
+    owners = Owners(tmp_path)
+    bank = owners.start("bank")
+    assert finished(owners.start("card", first=DIES_AFTER_ROUND_1))[0] == -9
+    anew = finished(owners.start("card", "-o", "elsewhere"))
+    ends = {"bank": finished(bank), "card": anew}
+    assert [end[0] for end in ends.values()] == [4, 4], ends
+    assert "it was restarted without resuming" in ends["bank"][2]
+    assert {end[0] for end in owners.integrate("--resume").values()} == {0}
+    owners.see_same()
+
+
 COMPUTES_LONG = """
 import time
 from reticent.joint import process

@@ -5,20 +5,42 @@ from __future__ import annotations
 import errno
 import queue
 import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from parties_at_hand import CALM, QUICK, Ask, Scene, Told, conversation, one_round, sums
+from parties_at_hand import CALM, QUICK, Ask, Bend, Scene, Told, conversation, one_round, sums
 from reticent.errors import InputError, PartyError, Stopped, Unsatisfiable
 from reticent.parties.channel import Arrival, Trouble
 from reticent.parties.exchange import Exchange, Failure
 from reticent.parties.links import Talk
-from reticent.parties.messages import PROTOCOL, Farewell, Hello, SignOfLife, decode
+from reticent.parties.messages import (
+    FAILED,
+    LATE,
+    NO_INTRODUCTION,
+    NOT_RESUMED,
+    OUT_OF_TIME,
+    PARTED,
+    PROTOCOL,
+    REASONS,
+    SILENT,
+    STOPPED,
+    UNFIT,
+    UNREACHABLE,
+    Farewell,
+    Hello,
+    SignOfLife,
+    decode,
+    encode,
+    is_reason,
+)
 from reticent.parties.session import Deadlines, Decided, Session
 from reticent.parties.state import State
-from reticent.parties.transcript import Transcript
+from reticent.parties.transcript import Transcript, entries_in
 
 LAST = 9  # frames that an owner of two sends in the toy conversation, at most
 
@@ -272,7 +294,94 @@ def test_a_run_ends_at_its_limit(tmp_path: Path) -> None:
     found = scene.all_play(card={"flow": busy, "deadlines": CALM}, bank={"deadlines": limit})
     assert found["bank"].exit_code == 4
     assert "card, round 1: sum: the run has reached its time limit of 0.3" in str(found["bank"])
-    assert "bank ended the run" in str(found["card"]) or "it ended the run" in str(found["card"])
+    assert "--resume where a folder OUTPUT.run stands" in str(found["bank"])
+    assert str(found["card"]).startswith(
+        "bank, round 1: sum: it has reached its time limit of 0.3 seconds"
+    )
+    assert "--resume where a folder OUTPUT.run stands" in str(found["card"])
+
+
+def raising(error: BaseException) -> Callable[[Session], object]:
+    """A flow whose first step fails."""
+
+    def fail() -> object:
+        raise error
+
+    return lambda session: session.step("round 1: sum", fail)
+
+
+def mute(*kinds: str) -> Bend:
+    """Whatever of these kinds is to be said, is not."""
+    return lambda to, frame, kind, before: [] if kind in kinds else [frame]
+
+
+def early(to: str, frame: bytes, kind: str, before: int) -> list[bytes]:
+    return [encode(Farewell(0, 0, "round 1: sum"))] if kind == "message" else [frame]
+
+
+def never(session: Session) -> object:
+    return session.step("round 1: sum", lambda: threading.Event().wait(1.5))
+
+
+SOON = Deadlines(meet=30, step=30, limit=0.8, life=0.05)
+SHORT = Deadlines(meet=20, step=0.8, life=0.05)
+HASTY = Deadlines(meet=0.8, step=20, life=0.05)
+# How it comes to every reason after which a run may go on.
+ENDINGS: dict[str, dict[str, dict[str, Any]]] = {
+    UNREACHABLE: {"card": {"die_before": 4}, "bank": {"deadlines": SHORT}},
+    SILENT: {"card": {"bend": mute("message", "life")}, "bank": {"deadlines": SHORT}},
+    LATE: {"card": {"bend": mute("hello")}, "bank": {"deadlines": SOON}},
+    OUT_OF_TIME: {"card": {"flow": never}, "bank": {"deadlines": SOON}},
+    NO_INTRODUCTION: {"card": {"bend": mute("hello", "life")}, "bank": {"deadlines": HASTY}},
+    PARTED: {"card": {"bend": early}},
+    NOT_RESUMED: {"card": {"die_before": 5}},
+    STOPPED: {"card": {"flow": raising(Stopped("stopped"))}},
+    FAILED: {"card": {"flow": raising(ZeroDivisionError())}},
+    UNFIT: {"card": {"flow": raising(InputError("my file", where="card.csv"))}},
+}
+
+
+def test_why_a_run_ended_that_can_go_on_is_said_in_words_that_an_audit_knows(
+    tmp_path: Path,
+) -> None:
+    """Whatever an owner says is one of the reasons, about one of the owners; all of them occur."""
+    assert {*ENDINGS} == {*REASONS}
+    with ThreadPoolExecutor(len(ENDINGS)) as pool:  # most of them wait
+        told = dict(
+            zip(REASONS, pool.map(partial(words_at_the_end, tmp_path), REASONS), strict=True)
+        )
+    for reason, said in told.items():
+        assert any(is_reason(word.why, [reason]) for word in said), (reason, said)
+        for word in said:
+            assert not word.why or is_reason(word.why), (reason, said)
+            assert word.about in ("", "bank", "card", "shop")
+
+
+def words_at_the_end(folder: Path, reason: str) -> list[Farewell]:
+    """What stands in the transcripts of three owners whose run ended for this reason."""
+    scene = Scene(folder / str(REASONS.index(reason)), ("bank", "card", "shop"), CALM)
+    scene.folder.mkdir()
+    with ThreadPoolExecutor(len(scene.owners)) as pool:
+        for name in scene.owners:
+            lives = 2 if (name, reason) == ("card", NOT_RESUMED) else 1
+            pool.submit(play_often, scene, name, lives, ENDINGS[reason].get(name, {}))
+    return [word for name in scene.owners for word in farewells(scene.folder / f"{name}-1.run")]
+
+
+def play_often(scene: Scene, name: str, times: int, special: dict[str, Any]) -> None:
+    """Play, then begin anew as if nothing had been."""
+    scene.play(name, **special)
+    for life in range(2, times + 1):
+        scene.play(name, lives=life)
+
+
+def farewells(state: Path) -> list[Farewell]:
+    words = [
+        decode(entry.frame)
+        for entry in entries_in(state / "transcript" / "entries")
+        if entry.direction != "note"
+    ]
+    return [word for word in words if isinstance(word, Farewell) and word.code]
 
 
 @pytest.mark.parametrize(

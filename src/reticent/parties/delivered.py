@@ -10,7 +10,6 @@ said then: the same words, or fresh randomness in the same place.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,6 +28,7 @@ from reticent.parties.messages import (
     decode,
     digest_of,
     encode,
+    is_reason,
     run_id,
 )
 from reticent.parties.settings import Agreement
@@ -37,16 +37,6 @@ from reticent.parties.wire import Message
 
 _MOST_RESTARTS = 1000  # of one owner, before the others hear of it
 _MEETING = "meeting"
-_REASONS = re.compile(  # after which a run can go on
-    r"|no message and no sign of life came for [0-9.e+]{1,12} seconds"
-    r"|it cannot be reached"
-    r"|it was waited for until the time limit of [0-9.e+]{1,12} seconds"
-    r"|it can be reached, but did not introduce itself in time"
-    r"|it has ended its run, and did not send what is due"
-    r"|it was stopped by its user"
-    r"|it ended the run after a failure of its own"
-    r"|it ended the run: its own data, settings or machine cannot be used as they are"
-)
 Link = tuple[str, str]  # from, to
 NOT_AGAIN = "what was said here before a resume was not said again"
 
@@ -252,7 +242,7 @@ class Delivered:
         elif (
             word.step not in (*self.steps, _MEETING)
             or word.about not in ("", *self.owners)
-            or not _REASONS.fullmatch(word.why)
+            or (word.why and not is_reason(word.why))
         ):
             raise Leak(number, "somebody ended the run with words that nobody can check")
 

@@ -20,8 +20,13 @@ from reticent.errors import InputError, PartyError, ReticentError, Stopped, Unsa
 from reticent.parties.channel import Arrival, Channel
 from reticent.parties.links import Received, Talk
 from reticent.parties.messages import (
+    FAILED,
     LARGEST_MESSAGE,
+    NOT_RESUMED,
+    OUT_OF_TIME,
     PROTOCOL,
+    STOPPED,
+    UNFIT,
     Acknowledgement,
     Code,
     Envelope,
@@ -32,6 +37,7 @@ from reticent.parties.messages import (
     decode,
     digest_of,
     encode,
+    is_reason,
     printable,
     short,
 )
@@ -50,6 +56,10 @@ class PeerError(PartyError):
         super().__init__(what, where=f"{peer}, {printable(step)}", why=why, do=do)
         self.peer = peer
         self.final = False  # whether the peer has ended for good, and will not resume
+
+
+class OutOfTime(PeerError):
+    """The run has reached the time limit of this owner, while it waited for a peer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,7 +300,7 @@ class Exchange:
         compare(hello, mine, peer)
         nonce = self._nonces.get(peer, known.nonce if known else hello.nonce)
         if hello.nonce != nonce:
-            raise Violation("it was restarted without resuming")
+            raise Violation(NOT_RESUMED)
         if known and hello.epoch == known.epoch and hello != known:
             raise Violation("it introduced itself twice, with other words")
         if known and hello.epoch <= known.epoch:
@@ -384,9 +394,8 @@ class _Heard:
 
 _WHY = "the run ends at every owner, and nothing is written."
 _MEND = "ask its owner what was wrong there, and start again."
-_TOGETHER = (
-    "ask its owner, then begin again together: with --resume where a folder OUTPUT.run stands."
-)
+_AGAIN = "then begin again together: with --resume where a folder OUTPUT.run stands."
+_TOGETHER = f"ask its owner, {_AGAIN}"
 _AGREE = "agree with its owner on what has to change, there or here, and start again."
 _DO = "see that all owners use the same version, policy and run name, and start again."
 
@@ -422,27 +431,30 @@ def told_by(peer: str, farewell: Farewell, me: str) -> ReticentError:
     """The error of an owner that was told by another one that the run is over."""
     step, about = printable(farewell.step), printable(farewell.about)
     because = f": {printable(farewell.why)}" if farewell.why else ""
+    may_go_on = is_reason(farewell.why) or not farewell.why
+    then = _TOGETHER if may_go_on else ""
     match farewell.code:
         case 3:
             return Unsatisfiable(
                 f"{peer} says that nothing can keep what all agreed on", where=f"{peer}, {step}"
             )
         case 2:
-            words = "it ended the run: its own data, settings or machine cannot be used as they are"
-            error = PeerError(words, peer=peer, step=step, why=_WHY, do=_MEND)
+            error = PeerError(UNFIT, peer=peer, step=step, why=_WHY, do=_MEND)
             error.final = True
             return error
         case 130:
-            words = "it was stopped by its user"
-            return PeerError(words, peer=peer, step=step, why=_WHY, do=_TOGETHER)
+            return PeerError(STOPPED, peer=peer, step=step, why=_WHY, do=_TOGETHER)
+        case 4 if is_reason(farewell.why, [OUT_OF_TIME]):
+            do = f"ask its owner to give the run more time, {_AGAIN}"
+            return PeerError(farewell.why, peer=about or peer, step=step, why=_WHY, do=do)
         case 4 if about == me:
             words = f"it ended the run because of this owner{_of_us(because)}"
-            return PeerError(words, peer=peer, step=step, why=_WHY, do=_AGREE)
+            return PeerError(words, peer=peer, step=step, why=_WHY, do=then or _AGREE)
         case 4 if about and about != peer:
             words = f"{peer} ended the run because of {about}{because}"
-            return PeerError(words, peer=about, step=step, why=_WHY)
+            return PeerError(words, peer=about, step=step, why=_WHY, do=then)
         case 4 if about:
             words = f"another owner ended the run because of it{because}"
         case _:
-            words = f"it ended the run after a failure of its own{because}"
-    return PeerError(words, peer=peer, step=step, why=_WHY)
+            words = f"{FAILED}{because}"
+    return PeerError(words, peer=peer, step=step, why=_WHY, do=then)

@@ -12,7 +12,9 @@ them are refused.
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import re
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal
 
@@ -94,6 +96,39 @@ class Farewell(Frame, tag="farewell", frozen=True):
     step: Text
     about: Text = ""
     why: Text = ""  # only of what an owner did on the wire: its files are nobody's business
+
+
+# Why an owner ends a run that can go on later, as a farewell says it; {} is a number of seconds. A
+# transcript of a run that came to its end may hold these reasons and no others (see `delivered`):
+# each is said from here.
+UNREACHABLE = "it cannot be reached"
+SILENT = "no message and no sign of life came for {} seconds"
+LATE = "it was waited for until the time limit of {} seconds"
+OUT_OF_TIME = "it has reached its time limit of {} seconds"
+NO_INTRODUCTION = "it can be reached, but did not introduce itself in time"
+PARTED = "it has ended its run, and did not send what is due"
+NOT_RESUMED = "it was restarted without resuming"
+STOPPED = "it was stopped by its user"
+FAILED = "it ended the run after a failure of its own"
+UNFIT = "it ended the run: its own data, settings or machine cannot be used as they are"
+REASONS = (
+    UNREACHABLE, SILENT, LATE, OUT_OF_TIME, NO_INTRODUCTION, PARTED, NOT_RESUMED, STOPPED, FAILED,
+    UNFIT,
+)  # fmt: skip
+
+
+def is_reason(why: str, among: Sequence[str] = REASONS) -> bool:
+    """Whether these words are such a reason.
+
+    >>> is_reason(SILENT.format(60)), is_reason("p7 is a Lawyer")
+    (True, False)
+    """
+    return any(_pattern(one).fullmatch(why) for one in among)
+
+
+@functools.cache
+def _pattern(reason: str) -> re.Pattern[str]:
+    return re.compile(re.escape(reason).replace(re.escape("{}"), "[0-9.e+-]{1,12}"))
 
 
 class Resumption(Frame, tag="resumption", frozen=True):

@@ -33,10 +33,16 @@ import msgspec
 
 from reticent.errors import PartyError, Problem, many
 from reticent.parties.channel import Channel
-from reticent.parties.exchange import Exchange, Failure, PeerError
+from reticent.parties.exchange import Exchange, Failure, OutOfTime, PeerError
 from reticent.parties.links import Talk
 from reticent.parties.messages import (
+    LATE,
+    NO_INTRODUCTION,
+    OUT_OF_TIME,
+    PARTED,
     PROTOCOL,
+    SILENT,
+    UNREACHABLE,
     Envelope,
     Hello,
     Resumption,
@@ -50,7 +56,6 @@ from reticent.parties.state import State
 from reticent.parties.wire import M, Message
 from reticent.version import __version__
 
-UNREACHABLE = "it cannot be reached"
 _GRACE = 1.0  # seconds in which a peer whose certificate is of no use can call, and be told so
 _LONG_WAIT = 1.0  # seconds after which people are told whom we wait for
 _LOOK = 0.2  # seconds between looks at links that may have turned out hopeless
@@ -162,6 +167,8 @@ class Session:
         why = error.problems[0].what if isinstance(error, PartyError) else ""
         # Where a peer listens is between the two of us.
         why = UNREACHABLE if why.startswith(UNREACHABLE) else why
+        if isinstance(error, OutOfTime):  # whom we waited for just then does not matter to them
+            about, why = self.me, OUT_OF_TIME.format(f"{self._deadlines.limit:g}")
         self._exchange.part(Failure(error, self._exchange.step, about, why))
 
     def leave(self) -> None:
@@ -468,10 +475,15 @@ class Session:
         if self._exchange.failure:
             raise self._exchange.failure.error
 
-    def _over(self, peer: str) -> PeerError:
+    def _over(self, peer: str) -> OutOfTime:
         limit = self._deadlines.limit
-        what = f"the run has reached its time limit of {limit:g} seconds"
-        return PeerError(what, peer=peer, step=self._exchange.step)
+        return OutOfTime(
+            f"the run has reached its time limit of {limit:g} seconds",
+            peer=peer, step=self._exchange.step,
+            why="time_limit in the party file of this owner is the hard end: nothing is written.",
+            do="give the run more time, then begin again together with the others: with --resume "
+            "where a folder OUTPUT.run stands.",
+        )  # fmt: skip
 
     def _until(self, peer: str, ready: Callable[[], bool]) -> None:
         """Wait for a peer until it has been silent for too long."""
@@ -507,11 +519,11 @@ class Session:
     def _why_silent(self, peer: str) -> str:
         """The true reason why something that should have come did not."""
         if peer in self._exchange.farewells:
-            return "it has ended its run, and did not send what is due"
+            return PARTED
         if time.monotonic() >= self._end:
-            return f"it was waited for until the time limit of {self._deadlines.limit:g} seconds"
+            return LATE.format(f"{self._deadlines.limit:g}")
         if trouble := self._exchange.channel.trouble(peer):
             return f"{UNREACHABLE}: {trouble.what}"
         if peer not in self._exchange.hellos:
-            return "it can be reached, but did not introduce itself in time"
-        return f"no message and no sign of life came for {self._deadlines.step:g} seconds"
+            return NO_INTRODUCTION
+        return SILENT.format(f"{self._deadlines.step:g}")
