@@ -84,6 +84,19 @@ def test_nothing_of_the_envelope_is_text() -> None:
     assert "Jan" not in text
 
 
+def test_lines_that_only_greet_are_left_out() -> None:
+    message = "Dear Namethree,\n\nthe tide turns.\nNameone sails on Monday with us.\n\nYours,\nNameone N.\n\n> Hi Nametwo!\n> Go"
+    head = "From: =?utf-8?q?Nameone?= Nametwo <a@example.org>\nTo: b@example.org, 'Namethree' <b@example.org>\nSubject: tide\n\n"
+    lines = [line for line in said(head + message).split("\n") if line.strip()]
+    assert lines == [
+        "tide",
+        "the tide turns.",
+        "Nameone sails on Monday with us.",
+        "Yours,",
+        "> Go",
+    ]
+
+
 @pytest.mark.parametrize(
     "answer",
     [

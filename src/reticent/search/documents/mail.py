@@ -8,7 +8,7 @@ interests. Attachments are read by their type, as the files they are.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from email import message_from_bytes
 from email.errors import MessageError
@@ -130,6 +130,7 @@ class _Opened:
     attached: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
     letters: int = 0
+    people: set[str] = field(default_factory=set)  # who wrote and was written to, by name
 
     def letter(self, message: Message) -> LetterText:
         """The message as a whole."""
@@ -138,6 +139,7 @@ class _Opened:
         ):
             raise UnreadableText("marked as spam")
         subject = _header(message, "Subject")
+        self.people = _people(message)
         body = self.said(message, 0)
         if message.get_content_type() in _ENCRYPTED or _is_enveloped(message):
             raise UnreadableText("encrypted")
@@ -157,6 +159,7 @@ class _Opened:
             return self.leaf(part, kind)
         inside = [one for one in payload if isinstance(one, Message)]
         if kind == "message/rfc822":
+            self.people = self.people.union(*map(_people, inside))
             topics = [_topic(_header(one, "Subject")) for one in inside]
             found = [*topics, *(self.said(one, depth + 1) for one in inside)]
         elif kind == "multipart/alternative":
@@ -194,7 +197,7 @@ class _Opened:
         if is_attached:
             self.attached.append(text.strip())
             return ""
-        return without_envelopes(text, "--" if suffix == ".html" else "-- ")
+        return without_envelopes(text, "--" if suffix == ".html" else "-- ", self.people)
 
 
 # A file that is attached without saying of which type goes by the end of its name.
@@ -220,6 +223,16 @@ def _header(message: Message, name: str) -> str:
     )
 
 
+def _people(message: Message) -> set[str]:
+    """The names in the headers of a message, in small letters."""
+    named = " ".join(_header(message, name) for name in ("From", "To", "Cc"))
+    return {name.casefold() for name in _WORD.findall(_ADDRESS.sub(" ", named))}
+
+
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_ADDRESS = re.compile(r"<[^>]*>|\S+@\S+")
+
+
 def _charset(part: Message) -> str:
     """What a part says of how it is written."""
     found = part.get_param("charset", "")
@@ -242,8 +255,10 @@ def _topic(subject: str) -> str:
     return texts.legible(_ANSWERS.sub("", texts.one_title(subject)))
 
 
-def without_envelopes(text: str, above_signature: str = "-- ") -> str:
+def without_envelopes(text: str, above_signature: str = "-- ", people: Collection[str] = ()) -> str:
     r"""What is said in a message, without who said what when, signatures and armour.
+
+    Lines that say little more than a name of `people` go, too: Dear Ann, and Yours, Bob.
 
     >>> without_envelopes("Gladly!\n\nOn Monday,\nAnn wrote:\n> Badminton?\n-- \nBob").split()
     ['Gladly!', '>', 'Badminton?']
@@ -278,9 +293,18 @@ def without_envelopes(text: str, above_signature: str = "-- ") -> str:
             signs = True
         elif ruled or line.startswith(">"):
             signs = False
-        if not (signs or ruled):
+        if not (signs or ruled or (people and _greets(bare, people))):
             kept.append(line)
     return "\n".join(kept).strip()
+
+
+_GREETING = 3  # words at most, a name among them
+
+
+def _greets(line: str, people: Collection[str]) -> bool:
+    """Whether a line does no more than to name somebody."""
+    words = _WORD.findall(line) if len(line) < 100 else []
+    return len(words) <= _GREETING and any(word.casefold() in people for word in words)
 
 
 def _goes_on(header: str, line: str) -> bool:
