@@ -48,24 +48,6 @@ THREE = {"bank": ["Job", "Balance", "Class"], "card": ["Sex", "Limit"], "clinic"
 COLUMNS = {"bank": ["Job", "Balance", "Class"], "card": ["Sex", "Limit", "Diagnosis"]}
 PUBLIC = {"data.csv", "manifest.json", "report.html", "report.json"}
 End = tuple[int, str, str]  # exit code, stdout, stderr
-# Whose `first` this is dies at a moment: a message that is kept, a file that comes or goes.
-DIES_AT = """
-import os, re, signal, sys
-from reticent.joint import process
-from reticent.parties.transcript import Transcript
-def moment(left=[{number}]):
-    left[0] -= 1
-    if left[0] == 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-append = Transcript.append
-def appending(self, *given, **named):
-    moment()
-    return append(self, *given, **named)
-Transcript.append = appending
-FILES = ("open", "os.rename", "os.mkdir", "os.remove", "os.rmdir")
-sys.addaudithook(lambda event, given:
-    moment() if event in FILES and re.match(r"(.*/)?[.]?out([./]|$)", str(given[0])) else None)
-"""
 
 
 def people(count: int) -> list[dict[str, str]]:

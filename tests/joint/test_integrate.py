@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from joint.owners_at_work import (
-    DIES_AT,
     OWNERS,
     POLICY,
     TAXONOMY,
@@ -21,6 +20,7 @@ from joint.owners_at_work import (
     people,
     policy_of,
 )
+from kills_at_hand import dies_at
 from reticent.joint.policy import JointPolicy
 from terminal import finished, run
 
@@ -80,7 +80,7 @@ def test_three_owners(tmp_path: Path) -> None:
     """The third of them owns nothing that is masked, and dies meanwhile."""
     owners = Owners(tmp_path, columns=THREE)
     running = {name: owners.start(name) for name in ("bank", "card")}
-    victim = owners.start("clinic", first=DIES_AT.format(number=60))
+    victim = owners.start("clinic", first=dies_at(60))
     assert finished(victim)[0] == -9
     code, _, said = finished(owners.start("clinic", "--resume"))
     assert code == 0, said

@@ -3,53 +3,38 @@
 from __future__ import annotations
 
 import os
-import random
-import time
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from joint.owners_at_work import DIES_AT, OWNERS, POLICY, TAXONOMY, End, Owners
+from joint.owners_at_work import OWNERS, POLICY, TAXONOMY, End, Owners
+from kills_at_hand import COUNTS, came_through, drawn, moments_of, until_done
 from terminal import finished, run
 
 pytestmark = [pytest.mark.net, pytest.mark.slow]
 
 
-MOMENTS = 140  # of a run: every message that is kept, every file and folder that comes or goes
-
-
-def killed(owners: Owners, moments: Mapping[str, int]) -> list[tuple[str, End]]:
-    """Kill owners at such moments, and let whoever ended unwell resume at once; how all ended."""
-    deaths = {name: DIES_AT.format(number=number) for name, number in moments.items()}
-    running = {name: owners.start(name, first=deaths.get(name, "")) for name in OWNERS}
-    history: list[tuple[str, End]] = []
-    while running:
-        time.sleep(0.02)
-        for name in [name for name, process in running.items() if process.poll() is not None]:
-            history.append((name, finished(running.pop(name))))
-            owners.see_whole_or_nothing()
-            if history[-1][1][0] != 0 and [ended for ended, _ in history].count(name) < 5:
-                known = (owners.folder / name / "out.run" / "state.json").exists()
-                running[name] = owners.start(name, *(["--resume"] if known else []))
-    return history
+@pytest.fixture(scope="module")
+def moments(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
+    """How many moments each owner has to die at."""
+    owners = Owners(tmp_path_factory.mktemp("moments"))
+    running = {name: owners.start(name, first=COUNTS) for name in OWNERS}
+    assert {finished(process)[0] for process in running.values()} == {0}
+    return {name: moments_of(owners.folder / name) for name in OWNERS}
 
 
 # Ten moments; RETICENT_KILLS=100 has a hundred.
 @pytest.mark.parametrize("seed", range(int(os.environ.get("RETICENT_KILLS", "10"))))
-def test_a_kill_at_any_moment(tmp_path: Path, seed: int) -> None:
+def test_a_kill_at_any_moment(tmp_path: Path, seed: int, moments: Mapping[str, int]) -> None:
     """Every third time of one owner, else of both."""
-    rng = random.Random(seed)
-    moments = {name: rng.randrange(1, MOMENTS) for name in OWNERS}
-    if seed % 3 == 0:
-        del moments[rng.choice(OWNERS)]
     owners = Owners(tmp_path, more={"meet_timeout": 8, "step_timeout": 8})
-    history = killed(owners, moments)
-    assert [end[0] for _, end in history].count(-9) == len(moments), history
-    for name, (code, _, said) in history:
-        assert code in (0, 2, 4, -9), (name, said)
-        assert code in (0, -9) or said.strip(), name
-    assert {name for name, end in history if end[0] == 0} == {*OWNERS}, history
+    deaths = drawn(seed, moments)
+    history = until_done(
+        owners.folder, owners.start, OWNERS, deaths, owners.see_whole_or_nothing
+    )  # fmt: skip
+    assert -9 in [end[0] for _, end in history] or seed % 2, history
+    assert came_through(history) == {*OWNERS}, history
     owners.see_same()
 
 

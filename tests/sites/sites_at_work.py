@@ -24,24 +24,6 @@ End = tuple[int, str, str]  # exit code, stdout, stderr
 HOLDS = {
     "model.json", "splits.json", "schema.toml", "site.json", "certificates", "transcript",
 }  # fmt: skip
-# Whose `first` this is dies at a moment: a message that is kept, a file that comes or goes.
-DIES_AT = """
-import os, re, signal, sys
-from reticent.jointree.sites import process
-from reticent.parties.transcript import Transcript
-def moment(left=[{number}]):
-    left[0] -= 1
-    if left[0] == 0:
-        os.kill(os.getpid(), signal.SIGKILL)
-append = Transcript.append
-def appending(self, *given, **named):
-    moment()
-    return append(self, *given, **named)
-Transcript.append = appending
-FILES = ("open", "os.rename", "os.mkdir", "os.remove", "os.rmdir")
-sys.addaudithook(lambda event, given:
-    moment() if event in FILES and re.match(r"(.*/)?[.]?out([./]|$)", str(given[0])) else None)
-"""
 
 
 def invented(seed: int = 1) -> dict[str, pa.Table]:

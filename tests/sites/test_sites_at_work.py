@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import signal
+import subprocess
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,15 +15,17 @@ import pyarrow as pa
 import pytest
 from pyarrow import csv
 
+from kills_at_hand import ALL_DONE, COUNTS, came_through, drawn, moments_of, until_done
 from reticent import jointree
 from reticent.jointree.model import JoinTree, Question, read_model
 from reticent.jointree.schema import JoinSchema
 from sites.sites_at_hand import put_together
-from sites.sites_at_work import DIES_AT, End, Sites, schema_of
+from sites.sites_at_work import Sites, schema_of
 from terminal import finished, run
 
 pytestmark = pytest.mark.net
 THREE = {"visit": "clinic", "ward": "works", "meal": "kitchen"}
+TRAIN = ("train", "--party", "party.toml")
 NEEDLES = ("vneedle", "wneedle", "mneedle", "roastneedle")
 
 
@@ -148,33 +150,53 @@ def test_an_interrupted_site_ends_all(tmp_path: Path) -> None:
             assert not sites.out(name).exists()
 
 
-MOMENTS = 150
+@pytest.fixture(scope="module")
+def moments(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
+    """How many moments each site has to die at."""
+    sites = Sites(tmp_path_factory.mktemp("moments"))
+    running = {name: sites.start(name, *TRAIN, first=COUNTS) for name in sites.names}
+    assert {finished(process)[0] for process in running.values()} == {0}
+    return {name: moments_of(sites.folder / name) for name in sites.names}
 
 
 # Four moments; RETICENT_KILLS=100 has a hundred.
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(max(4, int(os.environ.get("RETICENT_KILLS", "4")))))
-def test_a_kill_at_any_moment(tmp_path: Path, seed: int) -> None:
-    rng = random.Random(seed)
+def test_a_kill_at_any_moment(tmp_path: Path, seed: int, moments: Mapping[str, int]) -> None:
     sites = Sites(tmp_path, more={"meet_timeout": 12, "step_timeout": 12})
-    moments = {name: rng.randrange(1, MOMENTS) for name in sites.names}
-    if seed % 3 == 0:
-        del moments[rng.choice(sites.names)]
-    words = ("train", "--party", "party.toml")
-    deaths = {name: DIES_AT.format(number=number) for name, number in moments.items()}
-    running = {name: sites.start(name, *words, first=deaths.get(name, "")) for name in sites.names}
-    history: list[tuple[str, End]] = []
-    while running:
-        time.sleep(0.02)
-        for name in [name for name, process in running.items() if process.poll() is not None]:
-            history.append((name, finished(running.pop(name))))
-            sites.see_whole_or_nothing()
-            if history[-1][1][0] != 0 and [ended for ended, _ in history].count(name) < 5:
-                known = (sites.folder / name / "out.run" / "state.json").exists()
-                running[name] = sites.start(name, *words, *(["--resume"] if known else []))
-    for name, (code, _, said) in history:
-        assert code in (0, 2, 4, -9), (name, said)
-    assert {name for name, end in history if end[0] == 0} == {*sites.names}, history
+
+    def start(name: str, *words: object, first: str = "") -> subprocess.Popen[str]:
+        return sites.start(name, *TRAIN, *words, first=first)
+
+    history = until_done(
+        sites.folder, start, sites.names, drawn(seed, moments), sites.see_whole_or_nothing
+    )
+    assert came_through(history) == {*sites.names}, history
     sites.see_same()
     trees = {name: read_model(sites.out(name)) for name in sites.names}
     assert plain(put_together(trees)) == plain(alone(sites).root)
+
+
+DIES_WHEN_ALL_BUT_FORGOTTEN = """
+import os, shutil, signal
+remove = shutil.rmtree
+def dying(path, *given, **named):
+    if ".out.run." in str(path):
+        os.kill(os.getpid(), signal.SIGKILL)
+    remove(path, *given, **named)
+shutil.rmtree = dying
+"""
+
+
+def test_a_kill_when_all_is_done_leaves_nothing_to_do(tmp_path: Path) -> None:
+    """Its run was all but gone: it says so, and what was left of it goes."""
+    sites = Sites(tmp_path, more={"meet_timeout": 60, "step_timeout": 60})
+    running = {name: sites.start(name, *TRAIN, first=DIES_WHEN_ALL_BUT_FORGOTTEN * (name == "works"))
+               for name in sites.names}  # fmt: skip
+    ends = {name: finished(process) for name, process in running.items()}
+    assert (ends["clinic"][0], ends["works"][0]) == (0, -9), ends
+    place = sites.folder / "works"
+    assert [path for path in place.iterdir() if path.name.startswith(".out.run.")]
+    code, _, said = finished(sites.start("works", *TRAIN, "--resume"))
+    assert (code, ALL_DONE in " ".join(said.split())) == (2, True), said
+    sites.see_same()

@@ -247,6 +247,13 @@ def remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
+def discard(path: Path) -> None:
+    """Remove a folder that must be whole or gone: `repair` clears away what a kill leaves of it."""
+    with contextlib.suppress(OSError):
+        path = path.rename(_beside(path, "tmp"))
+    shutil.rmtree(path, ignore_errors=True)
+
+
 def _unwritable(path: Path, error: OSError) -> InputError:
     return InputError(
         f"cannot write it: {error.strerror or 'the system refused'}", where=str(path),

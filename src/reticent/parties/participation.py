@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from reticent.errors import InputError, PartyError, Stopped, Unsatisfiable
-from reticent.files.output import refuse_nameless
+from reticent.files.output import refuse_nameless, repair
 from reticent.parties.agreeing import exchange_go, exchange_ready
 from reticent.parties.chained import Unwritable
 from reticent.parties.check import parties_of
@@ -100,6 +100,7 @@ class Participation:
         self.settings, self.agreement, self.output = settings, agreement, output
         self.identity, self.peers = parties_of(settings)
         self.state_folder = output.with_name(f"{output.name}.run")
+        repair(self.state_folder)  # of a run that was forgotten, and killed before all was gone
         self.resume, self._harmless = resume, tuple(harmless)
         self.run_name = settings.run_title + words
         self._telling, self._words, self._told = watch.tell, "", ""
@@ -121,6 +122,12 @@ class Participation:
         """
         if not self.resume:
             return b""
+        if self.output.exists() and not self.state_folder.exists():
+            raise InputError(
+                "there is no run to go on with, and the output stands", where=str(self.output),
+                why="nothing but its output stays of a run that has come to its end.",
+                do="if the output is of that run, all is done; for another run leave out --resume.",
+            )  # fmt: skip
         state = self._state()
         try:
             look(state)

@@ -13,10 +13,8 @@ from __future__ import annotations
 import fcntl
 import os
 import secrets
-import shutil
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
@@ -24,6 +22,7 @@ import msgspec
 
 from reticent import version
 from reticent.errors import InputError, PartyError
+from reticent.files.output import discard
 from reticent.parties.chained import ChainedFile, Unwritable
 from reticent.parties.messages import short
 from reticent.parties.settings import unlike_runs
@@ -129,10 +128,8 @@ class State:
 
     @staticmethod
     def forget(folder: Path) -> None:
-        """Remove the folder of a run; from the first file on nobody can go on with it."""
-        with suppress(OSError):
-            (folder / STATE).unlink()
-        shutil.rmtree(folder, ignore_errors=True)
+        """Remove the folder of a run: at any moment it is whole, or there is none."""
+        discard(folder)
 
     def save(self, **changes: object) -> None:
         """Change what is known of the run, on the disk first."""
