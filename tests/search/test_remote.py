@@ -6,15 +6,23 @@ import base64
 import gzip
 import json
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_address
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from at_hand import refusal
 from reticent.errors import EngineError, InputError
@@ -48,10 +56,10 @@ class Engine:
 
 
 @pytest.fixture
-def serving() -> Iterator[Callable[[Speaks], Engine]]:
+def serving() -> Iterator[Callable[..., Engine]]:
     running: list[ThreadingHTTPServer] = []
 
-    def start(speaks: Speaks) -> Engine:
+    def start(speaks: Speaks, certificate: Path | None = None) -> Engine:
         class Handler(BaseHTTPRequestHandler):
             def _all(self) -> None:
                 parts = urlsplit(self.path)
@@ -72,8 +80,17 @@ def serving() -> Iterator[Callable[[Speaks], Engine]]:
             def log_message(self, *given: object) -> None:
                 pass
 
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        engine = Engine(f"http://127.0.0.1:{server.server_port}")
+        class Server(ThreadingHTTPServer):
+            def handle_error(self, *given: object) -> None:
+                """Who hangs up is heard on the other side."""
+
+        server = Server(("127.0.0.1", 0), Handler)
+        if certificate is not None:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(certificate)
+            server.socket = context.wrap_socket(server.socket, server_side=True)
+        scheme = "https" if certificate else "http"
+        engine = Engine(f"{scheme}://127.0.0.1:{server.server_port}")
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         running.append(server)
         return engine
@@ -190,11 +207,13 @@ def test_what_came_before_a_refusal_counts(serving: Callable[[Speaks], Engine]) 
 def test_what_an_address_says_is_kept(serving: Callable[[Speaks], Engine]) -> None:
     engine = serving(searxng)
     port = urlsplit(engine.url).port
-    there = engine_at(f"http://ann:p%40ss@127.0.0.1:{port}/search?language=de&q=old&format=csv")
+    there = engine_at(
+        f"http://ann:p%40ss@127.0.0.1:{port}/search?language=de&q=old&format=csv&x=&y=a b"
+    )
     there.ask("jaguar & car", 5)
     [asked] = engine.asked
     assert asked.said == {
-        "language": ["de"], "q": ["jaguar & car"], "format": ["json"], "pageno": ["1"],
+        "language": ["de"], "y": ["a b"], "q": ["jaguar & car"], "format": ["json"], "pageno": ["1"],
     }  # fmt: skip
     assert asked.headers["Authorization"] == f"Basic {base64.b64encode(b'ann:p@ss').decode()}"
 
@@ -343,6 +362,45 @@ def test_who_speaks_otherwise() -> None:
     for words in (b"", b"SSH-2.0-x\r\n", b"HTTP/1.1 200 OK\r\nA: " + b"x" * 100_000):
         with pytest.raises(EngineError, match="cannot be reached"):
             engine_at(raw(lambda line, w=words: line.sendall(w))).ask("jaguar", 5)  # type: ignore[misc]
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> Path:
+    """One for 127.0.0.1 that nobody but itself vouches for, and its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "engine")])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(1))
+        .not_valid_after(now + timedelta(1))
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .add_extension(
+            x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False
+        )
+        .sign(key, hashes.SHA256())
+    )
+    place = tmp_path / "engine.pem"
+    place.write_bytes(
+        key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+        + made.public_bytes(Encoding.PEM)
+    )
+    return place
+
+
+@pytest.mark.net
+def test_a_certificate_has_to_be_trusted(
+    serving: Callable[..., Engine], certificate: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = serving(searxng, certificate)
+    with pytest.raises(EngineError, match="certificate is not trusted") as caught:
+        engine_at(engine.url + "/search").ask("jaguar", 5)
+    assert "_ssl.c" not in str(caught.value)
+    assert engine.asked == []
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    assert len(engine_at(engine.url + "/search").ask("jaguar", 5)) == 5
+    with pytest.raises(EngineError, match="does not speak TLS"):
+        engine_at(serving(searxng).url.replace("http:", "https:")).ask("jaguar", 5)
 
 
 @pytest.mark.net

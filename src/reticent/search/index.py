@@ -54,7 +54,7 @@ _STATE, _PLACES = "index.json", "places.json"
 _GENERATION = re.compile(r"g-[0-9a-f]{8}")
 _HEAP = 64_000_000  # bytes that tantivy gathers before it writes a segment
 _MOST_TERMS = 200  # of a query that count
-_LOOK, _TELL = 500, 10_000  # documents between two looks at who watches, and two words to them
+_LOOK = 500  # documents between two looks at who watches
 _LONE = "surrogatepass"  # halves of a pair that stand alone, as in names of files in no encoding
 _AGAIN = 5  # times an index is opened that an update takes away meanwhile
 _MAKE = "make it anew by  reticent search index --force."
@@ -136,8 +136,6 @@ def _updated(
             seen.add(place)
             if len(seen) % _LOOK == 0 and watch.stop():
                 raise Stopped("Stopped; the index is as it was.")
-            if len(seen) % _TELL == 0:
-                watch.tell(f"{len(seen):,} documents")
             digest = _digest(document)
             if before.get(place) == digest:
                 kept.add(number[place])

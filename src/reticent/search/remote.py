@@ -17,11 +17,13 @@ import json
 import math
 import re
 import socket
+import ssl
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html.parser import HTMLParser
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from types import MappingProxyType
 from typing import Any, Literal, get_args
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlencode, urlsplit
 
@@ -120,9 +122,8 @@ class HttpEngine:
                 do="try again, or choose another engine.",
             ) from None  # fmt: skip
         except (OSError, HTTPException, ValueError) as error:
-            reason = getattr(error, "strerror", None) or "it does not speak HTTP as it should"
             raise EngineError(
-                f"it cannot be reached: {reason}", where=address.shown(),
+                f"it cannot be reached: {_reason(error)}", where=address.shown(),
                 do="look at the address, and whether the engine runs.",
             ) from None  # fmt: skip
         if anything and 300 <= status < 500:
@@ -198,20 +199,21 @@ class _Address:
                 do="give one as https://search.example.org or http://localhost:9200/mails.",
             )  # fmt: skip
         path = quote(parts.path, safe=_SAFE).rstrip("/")
-        return cls(parts._replace(path=path, fragment=""))
+        said = urlencode(parse_qsl(parts.query, keep_blank_values=True))
+        return cls(parts._replace(path=path, query=said, fragment=""))
 
     def kind(self) -> EngineKind | None:
         """What the path shows."""
         last = self.parts.path.rpartition("/")[2]
         return {"_search": "opensearch", "search": "searxng"}.get(last)  # type: ignore[return-value]
 
-    def at(self, last: str, said: Mapping[str, str] | None = None) -> _Address:
+    def at(self, last: str, said: Mapping[str, str] = MappingProxyType({})) -> _Address:
         """The address that is asked, below this one or this one itself."""
         path = self.parts.path
         if path.rpartition("/")[2] != last:
             path += f"/{last}"
-        own = [(k, v) for k, v in parse_qsl(self.parts.query) if k not in (said or {})]
-        query = urlencode([*own, *(said or {}).items()])
+        own = parse_qsl(self.parts.query, keep_blank_values=True)
+        query = urlencode([*(pair for pair in own if pair[0] not in said), *said.items()])
         return replace(self, parts=self.parts._replace(path=path, query=query))
 
     def shown(self) -> str:
@@ -270,6 +272,17 @@ def _ended(connection: HTTPConnection, timeout: float) -> Iterator[None]:
         clock.cancel()
     if over.is_set():
         raise TimeoutError
+
+
+def _reason(error: Exception) -> str:
+    """What went wrong, without words that came over the wire."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate is not trusted ({error.verify_message})"
+    if isinstance(error, ssl.SSLError):
+        return "it does not speak TLS as it should"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return "it does not speak HTTP as it should"
 
 
 def _points(answer: HTTPResponse) -> str:
