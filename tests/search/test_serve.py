@@ -157,6 +157,14 @@ def test_both_orders_and_what_moved_a_result(visitor: Visitor, engine: FakeEngin
     )
 
 
+def test_a_title_is_not_said_twice() -> None:
+    """A first line of Markdown is a title, and a text has its title before it."""
+    texts = ["Port", "Port\n# Port\nA wine.", "Port\nPort\nA wine.", "Port\nPortal", "Port\n#tag"]
+    pages = [FoundPage("p", "Port", text, 1.0) for text in texts]
+    results = ServedSearch([AskedEngine(FakeEngine(pages))]).search(USUAL)["results"]
+    assert [one["text"] for one in results] == ["", "A wine.", "A wine.", "Portal", "#tag"]
+
+
 def test_terms_that_moved_a_result_stand_as_people_write_them() -> None:
     nodes = (ProfileNode(("confer",), Fraction(5)),)
     profile = Profile(20, nodes, "english", 20, 5, Fraction(3, 5), {"confer": "conference"})

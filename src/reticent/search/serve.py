@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from importlib import resources
+from itertools import dropwhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -279,8 +280,10 @@ class ServedSearch:
 
     def _result(self, one: RankedPage) -> dict[str, Any]:
         found, words = one.page, self.profile.words if self.profile else {}
-        text = found.text.removeprefix(found.title).split()
-        short = " ".join(text)
+        # Its title stands above it already, and in Markdown as its first line, too.
+        lines = found.text.splitlines()
+        text = dropwhile(lambda line: line.strip("# \t") in ("", found.title.strip()), lines)
+        short = " ".join(" ".join(text).split())
         return {
             "rank": one.rank,
             "engine_rank": one.engine_rank,
@@ -307,8 +310,8 @@ class ServedSearch:
         moved = sum(one.rank != one.engine_rank for one in found.pages)
         held = sum(bool(one.because) for one in found.pages)
         return (
-            f"{results}, {moved:,} of them in another place; {held:,} have words of the interests "
-            "that you allow."
+            f"{results}, {moved:,} of them in another place; {held:,} "
+            f"{'has' if held == 1 else 'have'} words of the interests that you allow."
         )
 
 
