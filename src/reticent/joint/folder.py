@@ -90,12 +90,21 @@ def _manifest(release: JointRelease) -> dict[str, Any]:
 
 def _agreed(release: JointRelease, ids: Sequence[str]) -> str:
     """The joint table in the agreed order, with our ids: what a transcript is held against."""
-    written = io.StringIO()
-    lines = csv.writer(written, lineterminator="\n")
+    written = _Lines()
+    # By its line end a writer knows what must stand in quotes: with \n alone, no \r does.
+    lines = csv.writer(written, lineterminator="\r\n")
     columns = release.joint.columns
     lines.writerow([release.joint.policy.id, *(column.name for column in columns)])
     lines.writerows(zip(ids, *(column.cells().to_pylist() for column in columns), strict=True))
     return written.getvalue()
+
+
+class _Lines(io.StringIO):
+    """Text whose lines end as ours do, whatever the writer ends them with."""
+
+    def write(self, line: str) -> int:
+        """Take one line."""
+        return super().write(line.removesuffix("\r\n") + "\n")
 
 
 def _input(data: Any) -> dict[str, Any]:
