@@ -106,6 +106,12 @@ def audit(folder: str | Path) -> Audited:
     return Audited(release.owner, len(entries), messages)
 
 
+def _rows(path: Path) -> list[list[str]]:
+    csv.field_size_limit(1 << 30)  # a kept text may be long
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.reader(file, strict=True))
+
+
 def _changed(place: Path, release: _Release, certificate: PeerCertificate) -> str:
     """Which file is no longer what appeared, in words; nothing if all are."""
     for problem in altered(place):
@@ -147,16 +153,14 @@ class _Release:
         private = place / "private"
         policy = JointPolicy.load(private / "policy.toml")
         try:
-            with (private / AGREED).open(encoding="utf-8", newline="") as file:
-                head, *rows = list(csv.reader(file))
+            head, *rows = _rows(private / AGREED)
             trace = [json.loads(line) for line in (private / TRACE).read_text("utf-8").splitlines()]
             told = json.loads((private / "input.json").read_text("utf-8"))
             manifest = (place / "public" / "manifest.json").read_bytes()
             product = str(json.loads(manifest)["made_by"]).removeprefix("reticent ")
             report = json.loads((place / "public" / "report.json").read_text("utf-8"))
             stopped_early = bool(report["stopped_early"])
-            with published(place).open(encoding="utf-8", newline="") as file:
-                released = list(csv.reader(file))
+            released = _rows(published(place))
             owner, columns = str(told["owner"]), released[0]
             brought = int(told["not_common"]) + len(rows)
             cells = {name: [row[i] for row in rows] for i, name in enumerate(head)}
