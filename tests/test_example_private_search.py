@@ -1,0 +1,21 @@
+"""The tutorial of private search, played."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from terminal import ROOT, replay, shown
+
+TUTORIAL = (ROOT / "docs/tutorials/private-search.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("work")
+def test_the_tutorial_shows_real_output() -> None:
+    told = replay(shown(TUTORIAL))
+    assert told == {"sample": 1, "profile": 5, "search": 4}
+    leaves = json.loads(Path("exposed.json").read_text(encoding="utf-8"))
+    terms = {term for label, _ in leaves["terms"] for term in label.split("/")}
+    assert "knee" not in terms
