@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,7 +13,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import csv
 
-from kills_at_hand import ALL_DONE, COUNTS, came_through, drawn, moments_of, until_done
+from kills_at_hand import ALL_DONE, COUNTS, came_through, dies_at, drawn, moments_of, until_done
 from reticent import jointree
 from reticent.jointree.model import JoinTree, Question, read_model
 from reticent.jointree.schema import JoinSchema
@@ -123,7 +121,7 @@ def test_too_few_records_end_it_before_any_split(tmp_path: Path) -> None:
 
 
 def test_another_schema_or_other_tables_are_refused(tmp_path: Path) -> None:
-    sites = Sites(tmp_path, more={"meet_timeout": 6})
+    sites = Sites(tmp_path, more={"meet_timeout": 60})
     text = schema_of(sites.site_of, {"prune": False, "max_depth": 5})
     (sites.folder / "works" / "schema.toml").write_text(text)
     ends = sites.train()
@@ -139,15 +137,17 @@ def test_another_schema_or_other_tables_are_refused(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_site_ends_all(tmp_path: Path) -> None:
-    sites = Sites(tmp_path, more={"meet_timeout": 8, "step_timeout": 8})
-    running = {name: sites.start(name, "train", "--party", "party.toml") for name in sites.names}
-    time.sleep(3.5)
-    running["works"].send_signal(signal.SIGINT)
+    """Ctrl-C amid the nodes; both go on from there."""
+    sites = Sites(tmp_path, more={"meet_timeout": 60, "step_timeout": 60})
+    first = dies_at(70).replace("SIGKILL", "SIGINT")
+    running = {name: sites.start(name, *TRAIN, first=first * (name == "works"))
+               for name in sites.names}  # fmt: skip
     ends = {name: finished(process) for name, process in running.items()}
-    if ends["works"][0] == 130:  # it may have been done already
-        assert ends["clinic"][0] == 4, ends
-        for name in sites.names:
-            assert not sites.out(name).exists()
+    assert (ends["works"][0], ends["clinic"][0]) == (130, 4), ends
+    assert "go on with --resume" in " ".join(ends["works"][2].split())
+    sites.see_nothing()
+    assert {end[0] for end in sites.train("--resume").values()} == {0}
+    sites.see_same()
 
 
 @pytest.fixture(scope="module")
@@ -163,7 +163,7 @@ def moments(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(max(4, int(os.environ.get("RETICENT_KILLS", "4")))))
 def test_a_kill_at_any_moment(tmp_path: Path, seed: int, moments: Mapping[str, int]) -> None:
-    sites = Sites(tmp_path, more={"meet_timeout": 12, "step_timeout": 12})
+    sites = Sites(tmp_path, more={"meet_timeout": 30, "step_timeout": 30})
 
     def start(name: str, *words: object, first: str = "") -> subprocess.Popen[str]:
         return sites.start(name, *TRAIN, *words, first=first)
