@@ -32,8 +32,8 @@ test-rest: .venv/ready  ## the other tests: slow ones, real data, processes
 test-all: .venv/ready  ## every test
 	@$(BIN)/python -m pytest -q -n 2 -m ""
 
-kills: .venv/ready  ## joint releases: owners killed at a hundred moments, and in every window of the end
-	@RETICENT_KILLS=100 $(BIN)/python -m pytest -q -n 2 -m "" tests/joint/test_kills.py tests/joint/test_windows.py -k "any_moment or window"
+kills: .venv/ready  ## owners and sites killed at a hundred moments, and in every window of the end
+	@RETICENT_KILLS=100 $(BIN)/python -m pytest -q -n 2 -m "" tests/joint/test_kills.py tests/joint/test_windows.py tests/sites/test_sites_at_work.py -k "any_moment or window"
 
 cases: .venv/ready  ## rewrite what tests/cases expect by what happens now, for review
 	@RETICENT_REWRITE_CASES=1 $(BIN)/python -m pytest -q -n 2 tests/test_cases.py
