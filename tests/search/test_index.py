@@ -169,6 +169,16 @@ def test_long_queries_are_answered(tmp_path: Path) -> None:
     assert asked(tmp_path / "i", "tea " * 5 + " ".join(f"w{i}" for i in range(5000))) == ["a"]
 
 
+def test_runs_that_come_once_do_not_pile_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(at, "_MOST_KNOWN", 5)
+    texts = {f"{i:02}": f"running word{i} {i}" for i in range(30)}
+    made(tmp_path / "i", texts)
+    assert asked(tmp_path / "i", "run", 50) == [*texts]
+    assert asked(tmp_path / "i", "word7 29 x y z u v w") == ["07", "29"]
+
+
 def test_other_languages(tmp_path: Path) -> None:
     made(tmp_path / "i", {"a": "Die Übungen sind schwer", "b": "nichts"}, Language("german"))
     index = LocalIndex.open(tmp_path / "i")

@@ -44,7 +44,7 @@ from reticent.files.output import (
 from reticent.progress import Watch
 from reticent.search.documents import PersonalDocument
 from reticent.search.engines import FoundPage, with_title
-from reticent.search.words import Language, is_word, runs_of
+from reticent.search.words import NONE, Language, is_word, languages, runs_of
 
 if TYPE_CHECKING:
     from tantivy import Document, Index, Query, Searcher
@@ -54,6 +54,7 @@ _STATE, _PLACES = "index.json", "places.json"
 _GENERATION = re.compile(r"g-[0-9a-f]{8}")
 _HEAP = 64_000_000  # bytes that tantivy gathers before it writes a segment
 _MOST_TERMS = 200  # of a query that count
+_MOST_KNOWN = 500_000  # runs whose terms are kept at hand
 _LOOK = 500  # documents between two looks at who watches
 _LONE = "surrogatepass"  # halves of a pair that stand alone, as in names of files in no encoding
 _AGAIN = 5  # times an index is opened that an update takes away meanwhile
@@ -216,6 +217,7 @@ class _Generation:
             write_text(self.folder / _PLACES, json.dumps([self.places, self.digests]) + "\n")
             for file in self.folder.iterdir():
                 file.chmod(0o600)
+            _sync(self.folder)
 
     def without(self, stale: set[int]) -> _Generation:
         """Another generation, of the texts of this one but for some."""
@@ -249,6 +251,9 @@ class _Terms(dict[str, str]):
         self._language = language
 
     def __missing__(self, run: str) -> str:
+        if len(self) >= _MOST_KNOWN:  # mail is full of runs that come once
+            self.clear()
+            self._language.clear()
         self[run] = term = self._language[run] if is_word(run) else ""
         return term
 
@@ -270,6 +275,15 @@ def _every(searcher: Searcher) -> Iterator[tuple[int, Document]]:
 def _page(document: Document) -> tuple[str, str]:
     title, text = json.loads(bytes(document.get_first("page") or b"").decode("utf-8", _LONE))
     return title, text
+
+
+def _sync(folder: Path) -> None:
+    """See the names in a folder to the disk."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def _share(source: Path, target: Path) -> None:
@@ -315,14 +329,12 @@ class _State:
                 )  # fmt: skip
             _check(data["version"] == _VERSION and _GENERATION.fullmatch(data["generation"]))
             files, language = data["files"], data["language"]
-            _check(isinstance(language, str) and isinstance(files, dict) and _PLACES in files)
+            _check(language == NONE or language in languages())
+            _check(isinstance(files, dict) and _PLACES in files)
             _check(all(re.fullmatch(r"[\w.]+", name) for name in files))
-            Language(language)
         except OSError as error:
             raise InputError(f"cannot read it: {error.strerror}", where=str(path)) from None
-        except (ValueError, TypeError, KeyError, RecursionError, InputError) as error:
-            if isinstance(error, InputError) and "newer" in str(error):
-                raise
+        except (ValueError, TypeError, KeyError, RecursionError):
             raise _damaged(path) from None
         return cls(path / data["generation"], language, files)
 
