@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -448,3 +449,18 @@ def test_where_it_is_served_is_told_without_the_token_by_chance() -> None:
     at = ServedAt("http://127.0.0.1:1/?token=abc", "abc", "http://127.0.0.1:1/search", ())
     assert "abc" not in repr(at)
     assert at.data()["token"] == "abc"
+
+
+def test_the_program_of_the_documentation_works(engine: FakeEngine, tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs/how-to/search-from-a-program.md").read_text("utf-8")
+    [program] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "exposed.json").write_text(json.dumps(EXPOSED), encoding="utf-8")
+    with served(ServedSearch([AskedEngine(engine)]).app()) as server:
+        told = {"TOKEN": server.gate.token, "SEARCH": f"{server.origin}/search"}
+        done = subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", program], cwd=tmp_path, env=os.environ | told,
+            capture_output=True, text=True, timeout=30, check=False,
+        )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    assert engine.asked == [("current", 50)]
+    assert done.stdout.splitlines()[3] == "4 4 t3 [['search', 1], ['sports', 1]]"

@@ -81,7 +81,7 @@ def says(found: ExposurePreview) -> Iterator[str]:
         "share of them, the weight tells."
     )
     yield (
-        "Nothing else is in it: no text, no name of a file, not how many documents there are. Not "
+        "Nothing else is in it: no text, no name of a file, no number of documents. Not "
         "hidden are the queries themselves, and that these interests are one person's."
     )
 

@@ -152,7 +152,7 @@ def previewed(found: ExposurePreview, how: str = "", *, steps: bool = True) -> I
         if (left := len(found.interests) - _MOST_TOLD) > 0:
             yield f"  … and {left:,} more"
         yield (
-            "and nothing else: no text, no name of a file, not how many documents there are. Not "
+            "and nothing else: no text, no name of a file, no number of documents. Not "
             "hidden are the queries themselves, and that these interests are one person's."
         )
     if steps and found.more is not None:
