@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from reticent.errors import InputError
 from reticent.search.engines import FoundPage
 from reticent.search.exposing import ExposedProfile
-from reticent.search.ranking import Fusion, answer, ranked, usual_alpha
+from reticent.search.ranking import Fusion, answer, fitted, ranked, usual_alpha
 from reticent.search.words import Language
 
 NONE = Language("none")
@@ -135,3 +135,56 @@ def test_what_makes_no_sense_is_refused() -> None:
         with pytest.raises(InputError):
             answer(shelf, query, EXPOSED, **options)
     assert shelf.asked == []
+
+
+# --- several interests ---------------------------------------------------------------------------
+
+SEA, TEA = {"sea": 3.0, "sail": 4.0}, {"tea": 2.0}
+
+
+def test_of_several_interests_counts_what_the_first_results_speak_of() -> None:
+    """By hand: three results of two words each, so that one of a word is worth 1."""
+    found = pages("pitch sail", "pitch sea", "pitch tea")
+    # Sea: (4 + 3) / 5 = 1.4; tea: 2 / 2 = 1, which is 5/7 of it, and squared 25/49.
+    weights = fitted([SEA, TEA], found, NONE)
+    assert weights == pytest.approx({"sea": 3, "sail": 4, "tea": 2 * 25 / 49})
+    assert fitted([TEA, SEA], found, NONE) == pytest.approx(weights)
+    shared = fitted([SEA, {"sea": 1.0}], found, NONE)  # sea alone: 1, again 25/49
+    assert shared == pytest.approx({"sea": 3 + 25 / 49, "sail": 4})
+
+
+def test_only_the_first_ten_say_what_a_query_is_about() -> None:
+    found = pages(*["pitch sea"] * 10, *["pitch tea"] * 30)
+    assert fitted([SEA, TEA], found, NONE) == SEA
+
+
+def test_where_results_speak_of_no_interest_all_count_alike() -> None:
+    both = {**SEA, **TEA}
+    assert fitted([SEA, TEA], pages("pitch"), NONE) == both
+    assert fitted([SEA, TEA], [], NONE) == both
+    assert fitted([SEA, {}], pages("sea"), NONE) == SEA
+
+
+@given(st.lists(texts, max_size=8))
+def test_a_single_interest_stays_as_it_is(given: list[str]) -> None:
+    assert fitted([SEA], pages(*given), NONE) == SEA
+    assert fitted([], pages(*given), NONE) == {}
+
+
+def test_several_profiles_of_one_person() -> None:
+    """Four teas weigh more than a sea and a sail, but results speak of sailing."""
+    shelf = Shelf(pages("pitch sea sail", "pitch tea tea tea tea", "pitch sea sail sail", "pitch"))
+    sailing = ExposedProfile((("sail", 1.0), ("sea", 1.0)), 0.5, 0.1)
+    drinking = ExposedProfile((("tea", 1.0),), 0.5, 0.1)
+    as_one = ExposedProfile((*sailing.terms, *drinking.terms), 0.5, 0.1)
+
+    def places(exposed: ExposedProfile | list[ExposedProfile]) -> str:
+        found = answer(shelf, "pitch", exposed, alpha=1)
+        return "".join(one.page.place[1:] for one in found.pages)
+
+    assert places(as_one) == places([as_one]) == "1203"
+    assert places([sailing, drinking]) == places([drinking, sailing]) == "2013"
+    assert shelf.asked == [("pitch", 50)] * 4  # once each, and with nothing of a profile
+    assert answer(shelf, "pitch", []).alpha == 0
+    assert answer(shelf, "pitch", [ExposedProfile((), 0.0, None)]).alpha == 0
+    assert answer(shelf, "pitch", [sailing, drinking]).alpha == Fraction(2, 5)

@@ -144,8 +144,8 @@ def test_a_large_part_is_cut_and_counted() -> None:
 
 def test_both_orders_and_what_moved_a_result(visitor: Visitor, engine: FakeEngine) -> None:
     data = visitor.post("search", USUAL | {"alpha": 1}).data
-    exposed = expose(PROFILE, ratio="0.85").exposed
-    right = answer(engine, "cup", exposed, alpha=1)
+    branches = [part for _, part in expose(PROFILE, ratio="0.85").branches()]
+    right = answer(engine, "cup", branches, alpha=1)
     assert [one["place"] for one in data["results"]] == [one.page.place for one in right.pages]
     assert [one["engine_rank"] for one in data["results"]] == [
         one.engine_rank for one in right.pages
@@ -154,7 +154,7 @@ def test_both_orders_and_what_moved_a_result(visitor: Visitor, engine: FakeEngin
     assert (first["title"], first["text"]) == ("t3", "sports search")
     assert first["because"] == [["search", 1], ["sports", 1]]
     assert data["says"] == (
-        "4 results, 4 of them in another place; 3 have words of the interests that you allow."
+        "4 results, 2 of them in another place; 3 have words of the interests that you allow."
     )
 
 

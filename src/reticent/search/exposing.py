@@ -139,22 +139,21 @@ class ProfileExposure:
     @property
     def exposed(self) -> ExposedProfile:
         """What leaves: labels and weights, rounded."""
-        weights: defaultdict[str, list[float]] = defaultdict(list)
-        for node in self.nodes:
-            weights[node.label].append(math.log10(self.profile.documents / node.support))
-        pairs = [(label, round(math.fsum(weights[label]), DECIMALS)) for label in sorted(weights)]
-        detail = None if self.min_detail is None else round(float(self.min_detail), DECIMALS)
-        return ExposedProfile(tuple(pairs), round(self.ratio, DECIMALS), detail)
+        return self._of(self.nodes)
 
     def branches(self) -> Iterator[tuple[ProfileNode, ExposedProfile]]:
         """The same for every interest below the root by itself."""
         for top in self.profile.nodes:
             if id(top) in self.told:
-                inside = frozenset(id(node) for node in top.walk() if id(node) in self.told)
-                part = ProfileExposure(
-                    self.profile, inside, self.hidden, self.min_detail, self.ratio
-                )
-                yield top, part.exposed
+                yield top, self._of([node for node in top.walk() if id(node) in self.told])
+
+    def _of(self, nodes: Iterable[ProfileNode]) -> ExposedProfile:
+        weights: defaultdict[str, list[float]] = defaultdict(list)
+        for node in nodes:
+            weights[node.label].append(math.log10(self.profile.documents / node.support))
+        pairs = [(label, round(math.fsum(weights[label]), DECIMALS)) for label in sorted(weights)]
+        detail = None if self.min_detail is None else round(float(self.min_detail), DECIMALS)
+        return ExposedProfile(tuple(pairs), round(self.ratio, DECIMALS), detail)
 
 
 def expose(

@@ -9,13 +9,16 @@ Source: the thesis *Preserving individual privacy* (paper 003), 5.2.3: UPScore, 
 **Where we differ from the paper.** It has one order of ranks, and one α for all queries. `SCORES`
 is the second form: weights times BM25's tf, which a word that is said twenty times does not run
 away with, both sides scaled to 0..1 among the results. Queries of three words and more say by
-themselves what is meant: there α is 0, as every form that was measured did harm
-(docs/how-much-does-a-profile-help.md).
+themselves what is meant: there α is 0, as every form that was measured did harm. And who has
+several interests may give each as a profile of its own, as `ProfileExposure.branches` does: each
+counts by how much the engine's own first results speak of it, so that those that a query is not
+about leave its results alone (docs/how-much-does-a-profile-help.md).
 """
 
 from __future__ import annotations
 
-from collections import Counter
+import math
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -30,6 +33,7 @@ Fusion = Literal["ranks", "scores"]
 ALPHA = Fraction(2, 5)
 SHORT = 2  # words of a query that may mean several things
 TOP, MOST = 50, 1000  # results asked of an engine
+_FIRST = 10  # results that tell which of several interests a query is about
 BM25_K1, BM25_B = 1.2, 0.75  # how soon more of a word says no more; how much long texts pay
 
 
@@ -58,7 +62,7 @@ class SearchAnswer:
 def answer(
     engine: SearchEngine,
     query: str,
-    exposed: ExposedProfile | None = None,
+    exposed: ExposedProfile | Sequence[ExposedProfile] | None = None,
     *,
     alpha: Fraction | float | str | None = None,
     top: int = TOP,
@@ -67,20 +71,26 @@ def answer(
 ) -> SearchAnswer:
     """Ask an engine, and order what it gives by what was exposed of somebody's interests.
 
-    The engine is asked with the query alone, and asked once.
+    The engine is asked with the query alone, and asked once. Several profiles are interests of one
+    person, of which each query is about some.
     """
     if not query.strip():
         raise InputError("there is no query", where="search query", do="say what to look for.")
     if not 1 <= top <= MOST:
         raise InputError(f"this number lies between 1 and {MOST:,}", where="--top", do="give 50.")
     language = language or Language(engine.language or USUAL)
-    weights = exposed.weights() if exposed else {}
+    several = [exposed] if isinstance(exposed, ExposedProfile) else exposed or ()
     if alpha is not None:
         share = share_of("--alpha", alpha)
+    elif any(one.terms for one in several):
+        share = usual_alpha(query, language)
     else:
-        share = usual_alpha(query, language) if weights else Fraction(0)
-    pages = ranked(engine.ask(query, top), weights, language, share, fusion)
-    return SearchAnswer(query, tuple(pages), share, fusion)
+        share = Fraction(0)
+    found = engine.ask(query, top)
+    weights = fitted([one.weights() for one in several], found, language)
+    return SearchAnswer(
+        query, tuple(ranked(found, weights, language, share, fusion)), share, fusion
+    )
 
 
 def usual_alpha(query: str, language: Language) -> Fraction:
@@ -90,6 +100,40 @@ def usual_alpha(query: str, language: Language) -> Fraction:
     (Fraction(2, 5), Fraction(0, 1))
     """
     return ALPHA if 0 < len(language.terms(query)) <= SHORT else Fraction(0)
+
+
+def fitted(
+    several: Sequence[Mapping[str, float]], pages: Sequence[FoundPage], language: Language
+) -> Mapping[str, float]:
+    """The weights of several interests together, each by how much the first results speak of it.
+
+    How much that is, 1 for the interest that they speak of most, counts squared. A single interest
+    stays as it is.
+    """
+    if len(several) < 2:
+        return several[0] if several else {}
+    known = {term: 1.0 for weights in several for term in weights}
+    counts = [_counts(page.text, known, language) for page in pages]
+    lengths = [len(language.terms(page.text)) for page in pages]
+    said: defaultdict[str, float] = defaultdict(float)
+    for one in _tempered(counts, lengths)[:_FIRST]:
+        for term, count in one.items():
+            said[term] += count
+    fits = [_likeness(weights, said) for weights in several]
+    most = max(fits)
+    together: defaultdict[str, float] = defaultdict(float)
+    for weights, fit in zip(several, fits, strict=True):
+        if fit or not most:
+            for term, weight in weights.items():
+                together[term] += weight * ((fit / most) ** 2 if most else 1.0)
+    return dict(together)
+
+
+def _likeness(weights: Mapping[str, float], said: Mapping[str, float]) -> float:
+    """The cosine of an interest and what is said, but for the length of that."""
+    length = math.hypot(*weights.values())
+    both = math.fsum(weight * said.get(term, 0.0) for term, weight in weights.items())
+    return both / length if length else 0.0
 
 
 def ranked(
@@ -135,10 +179,18 @@ def _saturated(
     counts: Sequence[Counter[str]], weights: Mapping[str, float], lengths: Sequence[int]
 ) -> list[float]:
     """Weights times BM25's tf, lengths measured against the mean of these results."""
+    return [
+        sum(weights[term] * count for term, count in sorted(one.items()))
+        for one in _tempered(counts, lengths)
+    ]
+
+
+def _tempered(counts: Sequence[Counter[str]], lengths: Sequence[int]) -> list[dict[str, float]]:
+    """BM25's tf of every term of every result."""
     mean = sum(lengths) / len(lengths) if any(lengths) else 1.0
     damp = [BM25_K1 * (1 - BM25_B + BM25_B * length / mean) for length in lengths]
     return [
-        sum(weights[t] * n * (BM25_K1 + 1) / (n + damped) for t, n in sorted(count.items()))
+        {term: n * (BM25_K1 + 1) / (n + damped) for term, n in count.items()}
         for count, damped in zip(counts, damp, strict=True)
     ]
 

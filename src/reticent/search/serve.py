@@ -227,8 +227,11 @@ class ServedSearch:
         alpha = given["alpha"] if given["alpha"] is None else share_of("alpha", given["alpha"])
         pages = self._pages(which, query)
         with self._working:
-            exposed = self._exposure(given).exposed if self.profile else None
-            found = self._answer(pages, query, exposed, self._own, alpha, given["fusion"])
+            exposure = self._exposure(given) if self.profile else None
+            exposed = exposure.exposed if exposure else None
+            # Which interests a query is about is worked out here, where all of them are known.
+            several = [part for _, part in exposure.branches()] if exposure else []
+            found = self._answer(pages, query, several, self._own, alpha, given["fusion"])
         return {
             "results": [self._result(one) for one in found.pages],
             "says": printable(self._says(found, exposed, asked=alpha is not None)),
@@ -246,7 +249,7 @@ class ServedSearch:
         self,
         pages: Sequence[FoundPage],
         query: str,
-        exposed: ExposedProfile | None,
+        exposed: ExposedProfile | Sequence[ExposedProfile],
         language: Language,
         alpha: Fraction | None,
         fusion: Any,
