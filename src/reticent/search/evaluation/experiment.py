@@ -70,7 +70,7 @@ class ClusteringRun:
     several: int  # users with three interests
     trials: int
     left_out: int  # folds of one interest with too little to read
-    reached: tuple[float, ...]  # for each ratio that was asked, the mean of those that came
+    reached: Mapping[Group, tuple[float, ...]]  # for each ratio asked, the mean of those that came
     asked: tuple[AskedQuery, ...]
 
 
@@ -127,16 +127,23 @@ class SearchExperiment:
             asked += self._asked("own", trial, weights[i])
             asked += self._asked("other", trial, weights[other])
             tell(i, len(trials) + len(several))
+        of_several = []
         for i, trial in enumerate(several):
-            asked += self._asked("several", trial, self._told(trial.read)[0])
+            by_ratio, ratios = self._told(trial.read)
+            of_several.append(ratios)
+            asked += self._asked("several", trial, by_ratio)
             tell(len(trials) + i, len(trials) + len(several))
-        reached = (
-            np.mean([ratios for _, ratios in told], axis=0) if told else [0.0] * len(self.ratios)
-        )
+        own = self._mean([ratios for _, ratios in told])
+        reached: dict[Group, tuple[float, ...]] = {
+            "own": own, "other": own, "several": self._mean(of_several),
+        }  # fmt: skip
         return ClusteringRun(
             seed, len(users), len(with_three), len(trials), sum(out for _, out in dealt),
-            tuple(map(float, reached)), tuple(asked),
+            reached, tuple(asked),
         )  # fmt: skip
+
+    def _mean(self, ratios: Sequence[Sequence[float]]) -> tuple[float, ...]:
+        return tuple(map(float, np.mean(ratios, axis=0))) if ratios else (0.0,) * len(self.ratios)
 
     def results(
         self, query: int, form: QueryForm, read: Sequence[int]

@@ -219,9 +219,9 @@ def curve_of(
     gains: Sequence[ClusteringGain], runs: Sequence[ClusteringRun], ratios: Sequence[Fraction]
 ) -> list[CurvePoint]:
     """The means over all clusterings, point by point."""
-    reached = np.mean([run.reached for run in runs], axis=0)
     found = []
     for group in GROUPS:
+        reached = np.mean([run.reached[group] for run in runs], axis=0)
         for form in FORMS:
             for fusion in FUSIONS:
                 for column, ratio in enumerate(ratios):
