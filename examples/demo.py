@@ -1,4 +1,4 @@
-"""What `make demo` shows: from a risky table to a verified release; two owners; a tree."""
+"""What `make demo` shows: from a risky table to a verified release; two owners; a tree; search."""
 
 from __future__ import annotations
 
@@ -92,6 +92,19 @@ def main() -> None:
     run("tree", "train", f"{JOINED}/everybody.toml", "-o", str(HERE / "tree"))
     run("tree", "show", str(HERE / "tree"))
     run("tree", "show", str(HERE / "tree"), "--html", str(HERE / "tree.html"), "--quiet")
+    print(
+        "\nAnd who searches need not be known to be served. Interests are drawn from somebody's own"
+    )
+    print(
+        "mail, a part of them is chosen and looked at, and results come in their order. The knee is"
+    )
+    print("nobody's business, and stays:")
+    sample, profile, exposed = HERE / "sample", HERE / "profile.json", HERE / "exposed.json"
+    run("sample", "mail", "-o", str(sample), "--quiet")
+    run("profile", "build", str(sample / "mine"), "-o", str(profile), "--quiet")
+    run("profile", "expose", str(profile), "--ratio", "0.3", "--hide", "knee", "-o", str(exposed))
+    run("search", "index", str(sample / "library"), "-o", str(HERE / "index"), "--quiet")
+    run("search", "query", "current", "--index", str(HERE / "index"), "--profile", str(exposed))
     print(f"\nEverything is in {HERE}/: publish {out}/public, keep {out}/private to yourself.")
     print(f"Look at {out}/public/report.html, and at {out}/private/report.html for the reasons.")
     print(f"The tree is drawn in {HERE}/tree.html, for those who may see its tables.")

@@ -65,6 +65,13 @@ def test_baskets_in_the_readme_are_real_output() -> None:
     assert replay(shown(section)) == {"sample": 1, "release": 1}
 
 
+@pytest.mark.usefixtures("work")
+def test_private_search_in_the_readme_is_real_output() -> None:
+    section = README.partition("\n## Search that knows you, and does not tell\n")[2]
+    told = replay(shown(section.partition("\n## ")[0]))
+    assert told == {"sample": 1, "profile": 2, "search": 2}
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_toml_blocks_are_policies(page: Path) -> None:
     for block in blocks(page.read_text(encoding="utf-8"), "toml"):

@@ -64,6 +64,8 @@ def test_demo_runs(tmp_path: Path) -> None:
     )
     assert "holds" in done.stdout
     assert "of each of 800 whom both have" in done.stdout
+    assert "Reading a tidal current  (was 3)" in done.stdout
+    assert "knee" not in (tmp_path / "demo/exposed.json").read_text(encoding="utf-8")
     assert (tmp_path / "demo/release/public/data.csv").exists()
 
 
