@@ -39,7 +39,7 @@ APP = WebApp(
         "bad": lambda csrf: failing(""),
     },
     changes={"change": lambda given: {"got": given}, "fail": failing},
-    calls={"/call": lambda given: {"got": given}},
+    calls={"/call": lambda given: {"got": given}, "/odd": lambda given: float("nan")},
     files={"style.css": ("text/css", b"p {}")},
 )
 
@@ -319,6 +319,24 @@ def test_failures_are_told_and_faults_tell_nothing(
         assert SECRET not in found.text
     assert SECRET not in caplog.text
     assert "KeyError in test_guards.py" in caplog.text
+
+
+def test_an_answer_that_cannot_be_said_is_a_fault(visitor: Visitor) -> None:
+    assert visitor.call("/odd", SECRET).status == 500
+
+
+def test_the_machine_has_another_address(visitor: Visitor) -> None:
+    try:
+        with socket.socket(socket.AF_INET6) as probe:
+            probe.bind(("::1", 0))
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    with served(APP, ServingPlace("::1")) as server:
+        assert server.origin == f"http://[::1]:{server.port}"
+        other = Visitor(server)
+        other.come_in()
+        assert other.post("change", 1).status == 200
+        assert other.get("", Host=f"127.0.0.1:{server.port}").status == 421
 
 
 def test_logs_tell_what_the_app_has_and_no_more(

@@ -200,7 +200,11 @@ class GuardedServer:
     def connected(self, connection: socket.socket) -> None:
         """Begin to answer one connection, in a thread of its own; one too many is turned away."""
         if self._free.acquire(blocking=False):
-            threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
+            try:
+                threading.Thread(target=self._answer, args=(connection,), daemon=True).start()
+            except RuntimeError:  # the machine has no thread left
+                self._free.release()
+                connection.close()
         else:
             _LOG.warning("too many connections at a time: one was turned away")
             connection.close()
@@ -257,7 +261,7 @@ class GuardedServer:
         if shown:
             return self._shown(path)
         given = read_json(head, source, self.limits.body)
-        return _in_json(HTTPStatus.OK, _handled(lambda: posted[path](given)))
+        return _handled(lambda: _in_json(HTTPStatus.OK, posted[path](given)))
 
     def _shown(self, path: str) -> _Answer:
         if path in self.app.files:
