@@ -125,8 +125,8 @@ class ExposurePreview:
     steps: tuple[SliderStep, ...]
 
 
-def preview(exposure: ProfileExposure) -> ExposurePreview:
-    """What a person should see before anything leaves."""
+def preview(exposure: ProfileExposure, *, steps: bool = True) -> ExposurePreview:
+    """What a person should see before anything leaves; `steps`, with those of the slider."""
     profile = exposure.profile
     shares: defaultdict[str, Fraction] = defaultdict(Fraction)
     for node in exposure.nodes:
@@ -142,7 +142,7 @@ def preview(exposure: ProfileExposure) -> ExposurePreview:
     return ExposurePreview(
         exposure, tuple(told), shape(profile)["interests"] - len(exposure.told),
         rest[0] if rest else None, above[-1] if above else None,
-        tuple(_steps(profile, levels)),
+        tuple(_steps(profile, levels)) if steps else (),
     )  # fmt: skip
 
 

@@ -199,7 +199,7 @@ class ServedSearch:
         _check_keys(given, {"share", "hide"})
         with self._working:
             exposure = self._exposure(given)
-            found = preview(exposure)
+            found = preview(exposure, steps=False)  # the slider moves
         exposed = exposure.exposed
         told = [
             {
