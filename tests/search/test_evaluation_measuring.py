@@ -17,7 +17,7 @@ from reticent.search.evaluation.measuring import (
     over_clusterings,
 )
 from reticent.search.evaluation.shelf import TermShelf, fused
-from reticent.search.ranking import Fusion, ranked
+from reticent.search.ranking import Fusion, fitted, ranked
 from reticent.search.words import Language
 
 
@@ -80,3 +80,15 @@ def test_the_same_order_as_in_a_search(
     if len({*np.round(exact, 9)}) == len({*exact}):
         order = fused(exact, np.array(scores), Fraction(alpha), fusion)
         assert [str(i) for i in order] == [one.page.place for one in shown]
+
+
+@given(st.lists(texts, min_size=1, max_size=14), st.lists(weighed, max_size=4))
+def test_several_interests_as_in_a_search(
+    documents: list[list[str]], several: list[dict[str, float]]
+) -> None:
+    pages = [FoundPage(str(i), "", " ".join(terms), 1.0) for i, terms in enumerate(documents)]
+    shelf = TermShelf([["aa", "bb", "zz"], *documents])  # as all who read documents of a shelf
+    vectors = np.array([shelf.vector(weights) for weights in several or [{}]])
+    ours = shelf.fitted(np.arange(1, len(documents) + 1), vectors)
+    together = fitted(several, pages, Language("none"))
+    assert list(ours) == pytest.approx(list(shelf.vector(together)))

@@ -33,7 +33,7 @@ Fusion = Literal["ranks", "scores"]
 ALPHA = Fraction(2, 5)
 SHORT = 2  # words of a query that may mean several things
 TOP, MOST = 50, 1000  # results asked of an engine
-_FIRST = 10  # results that tell which of several interests a query is about
+FIRST = 10  # results that tell which of several interests a query is about
 BM25_K1, BM25_B = 1.2, 0.75  # how soon more of a word says no more; how much long texts pay
 
 
@@ -116,7 +116,7 @@ def fitted(
     counts = [_counts(page.text, known, language) for page in pages]
     lengths = [len(language.terms(page.text)) for page in pages]
     said: defaultdict[str, float] = defaultdict(float)
-    for one in _tempered(counts, lengths)[:_FIRST]:
+    for one in _tempered(counts, lengths)[:FIRST]:
         for term, count in one.items():
             said[term] += count
     fits = [_likeness(weights, said) for weights in several]

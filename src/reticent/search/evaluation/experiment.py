@@ -3,6 +3,8 @@
     own       a user asks, and tells of the user's own profile
     other     the same, with the profile of somebody else: what a wrong profile does
     several   users with three interests in one profile
+    by branch the same, where each branch of a profile counts by how much the engine's first
+              results speak of it, as on the page that searches
 
     one, two  the query cut down to its most ambiguous words
     whole     the query as it was asked, α as people get it, which is 0 beyond two words
@@ -17,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,9 +42,9 @@ from reticent.search.profile import KEYWORDS, Profile, grown, keywords_of
 from reticent.search.ranking import ALPHA, SHORT, TOP, Fusion
 from reticent.search.words import Language, parts, words_of
 
-Group = Literal["own", "other", "several"]
+Group = Literal["own", "own, by branch", "other", "several", "several, by branch"]
 QueryForm = Literal["one", "two", "whole", "whole, α"]
-GROUPS: tuple[Group, ...] = ("own", "other", "several")
+GROUPS: tuple[Group, ...] = ("own", "own, by branch", "other", "several", "several, by branch")
 FORMS: tuple[QueryForm, ...] = ("one", "two", "whole", "whole, α")
 FUSIONS: tuple[Fusion, ...] = ("ranks", "scores")
 _STRANGER = 97  # a seed of its own, for whose profile is taken instead
@@ -122,21 +124,22 @@ class SearchExperiment:
         several = [t for user in with_three for t in trials_of(user, self.collection.queries)[0]]
         asked: list[AskedQuery] = []
         told = [self._told(trial.read) for trial in trials]
-        weights = [by_ratio for by_ratio, _ in told]
         for i, (trial, other) in enumerate(zip(trials, _strangers(trials), strict=True)):
-            asked += self._asked("own", trial, weights[i])
-            asked += self._asked("other", trial, weights[other])
+            asked += self._asked("own", trial, told[i].whole)
+            asked += self._asked("own, by branch", trial, told[i].branches)
+            asked += self._asked("other", trial, told[other].whole)
             tell(i, len(trials) + len(several))
         of_several = []
         for i, trial in enumerate(several):
-            by_ratio, ratios = self._told(trial.read)
-            of_several.append(ratios)
-            asked += self._asked("several", trial, by_ratio)
+            one = self._told(trial.read)
+            of_several.append(one.ratios)
+            asked += self._asked("several", trial, one.whole)
+            asked += self._asked("several, by branch", trial, one.branches)
             tell(len(trials) + i, len(trials) + len(several))
-        own = self._mean([ratios for _, ratios in told])
+        own, three = self._mean([one.ratios for one in told]), self._mean(of_several)
         reached: dict[Group, tuple[float, ...]] = {
-            "own": own, "other": own, "several": self._mean(of_several),
-        }  # fmt: skip
+            group: three if group.startswith("several") else own for group in GROUPS
+        }
         return ClusteringRun(
             seed, len(users), len(with_three), len(trials), sum(out for _, out in dealt),
             reached, tuple(asked),
@@ -166,31 +169,36 @@ class SearchExperiment:
         documents = [terms for i in read for terms in self.keywords[i]]
         return grown(documents, language=self.language, keywords=KEYWORDS)
 
-    def _told(self, read: Sequence[int]) -> tuple[list[dict[str, float]], list[float]]:
-        """For each ratio the weights that are told, and how much of the profile they are."""
+    def _told(self, read: Sequence[int]) -> _ToldParts:
+        """What is told of somebody who has read this, at each ratio."""
         profile = self.profile_of(read)
         levels = exposure_levels(profile)
-        found, ratios = [], []
+        found = _ToldParts([], [], [])
         for most in self.ratios:
             count = len(levels)
             while count and Fraction(levels[count - 1].ratio) > most:
                 count -= 1
-            exposed = exposure_of(profile, levels[:count], frozenset()).exposed
-            found.append(exposed.weights())
-            ratios.append(exposed.ratio)
-        return found, ratios
+            exposure = exposure_of(profile, levels[:count], frozenset())
+            exposed = exposure.exposed
+            found.whole.append([exposed.weights()])
+            found.branches.append([part.weights() for _, part in exposure.branches()])
+            found.ratios.append(exposed.ratio)
+        return found
 
     def _asked(
-        self, group: Group, trial: UserTrial, told: Sequence[Mapping[str, float]]
+        self, group: Group, trial: UserTrial, told: Sequence[Sequence[Mapping[str, float]]]
     ) -> Iterator[AskedQuery]:
         """What a user gets for each query that this fold asks."""
-        vectors = np.array([self.shelf.vector(weights) for weights in told])
+        several = [
+            np.array([self.shelf.vector(weights) for weights in parts or [{}]]) for parts in told
+        ]
         for query in trial.asked:
             for form in FORMS:
                 given = self.results(query, form, trial.read)
                 if given is None:
                     continue
                 pages, scores, relevant = given
+                vectors = np.array([self.shelf.fitted(pages, parts) for parts in several])
                 found = np.empty((len(FUSIONS), len(told)))
                 for row, fusion in enumerate(FUSIONS):
                     for column, worth in enumerate(self.shelf.scores(pages, vectors, fusion)):
@@ -200,6 +208,14 @@ class SearchExperiment:
                     group, form, trial.user.seed, trial.user.name, query,
                     average_precision(relevant), found,
                 )  # fmt: skip
+
+
+class _ToldParts(NamedTuple):
+    """Weights of terms at each ratio: as one profile, and of each branch; and what came of it."""
+
+    whole: list[list[dict[str, float]]]
+    branches: list[list[dict[str, float]]]
+    ratios: list[float]
 
 
 def _forms(

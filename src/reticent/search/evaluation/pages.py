@@ -13,9 +13,11 @@ from reticent.search.evaluation.report import CurvePoint, EvaluatedSearch
 from reticent.search.ranking import Fusion
 
 WHO: dict[Group, str] = {
-    "own": "one interest, own profile",
+    "own": "one interest",
+    "own, by branch": "one interest, by branch",
     "other": "somebody else's profile",
-    "several": "three interests, own profile",
+    "several": "three interests",
+    "several, by branch": "three interests, by branch",
 }
 ASKED: dict[QueryForm, str] = {
     "one": "one word",
@@ -52,25 +54,19 @@ def evaluation_page(found: EvaluatedSearch) -> str:
 def curve_chart(found: EvaluatedSearch, form: QueryForm) -> Markup:
     """Gain in AP over the share of a profile that is told, with intervals of one of the lines."""
     series = []
-    for group, fusion in (("own", "ranks"), ("own", "scores"), ("several", "ranks"),
-                          ("other", "ranks")):  # fmt: skip
-        line = found.line(group, form, fusion)  # type: ignore[arg-type]
-        name = _NAMES[group, fusion]
+    for group in _DRAWN:
+        line = found.line(group, form, "ranks")
         points = [(0.0, 0.0), *((one.reached, one.gain.mean) for one in line)]
         around = [(0.0, 0.0, 0.0), *((one.reached, one.gain.low, one.gain.high) for one in line)]
-        series.append(charts.Series(name, points, between=around if group == "own" else ()))
+        between = around if group == "own" else ()
+        series.append(charts.Series(WHO[group], points, between=between))
     return charts.lines(
-        f"Gain over the engine, {ASKED[form]}", "share of the profile that is told",
-        "AP, more than the engine's", series,
+        f"Gain over the engine, {ASKED[form]}, fused by ranks",
+        "share of the profile that is told", "AP, more than the engine's", series,
     )  # fmt: skip
 
 
-_NAMES = {
-    ("own", "ranks"): "own, by ranks",
-    ("own", "scores"): "own, by scores",
-    ("several", "ranks"): "three interests",
-    ("other", "ranks"): "somebody else's",
-}
+_DRAWN: tuple[Group, ...] = ("own", "several", "several, by branch", "other")
 
 
 def _points(found: EvaluatedSearch, ratio: str) -> list[CurvePoint]:

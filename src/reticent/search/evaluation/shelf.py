@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reticent.search.evaluation.measuring import Floats
-from reticent.search.ranking import BM25_B, BM25_K1, Fusion
+from reticent.search.ranking import BM25_B, BM25_K1, FIRST, Fusion
 
 Ints = NDArray[np.intp]
 
@@ -47,15 +47,30 @@ class TermShelf:
 
     def scores(self, found: Ints, vectors: Floats, fusion: Fusion) -> Floats:
         """What results are worth by these weights: a row a vector, a column a result."""
-        counts = self.counts[found]
-        if fusion == "scores":
-            lengths = self.lengths[found]
-            mean = lengths.mean() if lengths.any() else 1.0
-            damp = BM25_K1 * (1 - BM25_B + BM25_B * lengths / mean)
-            rows = np.repeat(np.arange(len(found)), np.diff(counts.indptr))
-            counts.data = counts.data * (BM25_K1 + 1) / (counts.data + damp[rows])
+        counts = self._tempered(found) if fusion == "scores" else self.counts[found]
         scores: Floats = (counts @ vectors.T).T
         return scores
+
+    def fitted(self, found: Ints, several: Floats) -> Floats:
+        """Weights of several interests, a row each, put together as these results ask for."""
+        if len(several) < 2:
+            alone: Floats = several.sum(axis=0)
+            return alone
+        said = np.asarray(self._tempered(found)[:FIRST].sum(axis=0)).ravel()
+        lengths = np.linalg.norm(several, axis=1)
+        fits = several @ said / np.where(lengths > 0, lengths, 1)
+        shares = (fits / fits.max()) ** 2 if fits.any() else np.ones(len(several))
+        together: Floats = shares @ several
+        return together
+
+    def _tempered(self, found: Ints) -> Any:
+        """BM25's tf of every term of every result."""
+        counts, lengths = self.counts[found], self.lengths[found]
+        mean = lengths.mean() if lengths.any() else 1.0
+        damp = BM25_K1 * (1 - BM25_B + BM25_B * lengths / mean)
+        rows = np.repeat(np.arange(len(found)), np.diff(counts.indptr))
+        counts.data = counts.data * (BM25_K1 + 1) / (counts.data + damp[rows])
+        return counts
 
 
 def fused(scores: Floats, engine: Floats, alpha: Fraction, fusion: Fusion) -> Ints:
