@@ -725,6 +725,26 @@ def test_failures_of_private_search_tell_nothing(
         assert not marks(caplog.text)
 
 
+def test_indexing_and_searching_tell_others_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    for how in ([], ["--json"], ["--debug"], ["--progress", "json"]):
+        said = run("search", "index", documents(f"in{how}"), "-o", "index", "--force", *how)
+        assert {*re.findall(rf"{WORD}\w*", said)} == {f"{WORD}picture"}  # a file that is skipped
+    found = search.index_texts("in[]", "again")
+    assert not PLANTED.search((repr(found) + found.output).replace(f"{WORD}picture", ""))
+    query = f"{WORD}word7"
+    said = run("search", "query", query, "--index", "index", "--json")
+    assert {*re.findall(rf"{WORD}\w*", said)} == {f"{WORD}file7"}  # what was asked for, is shown
+    answer = search.query(query, index="index")
+    assert not PLANTED.search(repr(answer).replace(f"{WORD}file", ""))
+    for wrong in (["--alpha", "2"], ["--profile", "none.json"], ["--top", "0"]):
+        for how in ([], ["--json"], ["--debug"]):
+            given = ("search", "query", query, "--index", "index", *wrong, *how)
+            assert not PLANTED.search(run(*given, code=2))
+    Path("index/index.json").write_text("{}")
+    assert not PLANTED.search(run("search", "query", query, "--index", "index", code=2))
+    assert not PLANTED.search(caplog.text)
+
+
 @pytest.fixture
 def elsewhere() -> Iterator[tuple[str, list[str]]]:
     """The address of an engine like OpenSearch, and all that it is told, byte by byte."""

@@ -235,6 +235,29 @@ def test_quiet_is_quiet_and_programs_hear_the_end(interests: Path) -> None:
     assert [*dict.fromkeys(stages)][:3] == ["read", "grow", "write"]
 
 
+@pytest.mark.net
+@pytest.mark.parametrize(
+    "command", [("profile", "build", "-o", "p.json"), ("search", "index", "-o", "index")]
+)
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_what_is_interrupted_writes_nothing(
+    work: Path, command: tuple[str, ...], number: int, code: int
+) -> None:
+    folder = work / "many"
+    folder.mkdir()
+    for i in range(200):
+        file_of(folder, f"boats and harbours {i} " * 20_000, f"{i}.txt")
+    running = start(*command, "many", "--progress", "json")
+    assert running.stderr is not None
+    assert running.stderr.readline().startswith('{"stage": ')
+    running.send_signal(number)
+    ended, out, err = finished(running)
+    assert (ended, out) == (code, "")
+    assert "nothing was written" in err
+    assert json.loads(err.splitlines()[-1]) == {"stage": "done", "exit": code}
+    assert {path.name for path in work.iterdir()} == {"many"}
+
+
 def test_a_deep_tree_is_told_to_programs(work: Path) -> None:
     from fractions import Fraction
 

@@ -33,7 +33,10 @@ STAGES = {
 }
 Documents = Annotated[
     list[str],
-    typer.Argument(metavar="DOCS…", help="Files, and folders with all below them."),
+    typer.Argument(
+        metavar="DOCS…",
+        help="Files, and folders with all below: texts, pages, PDF, mail, histories of browsers.",
+    ),
 ]
 PrivateProfile = Annotated[
     Path, typer.Argument(metavar="PROFILE", help="What profile build wrote.")

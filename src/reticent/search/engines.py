@@ -7,7 +7,7 @@ against. It gets the query and nothing of the profile: ordering the results anew
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 
@@ -16,8 +16,8 @@ class FoundPage:
     """One result of an engine."""
 
     place: str  # where it stands: a path or an address
-    title: str
-    text: str  # the title included, as far as the engine gives it
+    title: str = field(repr=False)
+    text: str = field(repr=False)  # the title included, as far as the engine gives it
     score: float  # larger is better; an engine without scores gives falling ones
 
 

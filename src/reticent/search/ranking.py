@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
 
@@ -46,14 +46,15 @@ class RankedPage:
     engine_rank: int
     profile_rank: int
     profile_score: float
-    because: tuple[tuple[str, int], ...]  # terms of the profile in it and how often, most first
+    # Terms of the profile in it and how often, most first.
+    because: tuple[tuple[str, int], ...] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class SearchAnswer:
     """Results in their new order, and how they came into it."""
 
-    query: str
+    query: str = field(repr=False)
     pages: tuple[RankedPage, ...]
     alpha: Fraction
     fusion: Fusion
