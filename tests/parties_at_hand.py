@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,9 @@ from reticent.parties.session import Deadlines, Session
 from reticent.parties.state import State
 from reticent.parties.wire import Message
 
-QUICK = Deadlines(meet=0.6, step=0.5, life=0.05)
-CALM = Deadlines(meet=6, step=6, life=0.2)
+QUICK = Deadlines(meet=0.6, step=0.5, life=0.05)  # where nobody comes who could be in time
+CALM = Deadlines(meet=30, step=30, life=0.2)  # nobody waits so long, whatever the machine does
+LOST = 0.3  # seconds that an owner waits whose patience is lost
 POLICY = bytes(range(32))
 WORTH = {"bank": 5, "card": 70, "shop": 900}
 ROUNDS = 2
@@ -140,6 +141,7 @@ class Scene:
     owners: tuple[str, ...] = ("bank", "card")
     deadlines: Deadlines = QUICK
     hub: MemoryHub = field(init=False)
+    sessions: dict[str, Session] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         self.hub = MemoryHub(self.owners)
@@ -152,6 +154,16 @@ class Scene:
 
     def channel(self, name: str) -> Channel:
         return self.hub.channel(name)
+
+    def lose_patience(self, name: str) -> None:
+        """An owner waits no longer than a moment from now on: something has gone wrong.
+
+        So no deadline passes before that on a machine that is busy with something else.
+        """
+        session = self.sessions[name]
+        with session._exchange.changed:
+            session._deadlines = replace(session._deadlines, meet=LOST, step=LOST)
+            session._exchange.changed.notify_all()
 
     def play(
         self, name: str, *, bend: Bend | None = None, die_before: int = -1,
@@ -166,6 +178,7 @@ class Scene:
         told = {"resumes": resumes, "product": product}
         try:
             with Session(bent, state, deadlines=deadlines or self.deadlines, **told) as session:  # type: ignore[arg-type]
+                self.sessions[name] = session
                 found = session.run(flow)
             return PartyError("dead") if bent.dead.is_set() else found
         except Exception as error:

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from parties_at_hand import CALM, Bend, Scene, Told, sums
+from parties_at_hand import CALM, LOST, Bend, Scene, Told, sums
 from reticent.errors import PartyError
 from reticent.parties.messages import Acknowledgement, Farewell, Hello, decode, encode
 from reticent.parties.session import Deadlines, Session
@@ -27,11 +27,16 @@ FRAMES = range(8)  # that either sends to the other, at most: hello, messages, a
 @pytest.mark.parametrize("position", FRAMES)
 @pytest.mark.parametrize(("dead", "alive"), [("card", "bank"), ("bank", "card")])
 def test_a_peer_that_dies(tmp_path: Path, dead: str, alive: str, position: int) -> None:
-    scene = Scene(tmp_path)
-    start = time.monotonic()
-    found = scene.all_play(**{dead: {"die_before": position}})
-    assert time.monotonic() - start < 5
-    error = found[alive]
+    scene = Scene(tmp_path, deadlines=CALM)
+
+    def play_and_die() -> None:
+        scene.play(dead, die_before=position)
+        # Where it had nothing more to say it did not die, and the other needs it no more.
+        while alive not in scene.sessions:
+            time.sleep(0.01)
+        scene.lose_patience(alive)
+
+    error = beside(play_and_die, lambda: scene.play(alive))
     if isinstance(error, list):  # it had all it needed
         assert error == sums("bank", "card")
         return
@@ -58,25 +63,29 @@ def test_all_peers_that_never_come_are_named(tmp_path: Path) -> None:
 def test_a_peer_that_falls_silent(tmp_path: Path, position: int) -> None:
     """It is connected, but gives neither its message nor a sign of life."""
     mute: list[bool] = []
+    scene = Scene(tmp_path, deadlines=CALM)
 
     def bend(to: str, frame: bytes, kind: str, before: int) -> list[bytes]:
         if (kind, before) == ("message", position):
             mute.append(True)
+            scene.lose_patience("bank")
         return [] if mute else [frame]
 
-    found = Scene(tmp_path).all_play(card={"bend": bend})
+    found = scene.all_play(card={"bend": bend})
     assert str(found["bank"]).startswith(
-        f"card, round {position + 1}: sum: no message and no sign of life came for 0.5 seconds"
+        f"card, round {position + 1}: sum: no message and no sign of life came for {LOST} seconds"
     )
     assert found["card"].exit_code == 4
 
 
 def test_a_link_that_is_cut_for_good(tmp_path: Path) -> None:
-    scene = Scene(tmp_path)
+    scene = Scene(tmp_path, deadlines=CALM)
 
     def bend(to: str, frame: bytes, kind: str, before: int) -> list[bytes]:
         if (kind, before) == ("message", 1):
             scene.hub.cut("bank", "card")
+            for name in scene.owners:
+                scene.lose_patience(name)
         return [frame]
 
     found = scene.all_play(card={"bend": bend})
@@ -151,7 +160,7 @@ def test_a_peer_that_breaks_the_protocol(
     scene = Scene(tmp_path, owners, CALM)
     start = time.monotonic()
     found = scene.all_play(card={"bend": bent(change)})
-    assert time.monotonic() - start < 4  # nobody waits for a deadline
+    assert time.monotonic() - start < CALM.step  # nobody waits for a deadline
     assert {error.exit_code for error in found.values()} == {4}
     assert str(found["bank"]).startswith("card, round 2: sum: ")
     assert words in str(found["bank"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import queue
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -274,31 +275,39 @@ def test_a_resume_is_noted_in_the_transcript(tmp_path: Path) -> None:
 
 def test_a_busy_owner_is_waited_for(tmp_path: Path) -> None:
     """It gives signs of life for twice as long as an owner that gives none would be waited for."""
-    scene = Scene(tmp_path, deadlines=Deadlines(meet=2, step=0.4, life=0.05))
+    scene = Scene(tmp_path, deadlines=Deadlines(meet=30, step=1, life=0.05))
 
     def busy(session: Session) -> object:
-        threading.Event().wait(0.8)
+        threading.Event().wait(2)
         return conversation(session)
 
     assert scene.all_play(card={"flow": busy})["bank"] == sums("bank", "card")
 
 
 def test_a_run_ends_at_its_limit(tmp_path: Path) -> None:
-    scene = Scene(tmp_path)
-
-    def busy(session: Session) -> object:
-        threading.Event().wait(1)
-        return conversation(session)
-
-    limit = Deadlines(meet=2, step=2, limit=0.3, life=0.05)
-    found = scene.all_play(card={"flow": busy, "deadlines": CALM}, bank={"deadlines": limit})
+    limit = Deadlines(meet=30, step=30, limit=100, life=0.05)
+    scene = Scene(tmp_path, deadlines=limit)
+    found = scene.all_play(bank={"flow": out_of_time}, card={"flow": idle})
     assert found["bank"].exit_code == 4
-    assert "card, round 1: sum: the run has reached its time limit of 0.3" in str(found["bank"])
+    assert "card, round 1: sum: the run has reached its time limit of 100" in str(found["bank"])
     assert "--resume where a folder OUTPUT.run stands" in str(found["bank"])
     assert str(found["card"]).startswith(
-        "bank, round 1: sum: it has reached its time limit of 0.3 seconds"
+        "bank, round 1: sum: it has reached its time limit of 100 seconds"
     )
     assert "--resume where a folder OUTPUT.run stands" in str(found["card"])
+
+
+def idle(session: Session) -> object:
+    """It has nothing to say until the run is over."""
+    with session._exchange.changed:
+        session._exchange.changed.wait_for(lambda: session._exchange.failure, 30)
+    return conversation(session)
+
+
+def out_of_time(session: Session) -> object:
+    """All have met when the limit is near."""
+    session._end = time.monotonic() + 0.1
+    return conversation(session)
 
 
 def raising(error: BaseException) -> Callable[[Session], object]:
@@ -319,19 +328,15 @@ def early(to: str, frame: bytes, kind: str, before: int) -> list[bytes]:
     return [encode(Farewell(0, 0, "round 1: sum"))] if kind == "message" else [frame]
 
 
-def never(session: Session) -> object:
-    return session.step("round 1: sum", lambda: threading.Event().wait(1.5))
-
-
-SOON = Deadlines(meet=30, step=30, limit=0.8, life=0.05)
-SHORT = Deadlines(meet=20, step=0.8, life=0.05)
-HASTY = Deadlines(meet=0.8, step=20, life=0.05)
+LIMITED = Deadlines(meet=30, step=30, limit=2, life=0.05)
+SHORT = Deadlines(meet=30, step=2, life=0.05)
+HASTY = Deadlines(meet=2, step=30, life=0.05)
 # How it comes to every reason after which a run may go on.
 ENDINGS: dict[str, dict[str, dict[str, Any]]] = {
     UNREACHABLE: {"card": {"die_before": 4}, "bank": {"deadlines": SHORT}},
     SILENT: {"card": {"bend": mute("message", "life")}, "bank": {"deadlines": SHORT}},
-    LATE: {"card": {"bend": mute("hello")}, "bank": {"deadlines": SOON}},
-    OUT_OF_TIME: {"card": {"flow": never}, "bank": {"deadlines": SOON}},
+    LATE: {"card": {"bend": mute("hello")}, "bank": {"deadlines": LIMITED}},
+    OUT_OF_TIME: {"card": {"flow": idle}, "bank": {"flow": out_of_time, "deadlines": LIMITED}},
     NO_INTRODUCTION: {"card": {"bend": mute("hello", "life")}, "bank": {"deadlines": HASTY}},
     PARTED: {"card": {"bend": early}},
     NOT_RESUMED: {"card": {"die_before": 5}},
