@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,3 +21,8 @@ def test_the_tutorial_shows_real_output() -> None:
     leaves = json.loads(Path("exposed.json").read_text(encoding="utf-8"))
     terms = {term for label, _ in leaves["terms"] for term in label.split("/")}
     assert "knee" not in terms
+    [code] = re.findall(r"```python\n(.*?)```", TUTORIAL, re.DOTALL)
+    made: dict[str, Any] = {}
+    exec(code, made)
+    assert made["exposed"].data() == leaves
+    assert made["places"][1] == "sample/library/tidal-current.md"

@@ -367,6 +367,34 @@ def test_an_index_is_its_owners_alone_and_keeps_its_language(library: Path) -> N
     assert told["language"] == "none"
 
 
+def test_a_profile_among_its_documents_is_none_of_them(interests: Path) -> None:
+    for _ in range(2):
+        given = ("-o", "docs/profile.json", *WORDS_AS_THEY_ARE, "--force")
+        told = answer("profile", "build", "docs", *given)
+        assert (told["documents"], told["skipped"]) == (10, [])
+
+
+def test_all_terms_of_a_document_may_count(interests: Path) -> None:
+    few = answer("profile", "build", "docs", "-o", "few.json", *WORDS_AS_THEY_ARE, "--keywords", 1)
+    whole = answer(
+        "profile", "build", "docs", "-o", "p.json", *WORDS_AS_THEY_ARE, "--keywords", "all"
+    )
+    assert (few["keywords"], whole["keywords"]) == (1, "all")
+    assert few["interests"] < whole["interests"] == len(TREE)
+    assert search.read_profile("p.json").keywords is None
+    assert search.build_profile("docs", keywords=None, language="none", minsup=2).profile.nodes
+
+
+def test_why_nothing_would_be_told(interests: Path, profile: str) -> None:
+    said = run("profile", "show", profile, "--ratio", "0.25").stdout
+    assert "every interest is more special than that" in said
+    hide = [word for top in ("research", "sports", "sex") for word in ("--hide", top)]
+    said = run("profile", "expose", profile, "--ratio", "1", *hide, "-o", "e.json").stdout
+    assert "every interest is hidden" in said
+    run("profile", "build", "docs", "-o", "none.json", "--minsup", 9)
+    assert "there is no interest" in run("profile", "show", "none.json", "--ratio", "1").stdout
+
+
 def test_an_index_among_what_it_is_of_is_no_part_of_it(library: Path) -> None:
     for _ in range(2):
         told = answer("search", "index", "made", "-o", "made/index", "--language", "english")

@@ -67,7 +67,7 @@ def build_profile(
         _check_output(output, [*places, *([] if stop_words is None else [stop_words])], force=force)
     clock = Clock(watch or Watch())
     with clock.stage("read"):
-        texts = _TextsRead()
+        texts = _TextsRead(output)
         documents: Iterable[PersonalDocument] = texts.of(places, clock.watch)
         if chosen is None:
             name, documents = _guessed(documents)
@@ -193,9 +193,9 @@ class _TextsRead:
 
     def of(self, places: Sequence[str | Path], watch: Watch) -> Iterator[PersonalDocument]:
         """All documents, one after the other."""
-        left_out = "" if self.besides is None else os.path.abspath(self.besides) + os.sep
+        own = None if self.besides is None else os.path.abspath(self.besides)
         for found in read_documents(places, watch=watch):
-            if left_out and os.path.abspath(found.place).startswith(left_out):
+            if own is not None and f"{os.path.abspath(found.place)}/".startswith(f"{own}/"):
                 continue
             if isinstance(found, SkippedFile):
                 self.skipped.append(found)

@@ -138,7 +138,7 @@ def previewed(found: ExposurePreview, how: str = "", *, steps: bool = True) -> I
     """What would leave, what it says, and (`steps`) what a little more or less of it would say."""
     exposure, exposed = found.exposure, found.exposure.exposed
     if not found.interests:
-        yield f"{how}Nothing would be told: every interest is more special than that."
+        yield f"{how}Nothing would be told: {_why_nothing(found)}."
     else:
         yield (
             f"{how}{many(len(found.interests), 'interest')} would be told, {exposed.ratio:.1%} of "
@@ -161,6 +161,12 @@ def previewed(found: ExposurePreview, how: str = "", *, steps: bool = True) -> I
     if steps and found.less is not None:
         less = [exposure.profile.worded(node.label) for node in found.less.nodes]
         yield f"A little less would leave out: {_named(less)}."
+
+
+def _why_nothing(found: ExposurePreview) -> str:
+    if found.more is not None:
+        return "every interest is more special than that"
+    return "every interest is hidden" if found.exposure.hidden else "there is no interest"
 
 
 def exposed(found: ExposurePreview, output: str, how: str = "") -> str:
