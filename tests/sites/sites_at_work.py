@@ -49,6 +49,26 @@ def invented(seed: int = 1) -> dict[str, pa.Table]:
     return {name: pa.Table.from_pylist(lines) for name, lines in rows.items()}
 
 
+def without_common_measure() -> dict[str, pa.Table]:
+    """The same, where as many wards have a visitor's ward's name as no other's, a prime number."""
+    primes = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53]
+    rng = random.Random(3)
+    visits = [
+        {"v": f"v{n}", "ward": f"ward{primes[n % 16]}", "age": rng.randrange(90),
+         "ill": "yes" if n % 16 % 3 == 0 or rng.random() < 0.2 else "no"}
+        for n in range(160)
+    ]  # fmt: skip
+    wards = [
+        {"w": f"w{prime}-{n}", "name": f"ward{prime}", "beds": rng.randrange(20),
+         "kitchen": f"k{prime % 3}"}
+        for prime in primes for n in range(prime)
+    ]  # fmt: skip
+    meals = [{"m": f"m{n}", "kitchen": f"k{n}", "kind": rng.choice(["soup", "stew"])}
+             for n in range(3)]  # fmt: skip
+    rows = {"visit": visits, "ward": wards, "meal": meals}
+    return {name: pa.Table.from_pylist(lines) for name, lines in rows.items()}
+
+
 def schema_of(sites: Mapping[str, str], grow: Mapping[str, object]) -> str:
     ids = {"visit": "v", "ward": "w", "meal": "m"}
     lines = ['class = "visit.ill"']

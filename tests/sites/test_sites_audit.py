@@ -14,11 +14,12 @@ import numpy as np
 import pytest
 
 from parties.forgery import Change, forge, kind_of
+from reticent.jointree.model import read_model
 from reticent.jointree.sites.audit import MESSAGES, audit
 from reticent.jointree.sites.process import train
 from reticent.parties.messages import Envelope, decode
 from reticent.parties.transcript import entries_in
-from sites.sites_at_work import Sites
+from sites.sites_at_work import Sites, without_common_measure
 from terminal import run
 
 pytestmark = pytest.mark.net
@@ -28,11 +29,24 @@ THREE = {"visit": "clinic", "ward": "works", "meal": "kitchen"}
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Sites:
     """Three sites that have grown a tree together, and cut it back."""
-    sites = Sites(tmp_path_factory.mktemp("audit"), THREE, {"max_depth": 4, "min_count": 1})
+    return grown(
+        Sites(tmp_path_factory.mktemp("audit"), THREE, {"max_depth": 4, "min_count": 1})
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def weighed(tmp_path_factory: pytest.TempPathFactory) -> Sites:
+    """Two sites whose records weigh floats."""
+    grow = {"weight": "record", "max_depth": 3}
+    tables = without_common_measure()
+    return grown(Sites(tmp_path_factory.mktemp("floats"), grow=grow, tables=tables))
+
+
+def grown(sites: Sites) -> Sites:
     for site in sites.names:
         party = sites.folder / site / "party.toml"
         party.write_text(party.read_text().replace('"out"', json.dumps(str(sites.out(site)))))
-    with ThreadPoolExecutor(3) as pool:
+    with ThreadPoolExecutor(len(sites.names)) as pool:
         list(pool.map(lambda name: train(sites.folder / name / "party.toml"), sites.names))
     return sites
 
@@ -140,6 +154,40 @@ def test_a_planted_leak_is_found(trained: Sites, tmp_path: Path, what: str) -> N
     assert found.fault.what in said.stdout
     assert "SECRET" not in said.output
     assert "ward-secret" not in said.output
+
+
+def low_bits(inner: str) -> Any:
+    """Whatever fits into the last 16 bits of floats."""
+
+    def other(said: Any) -> Any:
+        told = said[inner] if inner else said
+        bits = np.frombuffer(told["numbers"], "<u8").copy() if told["width"] == 0 else np.zeros(0)
+        if not bits.any():
+            return said
+        secret = np.frombuffer((b"SECRET" * len(bits))[: 2 * len(bits)], "<u2")
+        bits[bits > 0] = (bits & ~np.uint64(0xFFFF) | secret)[bits > 0]
+        told = {**told, "numbers": bits.tobytes()}
+        return {**said, inner: told} if inner else told
+
+    return other
+
+
+@pytest.mark.parametrize(
+    ("site", "kind", "inner"),
+    [
+        ("clinic", "TotalCounts", "counts"), ("clinic", "Sums", ""), ("works", "PartSums", "parts"),
+        ("works", "NodeSplit", "counts"),
+    ],
+)  # fmt: skip
+def test_floats_have_no_room_in_their_last_bits(
+    weighed: Sites, tmp_path: Path, site: str, kind: str, inner: str
+) -> None:
+    assert read_model(weighed.out(site)).numbers == "float64"
+    assert audit(weighed.out(site)).fault is None
+    planted = forged(weighed, site, tmp_path / "leak", altered(kind, low_bits(inner)))
+    before = (weighed.out(site) / "transcript/entries").read_bytes()
+    assert (planted / "transcript/entries").read_bytes() != before, "it was not even planted"
+    assert audit(planted).fault is not None
 
 
 def test_a_changed_model_is_found(trained: Sites, tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ from sites.sites_at_hand import (
     highest_in_the_open,
     with_min_count,
 )
+from sites.sites_at_work import schema_of, without_common_measure
 
 SCHEMA = JoinSchema.of({
     "class": "visit.ill",
@@ -157,6 +158,41 @@ def test_a_lie_ends_training(site: str, kind: type[Message], lie: Lie, said: str
     assert told
     assert said in str(refused.value)
     assert site in str(refused.value)
+
+
+def finer(message: Any) -> Message:
+    """The same with a bit more at the end of a float than anybody tells."""
+    inner = next((n for n in ("parts", "counts") if hasattr(message, n)), "")
+    told = getattr(message, inner) if inner else message
+    bits = np.frombuffer(told.numbers, "<u8").copy() if told.width == 0 else np.zeros(0)
+    if not bits.any():
+        return message
+    bits[np.flatnonzero(bits)[0]] |= np.uint64(1 << 10)
+    told = msgspec.structs.replace(told, numbers=bits.tobytes())
+    return msgspec.structs.replace(message, **{inner: told}) if inner else told
+
+
+@pytest.mark.parametrize(
+    ("site", "kind", "said"),
+    [
+        ("clinic", TotalCounts, "counts of classes are none"),
+        ("clinic", Sums, "do not fit the common values"),
+        ("clinic", NodeSplit, "does not divide the node"),
+        ("clinic", PartSums, "are not those of the node"),
+    ],
+)
+def test_a_float_of_more_bits_than_are_told_ends_training(
+    site: str, kind: type[Message], said: str
+) -> None:
+    data, grow = without_common_measure(), {"weight": "record", "max_depth": 3}
+    schema = JoinSchema.parse(
+        schema_of({"visit": "clinic", "ward": "works", "meal": "works"}, grow)
+    )
+    tables = [cleared(data[name], name) for name in schema.names]
+    tamper, told = lying(site, kind, finer)
+    with pytest.raises(PartyError, match=said):
+        grown_at_sites(schema, tables, tamper)
+    assert told
 
 
 def honest_trees() -> dict[str, JoinTree]:

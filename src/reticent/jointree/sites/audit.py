@@ -45,6 +45,7 @@ from reticent.jointree.sites.descending import refuse_hidden
 from reticent.jointree.sites.growing import Division, may_withhold
 from reticent.jointree.sites.layout import Crossing, SiteLayout
 from reticent.jointree.sites.words import (
+    ALIKE,
     ClassLabels,
     JoinColumns,
     NodeSplit,
@@ -54,6 +55,7 @@ from reticent.jointree.sites.words import (
     Sums,
     TotalCounts,
     Unfit,
+    alike,
     packed,
     packed_parts,
     unpacked,
@@ -280,7 +282,7 @@ class TrainingRun:
             whole = sums % np.where(self.upward[join] == 0, 1, self.upward[join])
             if (whole != 0).any():
                 raise said.refuse(sender)
-        if not self._is_whole(sums.sum(axis=0).tolist()):
+        if not alike(sums.sum(axis=0), self._counted, floats=self._floats):
             raise said.refuse(sender)
         self.downward[join] = sums
 
@@ -294,7 +296,7 @@ class TrainingRun:
 
     def _are(self, counts: Sequence[Any], node: JoinNode) -> bool:
         if self._floats:
-            return bool(np.allclose(counts, [float(n) for n in node.counts], rtol=1e-6))
+            return [*counts] == [float(n) for n in node.counts]
         return [Fraction(n, self.unit) for n in counts] == [Fraction(n) for n in node.counts]
 
     def _counts(self, said: Said) -> None:
@@ -312,6 +314,7 @@ class TrainingRun:
             and packed(counts) == told.counts
             and (told.unit == 1 or not by_row)
             and self._is_whole(counts[0].tolist())
+            and all(count % 1 == 0 for count in counts[0].tolist())
         )
         if not follows:
             raise said.refuse(site)
@@ -382,8 +385,7 @@ class TrainingRun:
         except Unfit:
             raise said.refuse(winner) from None
         blocks = {self.layout.blocks[t] for t in self.layout.tables_of(winner)}
-        every, whole = counts.sum(axis=0).tolist(), node.tree.counts.tolist()
-        adds_up = np.allclose(every, whole, rtol=1e-6) if self._floats else every == whole
+        adds_up = alike(counts.sum(axis=0), node.tree.counts, floats=self._floats)
         same = packed(counts) == told.counts and (not told.counts.width) == self._floats
         fits = lines > 1 and told.block in blocks and same
         if not (fits and adds_up and (counts > 0).any(axis=1).all()):
@@ -425,23 +427,17 @@ class TrainingRun:
         """The sums of each branch that goes on, over one join."""
         whole = node.sums[way.join]
         rest = len(opened) == len(branches) and not self._floats
-        count = len(opened) - rest + self._floats
-        lines = unpacked_parts(told, count * len(whole), whole.shape[1])
+        lines = unpacked_parts(told, (len(opened) - rest) * len(whole), whole.shape[1])
         if packed_parts(lines) != told:
             raise Unfit
         parts = [lines[at : at + len(whole)] for at in range(0, len(lines), len(whole))]
-        if self._floats:
-            if not np.allclose(parts[0], whole, rtol=1e-6):
-                raise Unfit
-            parts = parts[1:]
         if rest:
             parts.append(whole - sum(parts))
         over = sum(parts) - whole
-        if (np.array(parts) < 0).any() or (over > (1e-6 * whole if self._floats else 0)).any():
+        if (np.array(parts) < 0).any() or (over > (ALIKE * whole if self._floats else 0)).any():
             raise Unfit
         for part, branch in zip(parts, opened, strict=True):
-            every, counts = part.sum(axis=0).tolist(), branch.tree.counts.tolist()
-            if not (np.allclose(every, counts, rtol=1e-6) if self._floats else every == counts):
+            if not alike(part.sum(axis=0), branch.tree.counts, floats=self._floats):
                 raise Unfit
         # Further down only those values are told of that still stand.
         return [part[(part > 0).any(axis=1)] for part in parts]

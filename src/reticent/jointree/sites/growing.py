@@ -39,13 +39,16 @@ from reticent.jointree.propagation import Propagated, Vectors, records_behind
 from reticent.jointree.sites.layout import Crossing, SiteLayout
 from reticent.jointree.sites.relay import too_few
 from reticent.jointree.sites.words import (
+    ALIKE,
     NodeSplit,
     PartSums,
     SplitFits,
     Sums,
     Unfit,
+    alike,
     packed,
     packed_parts,
+    rounded,
     unpacked,
     unpacked_parts,
 )
@@ -317,7 +320,7 @@ class SiteRows:
         nodes = self.nodes
         t = nodes.loops.owner(split.column)
         taken, counts = nodes.loops.take(self.held, split)
-        division = self._begun(nodes.layout.blocks[t], counts)
+        division = self._begun(nodes.layout.blocks[t], rounded(counts))
         here = branch_rows(taken, len(counts))
         for branch, part in zip(division.opened, division.parts, strict=True):
             part[t] = part_of(self.held[t], here[branch])
@@ -351,6 +354,7 @@ class SiteRows:
 
     def _told_branches(self, division: Division) -> list[int]:
         """Which of the open branches are told: one is what is left, where all are open."""
+        # What is left of floats would be nothing, or nearly nothing: who knows?
         every = len(division.opened) == len(division.counts) and not self.nodes.loops.floats
         return [*range(len(division.opened) - every)]
 
@@ -368,8 +372,6 @@ class SiteRows:
         nodes, t = self.nodes, way.start
         keys, values = nodes.keys(way, t), self._values(way, t)
         told = [division.parts[i][t] for i in self._told_branches(division)]
-        # Sums of floats depend on their order: the other side takes ours for the whole, too.
-        told = [self.held[t], *told] if nodes.loops.floats else told
         if len(told) * len(values) * len(self.counts) > _MOST_SUMS:
             raise InputError(
                 f"a split into {len(division.counts):,} branches is more than sites can tell each "
@@ -403,8 +405,9 @@ class SiteRows:
         if not division.fits:
             return
         keys, values = nodes.keys(way, t), self._values(way, t)
+        whole = nodes.sums(keys, self.held[t], values)
         try:
-            whole, parts = self._parts(division, said, nodes.sums(keys, self.held[t], values))
+            parts = self._parts(division, said, whole)
         except Unfit:
             site = nodes.layout.site_of[way.start]
             what = f"its parts of join {way.join + 1} are not those of the node"
@@ -414,32 +417,28 @@ class SiteRows:
             part[t] = nodes.carried(keys, self.held[t], values, whole, some, how)
         nodes.spread(t, self.held, division.parts, how)
 
-    def _parts(
-        self, division: Division, said: PartSums, whole: Vectors
-    ) -> tuple[Vectors, list[Vectors]]:
-        """The sums of a node over a join, and of each open branch its part of them."""
+    def _parts(self, division: Division, said: PartSums, whole: Vectors) -> list[Vectors]:
+        """Of the sums of a node over a join, the part of each open branch."""
         floats, lines = self.nodes.loops.floats, len(whole)
         branches = self._told_branches(division)
-        told = unpacked_parts(said, (len(branches) + floats) * lines, whole.shape[1])
+        told = unpacked_parts(said, len(branches) * lines, whole.shape[1])
         if (not said.parts.width) != floats:
             raise Unfit
         each = [told[at : at + lines] for at in range(0, len(told), lines)]
-        if floats:
-            if not np.allclose(each[0], whole, rtol=1e-6):
-                raise Unfit
-            whole, *each = each
-        elif whole.dtype != object and told.dtype == object:
+        if whole.dtype != object and told.dtype == object:
             raise Unfit
         if len(each) < len(division.opened):
             each.append(whole - sum(each))
         rest = whole - sum(each)
-        slack = 1e-6 * whole if floats else np.zeros_like(whole)
+        slack = ALIKE * whole if floats else np.zeros_like(whole)
         if (np.array(each) < 0).any() or (rest < -slack).any():
             raise Unfit
         for branch, part in zip(division.opened, each, strict=True):
-            if not _is_close(part.sum(axis=0).tolist(), division.counts[branch].tolist(), floats):
+            if not alike(part.sum(axis=0), division.counts[branch], floats=floats):
                 raise Unfit
-        return whole, [part.astype(whole.dtype) for part in each]
+        if floats:  # all of a sum is all of it here, too, whatever the sender's was before rounding
+            each = [np.where(abs(part - whole) <= slack, whole, part) for part in each]
+        return [part.astype(whole.dtype) for part in each]
 
 
 def rest_of(held: Held, parts: Sequence[Sequence[Held]], table: int) -> Held:
@@ -450,7 +449,7 @@ def rest_of(held: Held, parts: Sequence[Sequence[Held]], table: int) -> Held:
         some, shares = part[table]
         left[np.searchsorted(rows, some)] -= shares
     if left.dtype == np.float64:
-        left[left < 1e-9 * vectors] = 0  # rounding
+        left[left < ALIKE * vectors] = 0
     return rows, left
 
 
@@ -468,14 +467,7 @@ def _add_up(counts: Vectors, whole: Sequence[Any]) -> bool:
     floats = counts.dtype == np.float64
     lines = counts.tolist()
     sums = [sum(column) for column in zip(*lines, strict=True)]
-    return all(map(any, lines)) and _is_close(sums, whole, floats)
-
-
-def _is_close(one: Sequence[Any], other: Sequence[Any], floats: bool) -> bool:
-    """Whether counts are the same; up to rounding, where they are floats."""
-    if not floats:
-        return list(one) == list(other)
-    return bool(np.allclose(one, other, rtol=1e-6))
+    return all(map(any, lines)) and alike(sums, whole, floats=floats)
 
 
 def site_rows(nodes: SiteNodes, joined: Propagated) -> SiteRows:

@@ -29,6 +29,7 @@ from reticent.jointree.sites.words import (
     Sums,
     TotalCounts,
     Unfit,
+    alike,
     packed,
     packed_bits,
     unpacked,
@@ -100,7 +101,7 @@ class SiteRelay:
         if (heard.dtype == np.float64) != (numbers == "float64"):
             raise Unfit
         if numbers == "float64":
-            if not np.allclose(heard.sum(axis=0).astype(float), counts, rtol=1e-6):
+            if not alike(heard.sum(axis=0), counts, floats=True):
                 raise Unfit
             return
         every = [sum(column) for column in zip(*heard.tolist(), strict=True)]
@@ -137,6 +138,8 @@ class SiteRelay:
             if said.numbers == "int64" and every >= WORD:
                 raise Unfit
             if (said.unit != 1 or said.numbers == "float64") and not parts:
+                raise Unfit
+            if any(count % 1 for count in counts):  # so many records
                 raise Unfit
         except Unfit:
             raise self.talk.refuse(site, "its counts of classes are none") from None

@@ -1,8 +1,9 @@
 """What sites tell each other besides blinded join values and comparisons, and how it is written.
 
 Sums travel as whole numbers of as few bytes as the largest of them needs, or as floats of eight
-where records weigh what has no common measure. There is one way only to write some sums: whatever
-can be written in several ways could carry what nobody may know.
+where records weigh what has no common measure, rounded to so many bits as comparisons of splits
+need. There is one way only to write some sums: whatever can be written in several ways could carry
+what nobody may know.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from reticent.parties.wire import Message
 Width = Annotated[int, msgspec.Meta(ge=0, le=4096)]  # bytes of a number; 0 is a float
 Label = Annotated[str, msgspec.Meta(max_length=1_000_000)]
 _LONG = 8
+BITS = 36  # of a float that is told; whatever has more carries what no sum needs
+ALIKE = 2.0 ** (6 - BITS)  # how far sums may be from each other, rounded at a few sites
 
 
 class Unfit(ValueError):
@@ -87,14 +90,35 @@ class SplitFits(Message, frozen=True):
     fits: bool
 
 
+def rounded(numbers: Vectors) -> Vectors:
+    """The same as it is told: of floats the leading bits alone.
+
+    >>> float(rounded(np.array([1 / 3]))[0]).hex(), rounded(np.array([7, 2**60 + 1])).tolist()
+    ('0x1.5555555560000p-2', [7, 1152921504606846977])
+    """
+    if numbers.dtype != np.float64:
+        return numbers
+    parts, exponents = np.frexp(numbers)
+    found: Vectors = np.ldexp(np.rint(np.ldexp(parts, BITS)), exponents - BITS)
+    return found
+
+
+def alike(one: Any, other: Any, *, floats: bool) -> bool:
+    """Whether sums are the same; up to rounding, where they are floats."""
+    if not floats:
+        return [*map(int, one)] == [*map(int, other)]
+    one, other = np.asarray(one, np.float64), np.asarray(other, np.float64)
+    return bool((abs(one - other) <= ALIKE * np.maximum(one, other)).all())
+
+
 def packed(numbers: Vectors) -> Sums:
-    r"""Sums as they travel, line by line.
+    r"""Sums as they travel, line by line; floats are rounded.
 
     >>> packed(np.array([[1, 300]]))
     Sums(width=2, numbers=b'\x01\x00,\x01')
     """
     if numbers.dtype == np.float64:
-        return Sums(0, numbers.astype("<f8").tobytes())
+        return Sums(0, rounded(numbers).astype("<f8").tobytes())
     width = width_of(int(numbers.max(initial=0)))
     if width <= _LONG:
         whole = np.ascontiguousarray(numbers.astype("<u8")).view(np.uint8)
@@ -115,6 +139,8 @@ def unpacked(told: Sums, lines: int, classes: int) -> Vectors:
     if not told.width:
         floats = np.frombuffer(told.numbers, "<f8").astype(np.float64).reshape(lines, classes)
         if not (np.isfinite(floats).all() and (floats >= 0).all() and not np.signbit(floats).any()):
+            raise Unfit
+        if (rounded(floats) != floats).any():
             raise Unfit
         return floats
     found = _whole(told, size).reshape(lines, classes)
