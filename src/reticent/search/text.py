@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
@@ -59,7 +60,7 @@ def built(found: BuiltProfile) -> str:
     if found.output:
         lines.append(
             f"Written to {found.output}, for your eyes alone. What it says, and how much of it "
-            f"to tell:\n  reticent profile show {found.output} --ratio 0.25"
+            f"to tell:\n  reticent profile show {shlex.quote(found.output)} --depth 2 --ratio 0.25"
         )
     return "\n".join(lines)
 
