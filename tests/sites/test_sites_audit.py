@@ -15,6 +15,7 @@ import pytest
 
 from parties.forgery import Change, forge, kind_of
 from reticent.jointree.model import read_model
+from reticent.jointree.sites import words
 from reticent.jointree.sites.audit import MESSAGES, audit
 from reticent.jointree.sites.process import train
 from reticent.parties.messages import Envelope, decode
@@ -154,6 +155,18 @@ def test_a_planted_leak_is_found(trained: Sites, tmp_path: Path, what: str) -> N
     assert found.fault.what in said.stdout
     assert "SECRET" not in said.output
     assert "ward-secret" not in said.output
+
+
+def test_sums_in_several_messages_follow_as_well(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as few:
+        few.setattr(words, "MOST_SUMS", 6)
+        sites = grown(Sites(tmp_path, grow={"prune": False, "max_depth": 2}))
+        for name in sites.names:
+            found = audit(sites.out(name))
+            assert found.fault is None, found.text
+    assert audit(sites.out("works")).fault is not None
 
 
 def low_bits(inner: str) -> Any:

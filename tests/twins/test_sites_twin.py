@@ -14,7 +14,7 @@ from reticent.jointree.learning import grown
 from reticent.jointree.model import model_of
 from reticent.jointree.propagation import Propagated, propagate
 from reticent.jointree.schema import JoinSchema
-from reticent.jointree.sites import growing
+from reticent.jointree.sites import growing, words
 from reticent.jointree.sites.experiment import model_at
 from reticent.jointree.sites.layout import Crossing, SiteLayout
 from reticent.jointree.sites.words import ALIKE
@@ -22,6 +22,7 @@ from reticent.jointree.tables import code
 from sites.sites_at_hand import (
     classified_at_sites,
     cleared,
+    grown_again,
     grown_at_sites,
     highest_in_the_open,
     put_together,
@@ -115,6 +116,35 @@ def test_floats_are_told_rounded_and_give_the_same_tree() -> None:
         others += not same_up_to_rounding(*trees)
     assert floats > 20
     assert others < 3
+
+
+@pytest.mark.usefixtures("in_the_open")
+@pytest.mark.parametrize("most", [1, 7])
+def test_sums_go_in_as_many_messages_as_it_takes(
+    monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(words, "MOST_SUMS", most)
+    seen = {check(seed, random_case(seed)) for seed in range(40)}
+    seen |= {check(seed, with_many_copies(seed, 2**58)) for seed in range(10)}
+    assert {"int64", "big integers"} <= seen
+
+
+@pytest.mark.usefixtures("in_the_open")
+def test_what_was_told_is_read_from_notes_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(words, "MOST_SUMS", 5)
+    compared = 0
+    for seed in range(30):
+        data, rules = random_case(seed)
+        if len(data.names) < 2:
+            continue
+        schema, tables = random_sites(seed, (data, rules))
+        if isinstance(at_one_site(schema, tables), InputError):
+            continue
+        first, again = grown_again(schema, tables)
+        for site, tree in first.items():
+            assert model_at(again[site]).json() == model_at(tree).json(), seed
+            compared += tree.splits > 0
+    assert compared > 20
 
 
 def test_keys_are_compared_under_encryption() -> None:

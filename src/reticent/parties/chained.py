@@ -26,7 +26,7 @@ START = bytes(32)
 _sync = getattr(os, "fdatasync", os.fsync)  # not every system has the first
 _LENGTH, _SEAL, _DIGEST = 4, 4, 32
 _HEADER = _LENGTH + _SEAL
-LARGEST = 64 * 1024 * 1024  # bytes of one entry
+LARGEST = 2**32 - 1  # bytes of one entry, as its header can tell them
 
 
 @dataclass(frozen=True, slots=True)

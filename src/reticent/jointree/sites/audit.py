@@ -16,7 +16,8 @@ A transcript holds every word that a site sent and received. What knows no tree 
       down               the counts of the root
     node N               a comparison; its winner to all: counts of branches, which add up to the
                          node's; over each join a part of each sum of the node for each branch that
-                         goes on; with min_count, whether all could tell what was due
+                         goes on, many of them in several messages; with min_count, whether all
+                         could tell what was due
     ready                each to all: the digest of the model
     go                   the first to all
 
@@ -28,7 +29,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -46,6 +47,7 @@ from reticent.jointree.sites.growing import Division, may_withhold
 from reticent.jointree.sites.layout import Crossing, SiteLayout
 from reticent.jointree.sites.words import (
     ALIKE,
+    WITHHELD,
     ClassLabels,
     JoinColumns,
     NodeSplit,
@@ -56,8 +58,10 @@ from reticent.jointree.sites.words import (
     TotalCounts,
     Unfit,
     alike,
+    lines_told,
     packed,
     packed_parts,
+    regrouped,
     unpacked,
     unpacked_bits,
     unpacked_parts,
@@ -403,17 +407,13 @@ class TrainingRun:
             sender, receiver = self.layout.site_of[way.start], self.layout.site_of[way.end]
             if not said.sees(sender, receiver):
                 continue
-            told = said.next(sender, receiver, PartSums)
-            if told.withheld:
-                empty = PartSums(b"", Sums(1, b""), withheld=True)
-                if told != empty or self.layout.schema.grow.min_count is None:
-                    raise said.refuse(sender)
-                withheld.add(sender)
-                continue
             try:
-                parts = self._divided(way, told, node, branches, opened)
+                parts = self._divided(said, way, node, branches, opened)
             except Unfit:
                 raise said.refuse(sender) from None
+            if parts is None:
+                withheld.add(sender)
+                continue
             for one, part in zip(sums, parts, strict=True):
                 one[way.join] = part
         for branch, one in zip(opened, sums, strict=True):
@@ -421,26 +421,39 @@ class TrainingRun:
         return withheld
 
     def _divided(
-        self, way: Crossing, told: PartSums, node: _ToldNode, branches: Sequence[_ToldNode],
+        self, said: Said, way: Crossing, node: _ToldNode, branches: Sequence[_ToldNode],
         opened: Sequence[_ToldNode],
-    ) -> list[Vectors]:  # fmt: skip
-        """The sums of each branch that goes on, over one join."""
-        whole = node.sums[way.join]
-        rest = len(opened) == len(branches) and not self._floats
-        lines = unpacked_parts(told, (len(opened) - rest) * len(whole), whole.shape[1])
-        if packed_parts(lines) != told:
-            raise Unfit
-        parts = [lines[at : at + len(whole)] for at in range(0, len(lines), len(whole))]
-        if rest:
-            parts.append(whole - sum(parts))
-        over = sum(parts) - whole
-        if (np.array(parts) < 0).any() or (over > (ALIKE * whole if self._floats else 0)).any():
-            raise Unfit
-        for part, branch in zip(parts, opened, strict=True):
+    ) -> list[Vectors] | None:  # fmt: skip
+        """The sums of each branch that goes on, over one join; nothing, if they are withheld."""
+        whole = left = node.sums[way.join]
+        lines, classes = whole.shape
+        told = len(opened) - (len(opened) == len(branches) and not self._floats)
+        sender, receiver = self.layout.site_of[way.start], self.layout.site_of[way.end]
+        first = said.next(sender, receiver, PartSums)
+        if first == WITHHELD and self.layout.schema.grow.min_count is not None:
+            return None
+
+        def heard() -> Iterator[Vectors]:
+            for number, size in enumerate(lines_told(told * lines, classes)):
+                word = said.next(sender, receiver, PartSums) if number else first
+                sums = unpacked_parts(word, size, classes)
+                if packed_parts(sums) != word or (not word.parts.width) != self._floats:
+                    raise Unfit
+                yield sums
+
+        each = regrouped(heard(), lines)
+        found = []
+        for number, branch in enumerate(opened):
+            part = left if number == told else next(each)
+            left = left - part
+            slack = ALIKE * whole if self._floats else 0 * whole
+            if (part < 0).any() or (left < -slack).any():
+                raise Unfit
             if not alike(part.sum(axis=0), branch.tree.counts, floats=self._floats):
                 raise Unfit
-        # Further down only those values are told of that still stand.
-        return [part[(part > 0).any(axis=1)] for part in parts]
+            # Further down only those values are told of that still stand.
+            found.append(part[(part > 0).any(axis=1)])
+        return found
 
     # The end.
 

@@ -16,14 +16,13 @@ a node one is not told, being what is left; branches that are leaves are counted
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reticent.errors import InputError
 from reticent.jointree import kernels
 from reticent.jointree.learning import (
     Held,
@@ -40,14 +39,18 @@ from reticent.jointree.sites.layout import Crossing, SiteLayout
 from reticent.jointree.sites.relay import too_few
 from reticent.jointree.sites.words import (
     ALIKE,
+    WITHHELD,
     NodeSplit,
     PartSums,
     SplitFits,
     Sums,
     Unfit,
     alike,
+    lines_told,
+    most_lines,
     packed,
     packed_parts,
+    regrouped,
     rounded,
     unpacked,
     unpacked_parts,
@@ -61,7 +64,6 @@ from reticent.trees.tree import Split
 Heard = tuple[int, bytes, int, bytes]  # over which join, and what PartSums holds
 Record = tuple[list[str], int, int, bytes, list[Heard]]
 NO_BLOCK = 0
-_MOST_SUMS = 2**24  # in a message, of eight bytes at the most where they fit into 64 bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,10 +241,13 @@ class SiteRows:
                     refused.append((split.column, split.codes[0]))
         if not content:
             return None, None
-        at = {join: PartSums(bits, Sums(w, told)) for join, bits, w, told in heard}
+        at: dict[int, Iterator[PartSums]] = {}
+        for join in {join for join, *_ in heard}:
+            told = [PartSums(b, Sums(w, n)) for j, b, w, n in heard if j == join]
+            at[join] = iter(told)
         known = NodeSplit(block, Sums(width, content))
         return self._divided(
-            winners[-1], split, lambda way: at[way.join], lambda way, said: None, known
+            winners[-1], split, lambda way: next(at[way.join]), lambda way, said: None, known
         ), split
 
     def _best_that_fits(
@@ -310,9 +315,10 @@ class SiteRows:
             return division
         for way in nodes.layout.ways_from(division.block):
             if nodes.is_mine(way.start):
-                tell(way, self._said(way, division))
+                for part in self._said(way, division):
+                    tell(way, part)
             elif nodes.is_mine(way.end):
-                self._take(way, division, hear(way))
+                self._take(way, division, hear)
         return division
 
     def _own(self, split: Split) -> Division:
@@ -363,23 +369,18 @@ class SiteRows:
         found: NDArray[np.int32] = np.unique(self.nodes.keys(way, table)[self.held[table][0]])
         return found
 
-    def _said(self, way: Crossing, division: Division) -> PartSums:
+    def _said(self, way: Crossing, division: Division) -> Iterator[PartSums]:
         """What the other side of a join must know; nothing, where that would be too much."""
         if not division.fits or not self._may_tell(way, division):
             division.fits = False
             division.withheld.add(self.nodes.talk.me)
-            return PartSums(b"", Sums(1, b""), withheld=True)
+            yield WITHHELD
+            return
         nodes, t = self.nodes, way.start
         keys, values = nodes.keys(way, t), self._values(way, t)
         told = [division.parts[i][t] for i in self._told_branches(division)]
-        if len(told) * len(values) * len(self.counts) > _MOST_SUMS:
-            raise InputError(
-                f"a split into {len(division.counts):,} branches is more than sites can tell each "
-                f"other over join {way.join + 1}",
-                where=nodes.layout.schema.name,
-                do='take columns of so many values off the candidates, or say  splits = "binary".',
-            )  # fmt: skip
-        return packed_parts(np.concatenate([nodes.sums(keys, held, values) for held in told]))
+        sums = (nodes.sums(keys, held, values) for held in told)
+        yield from map(packed_parts, regrouped(sums, most_lines(len(self.counts))))
 
     def _may_tell(self, way: Crossing, division: Division) -> bool:
         """Whether enough records of ours stand behind each sum that the other side would know."""
@@ -394,51 +395,61 @@ class SiteRows:
             for held in known
         )
 
-    def _take(self, way: Crossing, division: Division, said: PartSums) -> None:
-        """Divide a table of ours by what was told over a join, then the rest of its block."""
-        nodes, t = self.nodes, way.end
-        told = said.parts
-        division.heard.append((way.join, said.standing, told.width, told.numbers))
-        if said.withheld and nodes.least is not None:
-            division.fits = False
-            division.withheld.add(nodes.layout.site_of[way.start])
-        if not division.fits:
-            return
+    def _take(
+        self, way: Crossing, division: Division, hear: Callable[[Crossing], PartSums]
+    ) -> None:
+        """Divide a table of ours by what is told over a join, then the rest of its block."""
+        nodes, t, site = self.nodes, way.end, self.nodes.layout.site_of[way.start]
         keys, values = nodes.keys(way, t), self._values(way, t)
-        whole = nodes.sums(keys, self.held[t], values)
+        whole, how = nodes.sums(keys, self.held[t], values), nodes.loops.how(self.counts.tolist())
+
+        def heard() -> Iterator[Vectors]:
+            told = len(self._told_branches(division)) * len(values)
+            for number, lines in enumerate(lines_told(told, len(self.counts))):
+                said = hear(way)
+                sums = said.parts
+                division.heard.append((way.join, said.standing, sums.width, sums.numbers))
+                if said == WITHHELD and not number and nodes.least is not None:
+                    division.fits = False
+                    division.withheld.add(site)
+                    return
+                if said.withheld or (not sums.width) != nodes.loops.floats:
+                    raise Unfit
+                yield unpacked_parts(said, lines, len(self.counts))
+
         try:
-            parts = self._parts(division, said, whole)
+            parts = self._parts(division, regrouped(heard(), len(values)), whole)
+            for branch, part in enumerate(parts):
+                if division.fits:
+                    division.parts[branch][t] = nodes.carried(
+                        keys, self.held[t], values, whole, part, how
+                    )
         except Unfit:
-            site = nodes.layout.site_of[way.start]
             what = f"its parts of join {way.join + 1} are not those of the node"
             raise nodes.talk.refuse(site, what) from None
-        how = nodes.loops.how(self.counts.tolist())
-        for part, some in zip(division.parts, parts, strict=True):
-            part[t] = nodes.carried(keys, self.held[t], values, whole, some, how)
-        nodes.spread(t, self.held, division.parts, how)
+        if division.fits:
+            nodes.spread(t, self.held, division.parts, how)
 
-    def _parts(self, division: Division, said: PartSums, whole: Vectors) -> list[Vectors]:
+    def _parts(
+        self, division: Division, told: Iterator[Vectors], whole: Vectors
+    ) -> Iterator[Vectors]:
         """Of the sums of a node over a join, the part of each open branch."""
-        floats, lines = self.nodes.loops.floats, len(whole)
-        branches = self._told_branches(division)
-        told = unpacked_parts(said, len(branches) * lines, whole.shape[1])
-        if (not said.parts.width) != floats:
-            raise Unfit
-        each = [told[at : at + lines] for at in range(0, len(told), lines)]
-        if whole.dtype != object and told.dtype == object:
-            raise Unfit
-        if len(each) < len(division.opened):
-            each.append(whole - sum(each))
-        rest = whole - sum(each)
+        floats, left = self.nodes.loops.floats, whole
         slack = ALIKE * whole if floats else np.zeros_like(whole)
-        if (np.array(each) < 0).any() or (rest < -slack).any():
-            raise Unfit
-        for branch, part in zip(division.opened, each, strict=True):
+        for number, branch in enumerate(division.opened):
+            part = left if number == len(self._told_branches(division)) else next(told, None)
+            if part is None:  # it is withheld
+                return
+            if whole.dtype != object and part.dtype == object:
+                raise Unfit
+            left = left - part
+            if (part < 0).any() or (left < -slack).any():
+                raise Unfit
             if not alike(part.sum(axis=0), division.counts[branch], floats=floats):
                 raise Unfit
-        if floats:  # all of a sum is all of it here, too, whatever the sender's was before rounding
-            each = [np.where(abs(part - whole) <= slack, whole, part) for part in each]
-        return [part.astype(whole.dtype) for part in each]
+            if floats:  # all of a sum is all of it here, whatever the sender's was when rounded
+                part = np.where(abs(part - whole) <= slack, whole, part)
+            yield part.astype(whole.dtype)
 
 
 def rest_of(held: Held, parts: Sequence[Sequence[Held]], table: int) -> Held:

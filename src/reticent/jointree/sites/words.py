@@ -8,6 +8,7 @@ what nobody may know.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
 
 import msgspec
@@ -21,6 +22,7 @@ from reticent.parties.wire import Message
 Width = Annotated[int, msgspec.Meta(ge=0, le=4096)]  # bytes of a number; 0 is a float
 Label = Annotated[str, msgspec.Meta(max_length=1_000_000)]
 _LONG = 8
+MOST_SUMS = 2**20  # parts in one message; what is more goes in several
 BITS = 36  # of a float that is told; whatever has more carries what no sum needs
 ALIKE = 2.0 ** (6 - BITS)  # how far sums may be from each other, rounded at a few sites
 
@@ -76,7 +78,8 @@ class PartSums(Message, frozen=True):
     """To the other side of a join: of the sums of a node, the parts of its branches.
 
     Branch by branch, and of each the common values that stand in the node, in order: whether the
-    branch holds any of its joined rows, and of those that it does how many of each class.
+    branch holds any of its joined rows, and of those that it does how many of each class. Many of
+    them go in several messages of so many lines each, but the last.
     """
 
     standing: bytes
@@ -177,6 +180,41 @@ def unpacked_parts(told: PartSums, lines: int, classes: int) -> Vectors:
     found = np.zeros((lines, classes), numbers.dtype)
     found[some] = numbers
     return found
+
+
+WITHHELD = PartSums(b"", Sums(1, b""), withheld=True)
+
+
+def most_lines(classes: int) -> int:
+    """Of how many lines of sums one message tells at the most."""
+    return max(1, MOST_SUMS // classes)
+
+
+def lines_told(lines: int, classes: int) -> list[int]:
+    """Of how many lines each message tells, all together of `lines`."""
+    most = most_lines(classes)
+    return [min(most, lines - start) for start in range(0, lines, most)]
+
+
+def regrouped(blocks: Iterable[Vectors], size: int) -> Iterator[Vectors]:
+    """The same lines, so many at a time; the last may be fewer.
+
+    >>> [len(block) for block in regrouped([np.zeros((3, 2)), np.zeros((4, 2))], 5)]
+    [5, 2]
+    """
+    waiting: list[Vectors] = []
+    room = size
+    for block in blocks:
+        rest = block
+        while len(rest):
+            waiting.append(rest[:room])
+            room -= len(waiting[-1])
+            rest = rest[len(waiting[-1]) :]
+            if not room:
+                yield np.concatenate(waiting)
+                waiting, room = [], size
+    if waiting:
+        yield np.concatenate(waiting)
 
 
 def packed_bits(some: NDArray[np.bool_]) -> bytes:
