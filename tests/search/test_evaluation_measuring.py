@@ -72,7 +72,7 @@ def test_the_same_order_as_in_a_search(
     shown = ranked(pages, weights, Language("none"), Fraction(alpha), fusion)
     shelf = TermShelf([["other"], *documents])
     found = np.arange(1, len(documents) + 1)
-    [ours] = shelf.scores(found, shelf.vector(weights)[None], fusion)
+    [ours] = shelf.scores(found, shelf.vectors([weights]).toarray(), fusion)
     by_engine = sorted(shown, key=lambda one: one.engine_rank)
     assert list(ours) == pytest.approx([one.profile_score for one in by_engine])
     exact = np.array([one.profile_score for one in by_engine])
@@ -88,7 +88,6 @@ def test_several_interests_as_in_a_search(
 ) -> None:
     pages = [FoundPage(str(i), "", " ".join(terms), 1.0) for i, terms in enumerate(documents)]
     shelf = TermShelf([["aa", "bb", "zz"], *documents])  # as all who read documents of a shelf
-    vectors = np.array([shelf.vector(weights) for weights in several or [{}]])
-    ours = shelf.fitted(np.arange(1, len(documents) + 1), vectors)
+    ours = shelf.fitted(np.arange(1, len(documents) + 1), shelf.vectors(several))
     together = fitted(several, pages, Language("none"))
-    assert list(ours) == pytest.approx(list(shelf.vector(together)))
+    assert list(ours) == pytest.approx(list(shelf.vectors([together]).toarray()[0]))

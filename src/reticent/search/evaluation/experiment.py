@@ -189,9 +189,7 @@ class SearchExperiment:
         self, group: Group, trial: UserTrial, told: Sequence[Sequence[Mapping[str, float]]]
     ) -> Iterator[AskedQuery]:
         """What a user gets for each query that this fold asks."""
-        several = [
-            np.array([self.shelf.vector(weights) for weights in parts or [{}]]) for parts in told
-        ]
+        several = [self.shelf.vectors(parts) for parts in told]
         for query in trial.asked:
             for form in FORMS:
                 given = self.results(query, form, trial.read)

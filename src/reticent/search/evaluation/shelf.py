@@ -37,13 +37,18 @@ class TermShelf:
         self.counts.sum_duplicates()
         self.lengths = np.array([len(terms) for terms in documents], dtype=np.float64)
 
-    def vector(self, weights: Mapping[str, float]) -> Floats:
-        """Weights by term as a vector; terms of no document count nowhere."""
-        found = np.zeros(len(self.number))
-        for term, weight in weights.items():
-            if term in self.number:
-                found[self.number[term]] = weight
-        return found
+    def vectors(self, several: Sequence[Mapping[str, float]]) -> Any:
+        """Weights by term as rows of a sparse matrix; terms of no document count nowhere."""
+        from scipy.sparse import csr_array
+
+        known = [
+            [(self.number[term], weight) for term, weight in weights.items() if term in self.number]
+            for weights in several
+        ]
+        columns = [column for row in known for column, _ in row]
+        ends = np.cumsum([0, *map(len, known)])
+        values = np.array([weight for row in known for _, weight in row], dtype=np.float64)
+        return csr_array((values, columns, ends), shape=(len(known), len(self.number)))
 
     def scores(self, found: Ints, vectors: Floats, fusion: Fusion) -> Floats:
         """What results are worth by these weights: a row a vector, a column a result."""
@@ -51,15 +56,14 @@ class TermShelf:
         scores: Floats = (counts @ vectors.T).T
         return scores
 
-    def fitted(self, found: Ints, several: Floats) -> Floats:
+    def fitted(self, found: Ints, several: Any) -> Floats:
         """Weights of several interests, a row each, put together as these results ask for."""
-        if len(several) < 2:
-            alone: Floats = several.sum(axis=0)
-            return alone
-        said = np.asarray(self._tempered(found)[:FIRST].sum(axis=0)).ravel()
-        lengths = np.linalg.norm(several, axis=1)
-        fits = several @ said / np.where(lengths > 0, lengths, 1)
-        shares = (fits / fits.max()) ** 2 if fits.any() else np.ones(len(several))
+        shares = np.ones(several.shape[0])
+        if len(shares) > 1:
+            said = np.asarray(self._tempered(found)[:FIRST].sum(axis=0)).ravel()
+            lengths = np.sqrt(several.power(2).sum(axis=1))
+            fits = several @ said / np.where(lengths > 0, lengths, 1)
+            shares = (fits / fits.max()) ** 2 if fits.any() else shares
         together: Floats = shares @ several
         return together
 
