@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from reticent.search.profile import Profile
 
 profile_app = typer.Typer(
-    help="A person's interests, from own documents, and how much of them may be told.",
+    help="A person's interests, and how much of them may be told.",
     no_args_is_help=True,
 )
 search_app = typer.Typer(
-    help="Search: an index on this machine, and results in the order of a person's interests.",
+    help="An index, and results in the order of a person's interests.",
     no_args_is_help=True,
 )
 _BY_CTRL_C = 130  # the way in which a server ends, and no failure of it
@@ -86,7 +86,7 @@ def build(
         Path | None, typer.Option(metavar="FILE", help="Further words that say nothing.")
     ] = None,
 ) -> None:
-    """Make a profile of interests from documents; it stays on this machine, for its owner alone."""
+    """Make a profile of interests from documents. It stays here, for its owner alone."""
     refuse_without("search")
     from reticent.search import text
     from reticent.search.flow import build_profile
@@ -123,7 +123,7 @@ def show(
         Path | None, typer.Option(metavar="PAGE", help="Write a page that shows it instead.")
     ] = None,
 ) -> None:
-    """Show a profile as a tree, and with --ratio or --min-detail what would be told of it."""
+    """Show a profile, and what would be told of it with --ratio or --min-detail."""
     refuse_without("search")
     from reticent.search import text
     from reticent.search.profile_file import read_profile
@@ -172,7 +172,7 @@ def expose(
     min_detail: MinDetail = None,
     hide: Hide = None,
 ) -> None:
-    """Write the part of a profile that may leave this machine, and say what it tells."""
+    """Write the part of a profile that may leave. It says what that tells."""
     refuse_without("search")
     from reticent.search import report, text
     from reticent.search.flow import write_exposed
@@ -218,7 +218,7 @@ def index(
     ],
     language: LanguageName = None,
 ) -> None:
-    """Make an index of documents, or bring one up to date; it holds these and no others."""
+    """Make an index of documents, or bring one up to date. It holds these and no others."""
     refuse_without("search")
     from reticent.search import text
     from reticent.search.flow import index_texts
@@ -259,7 +259,7 @@ def query(
         typer.Option(metavar="NAME", help="With --engine: of its pages and the profile; english."),
     ] = None,
 ) -> None:
-    """Search, with the results in the order of the engine and of an exposed profile together."""
+    """Search in the order of the engine and of an exposed profile."""
     refuse_without("search")
     from reticent.search import flow, report, text
 
@@ -309,7 +309,7 @@ def serve(
         typer.Option(metavar="NAME", help="Of the engine's pages, for programs; english."),
     ] = None,
 ) -> None:
-    """Serve a page to search with and without a profile side by side, until Ctrl-C."""
+    """Serve a page to search with and without a profile. Ctrl-C ends it."""
     refuse_without("search")
     from reticent.search import text
     from reticent.search.serve import ServedAt
@@ -352,7 +352,7 @@ def evaluate(
     ] = None,
     language: LanguageName = None,
 ) -> None:
-    """Measure what telling a part of a profile is worth, by users made of judged queries."""
+    """Measure what telling a part of a profile is worth. Users are made of judged queries."""
     refuse_without("search")
     refuse_without("sklearn")
     from reticent.search.evaluation import flow, text
