@@ -177,3 +177,16 @@ def test_stopping(place: Path) -> None:
     made(place)
     with pytest.raises(Stopped):
         evaluate(place / "in", language="none", watch=Watch(stop=lambda: True))
+
+
+def test_of_few_users_little_is_said(tmp_path: Path) -> None:
+    """Eight topics of thirty queries: few users, and hardly any with three interests."""
+    folder = write(tmp_path / "in", topics=8, queries=9)
+    found = evaluate(folder, seeds=[11], ratios=RATIOS, language="none")
+    [run] = found.runs
+    assert run.users < 10
+    assert found.notes == (
+        f"There are clusterings of no more than {run.users} users; intervals over so few are too "
+        "narrow.",
+    )
+    assert min(one.users for one in found.gains) > 1

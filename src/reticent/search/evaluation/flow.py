@@ -12,13 +12,13 @@ from __future__ import annotations
 import csv
 import json
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from reticent.errors import InputError, Stopped
+from reticent.errors import InputError, Stopped, many
 from reticent.files.output import check_free, refuse_inputs, whole_folder, write_text
 from reticent.progress import Clock, Watch
 from reticent.search.engines import SearchEngine
@@ -41,6 +41,7 @@ SEEDS = tuple(range(11, 19))  # 0 to 10 were looked at while the method was chos
 RATIOS = tuple(
     Fraction(percent, 100) for percent in (5, 10, 15, 20, 25, 30, 40, 50, 60, 75, 100)
 )  # fmt: skip
+_FEW = 10  # users of whom an interval says little
 _FILES = ("index.html", "summary.json", "curve.csv", "clusterings.csv", "queries.csv")
 
 
@@ -81,7 +82,8 @@ def evaluate(
     _refuse_nothing(gains)
     found = EvaluatedSearch(
         judged.parts, len(judged.documents), len(judged.queries), chosen.name, told, runs,
-        tuple(gains), tuple(curve_of(gains, runs, told)), dict(clock.seconds), judged.notes,
+        tuple(gains), tuple(curve_of(gains, runs, told)), dict(clock.seconds),
+        (*judged.notes, *_notes(runs)),
         None if output is None else str(output),
     )  # fmt: skip
     if output is not None:
@@ -108,6 +110,15 @@ def _run(
 
         runs.append(experiment.run(seed, tell))
     return tuple(runs)
+
+
+def _notes(runs: Sequence[ClusteringRun]) -> Iterator[str]:
+    fewest = min(run.users for run in runs)
+    if fewest < _FEW:
+        yield (
+            f"There are clusterings of no more than {many(fewest, 'user')}; intervals over so few "
+            "are too narrow."
+        )
 
 
 def _refuse_nothing(gains: Sequence[ClusteringGain]) -> None:

@@ -180,13 +180,13 @@ def told(found: MeanWithInterval) -> str:
 
 
 def gains_of(runs: Sequence[ClusteringRun], ratios: Sequence[Fraction]) -> list[ClusteringGain]:
-    """Every mean of every clustering, with its interval over the users."""
+    """Every mean of every clustering with two users or more, and its interval over them."""
     found = []
     for run in runs:
         for group in GROUPS:
             for form in FORMS:
                 asked = [one for one in run.asked if (one.group, one.form) == (group, form)]
-                if asked:
+                if len({one.user for one in asked}) > 1:  # of one user there is no interval
                     found += _gains(run, group, form, asked, ratios)
     return found
 
