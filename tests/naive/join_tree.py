@@ -31,6 +31,7 @@ class Join:
     near: list[str]  # columns of the parent
     far: list[str]
     keep: bool = False
+    swapped: bool = False  # in the schema the parent stands on the right
 
 
 @dataclass
@@ -40,11 +41,21 @@ class Tables:
     names: list[str]
     rows: list[list[Cells]]
     copies: list[list[int]]  # how many records each row stands for
-    kinds: list[dict[str, str]]  # of the columns that may split: "number" or "category"
+    kinds: list[dict[str, str]]  # of columns that join nothing: "number" or "category"
     joins: list[Join]
     root: int = 0
     cls: str = "class"
     ids: list[str] = field(default_factory=list)
+    asked: dict[int, list[str]] = field(default_factory=dict)  # by table, where not all `kinds`
+    written: list[int] = field(default_factory=list)  # the order of the joins in the schema
+
+    def split_by(self, table: int) -> list[tuple[str, str]]:
+        """The columns of a table that may split, each with its kind, in the order of the table."""
+        kinds = self.kinds[table]
+        asked = self.asked.get(table, [*kinds])
+        return [
+            (name, kinds.get(name, "category")) for name in self.rows[table][0] if name in asked
+        ]
 
 
 # The join ----------------------------------------------------------------------------------------
@@ -96,8 +107,8 @@ Weighed: TypeAlias = list[tuple[Joined, Fraction]]
 
 
 def candidates(here: Weighed, data: Tables, splits: str) -> Iterator[dict[str, Any]]:
-    for t, kinds in enumerate(data.kinds):
-        for name, kind in kinds.items():
+    for t in range(len(data.names)):
+        for name, kind in data.split_by(t):
             known = sorted({row[t, name] for row, _ in here} - {None})
             if len(known) < 2:
                 continue

@@ -13,6 +13,7 @@ import pyarrow as pa
 from naive import join_tree as naive
 from parties.memory_wire import MemoryWire, Tamper, honest, together, wires
 from reticent.data.columns import Table, without_missing
+from reticent.errors import PartyError
 from reticent.files.tabular import from_arrow
 from reticent.jointree.model import JoinTree, Question
 from reticent.jointree.schema import JoinSchema
@@ -38,6 +39,9 @@ class PlainTalk(MemoryWire):
 
     def attempt(self, name: str, most: int = 3) -> None:
         pass
+
+    def refuse(self, of: str, what: str) -> PartyError:
+        return PartyError(what, where=f"{of}, {self.steps[-1]}")
 
 
 @dataclass

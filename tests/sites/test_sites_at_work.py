@@ -150,6 +150,24 @@ def test_an_interrupted_site_ends_all(tmp_path: Path) -> None:
     sites.see_same()
 
 
+READY_FOR_ANOTHER = """
+from reticent.jointree.sites import process
+process._digest = lambda folder: bytes(32)
+"""
+
+
+def test_a_site_that_is_ready_for_another_model_gets_none(tmp_path: Path) -> None:
+    sites = Sites(tmp_path, more={"meet_timeout": 60, "step_timeout": 60})
+    running = {name: sites.start(name, *TRAIN, first=READY_FOR_ANOTHER * (name == "works"))
+               for name in sites.names}  # fmt: skip
+    ends = {name: finished(process) for name, process in running.items()}
+    assert {end[0] for end in ends.values()} == {4}, ends
+    said = " ".join(ends["clinic"][2].split())
+    assert "what it is ready for is not ours" in said
+    assert "works, ready" in said
+    sites.see_nothing()
+
+
 @pytest.fixture(scope="module")
 def moments(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
     """How many moments each site has to die at."""

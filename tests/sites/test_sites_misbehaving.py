@@ -28,6 +28,7 @@ from reticent.jointree.sites.words import (
     TotalCounts,
     packed,
 )
+from reticent.parties.agreeing import Go
 from reticent.parties.intersection import CommonDigest
 from reticent.parties.wire import Message
 from sites.sites_at_hand import (
@@ -144,9 +145,20 @@ LIES: list[tuple[str, type[Message], Lie, str]] = [
     ("works", PartSums, parts(lambda lines: lines * 300), "are not those of the node"),
     ("works", PartSums, parts(lambda lines: lines[::-1]), "are not those of the node"),
     ("works", PartSums, replaced(standing=b""), "are not those of the node"),
+    ("clinic", ClassLabels, lambda m: JoinColumns([]), "something else than ClassLabels"),
+    ("works", Sums, lambda m: Standing(b""), "something else than Sums"),
+    ("clinic", TotalCounts, lambda m: m.counts, "something else than TotalCounts"),
+    ("works", NodeSplit, lambda m: SplitFits(True), "something else than NodeSplit"),
+    ("works", PartSums, lambda m: Go(), "something else than PartSums"),
     ("works", PartSums, replaced(withheld=True, standing=b"", parts=Sums(1, b"")),
      "are not those of the node"),
 ]  # fmt: skip
+
+SAID_IN: dict[type[Message], str] = {
+    ClassLabels: "labels of the class", JoinColumns: "columns that join",
+    CommonDigest: "common values of join 1", Standing: "standing of join 1", Sums: "sums of join 1",
+    TotalCounts: "all counts", NodeSplit: "node ", PartSums: "node ",
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("site", "kind", "lie", "said"), LIES)
@@ -157,7 +169,8 @@ def test_a_lie_ends_training(site: str, kind: type[Message], lie: Lie, said: str
         grown_at_sites(SCHEMA, tables, tamper)
     assert told
     assert said in str(refused.value)
-    assert site in str(refused.value)
+    where = str(refused.value.problems[0].where)
+    assert f"{site}, {SAID_IN[kind]}" in where
 
 
 def finer(message: Any) -> Message:
