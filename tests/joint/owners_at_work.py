@@ -48,6 +48,25 @@ THREE = {"bank": ["Job", "Balance", "Class"], "card": ["Sex", "Limit"], "clinic"
 COLUMNS = {"bank": ["Job", "Balance", "Class"], "card": ["Sex", "Limit", "Diagnosis"]}
 PUBLIC = {"data.csv", "manifest.json", "report.html", "report.json"}
 End = tuple[int, str, str]  # exit code, stdout, stderr
+# Whose `first` this is waits no longer than a moment once another one has died: however busy the
+# machine is, it loses no patience before.
+LOSES_PATIENCE = """
+import threading, time
+from dataclasses import replace
+from pathlib import Path
+from reticent.parties.session import Session
+init = Session.__init__
+def beginning(self, *given, **named):
+    init(self, *given, **named)
+    def watch():
+        while not Path("../died").exists():
+            time.sleep(0.05)
+        self._deadlines = replace(self._deadlines, step=2)
+        with self._exchange.changed:
+            self._exchange.changed.notify_all()
+    threading.Thread(target=watch, daemon=True).start()
+Session.__init__ = beginning
+"""
 
 
 def people(count: int) -> list[dict[str, str]]:

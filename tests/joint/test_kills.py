@@ -28,7 +28,7 @@ def moments(tmp_path_factory: pytest.TempPathFactory) -> dict[str, int]:
 @pytest.mark.parametrize("seed", range(int(os.environ.get("RETICENT_KILLS", "10"))))
 def test_a_kill_at_any_moment(tmp_path: Path, seed: int, moments: Mapping[str, int]) -> None:
     """Every third time of one owner, else of both."""
-    owners = Owners(tmp_path, more={"meet_timeout": 8, "step_timeout": 8})
+    owners = Owners(tmp_path, more={"meet_timeout": 30, "step_timeout": 30})
     deaths = drawn(seed, moments)
     history = until_done(
         owners.folder, owners.start, OWNERS, deaths, owners.see_whole_or_nothing

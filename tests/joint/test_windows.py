@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from joint.owners_at_work import OWNERS, THREE, Owners
+from joint.owners_at_work import LOSES_PATIENCE, OWNERS, THREE, End, Owners
 from terminal import finished, run
 
 pytestmark = [pytest.mark.net, pytest.mark.slow]
@@ -28,6 +28,7 @@ def moment():
     if begun:
         left[0] -= 1
         if left[0] == 0:
+            open("../died", "x").close()
             os.kill(os.getpid(), signal.SIGKILL)
 def before(kind, name):
     true = getattr(kind, name)
@@ -48,12 +49,20 @@ LAST = 20  # no owner of two has so many
 STEP = 1 if int(os.environ.get("RETICENT_KILLS", "10")) >= 100 else 2
 
 
-def patient(owners: Owners, seconds: int) -> None:
-    """How long all wait for the others to start."""
+def patient(owners: Owners, seconds: int, step: int = 3) -> None:
+    """How long all wait for the others to start, and for each other then."""
     for name in owners.columns:
         path = owners.folder / name / "party.toml"
-        waits = f"meet_timeout = {seconds}\n"
-        path.write_text(re.sub(r"meet_timeout = \d+\n", waits, path.read_text()))
+        text = re.sub(r"meet_timeout = \d+\n", f"meet_timeout = {seconds}\n", path.read_text())
+        path.write_text(re.sub(r"step_timeout = \d+\n", f"step_timeout = {step}\n", text))
+
+
+def die_in_the_end(owners: Owners, victim: str, number: int) -> dict[str, End]:
+    """One dies, and the others do not wait long for it: how all ended."""
+    deaths = dict.fromkeys(owners.columns, LOSES_PATIENCE)
+    deaths[victim] = DIES_IN_THE_END.format(number=number)
+    running = {name: owners.start(name, first=first) for name, first in deaths.items()}
+    return {name: finished(process) for name, process in running.items()}
 
 
 def with_state(owners: Owners) -> list[str]:
@@ -65,10 +74,8 @@ def with_state(owners: Owners) -> list[str]:
     [(victim, n) for i, victim in enumerate(OWNERS) for n in range(1 + i % STEP, LAST + 1, STEP)],
 )
 def test_every_window_ends_in_one_table(tmp_path: Path, victim: str, number: int) -> None:
-    owners = Owners(tmp_path, more={"meet_timeout": 20, "step_timeout": 3})
-    death = DIES_IN_THE_END.format(number=number)
-    running = {name: owners.start(name, first=death * (name == victim)) for name in OWNERS}
-    ends = {name: finished(process) for name, process in running.items()}
+    owners = Owners(tmp_path, more={"meet_timeout": 30, "step_timeout": 10})
+    ends = die_in_the_end(owners, victim, number)
     owners.see_whole_or_nothing()
     [other] = {*OWNERS} - {victim}
     if ends[victim][0] == 0:
@@ -86,7 +93,7 @@ def test_every_window_ends_in_one_table(tmp_path: Path, victim: str, number: int
         assert "--resume there and here" in ends[other][2]
         assert "may stand elsewhere" in said
         assert with_state(owners) == [*OWNERS]
-    patient(owners, 15)  # both start at the same time, and a busy machine is slow to
+    patient(owners, 15, 6)  # both start at the same time, and a busy machine is slow to
     running = {name: owners.start(name, "--resume") for name in with_state(owners)}
     later = {name: finished(process) for name, process in running.items()}
     assert {end[0] for end in later.values()} <= {0}, (ends, code, said, later)
@@ -103,12 +110,11 @@ def test_every_window_ends_in_one_table(tmp_path: Path, victim: str, number: int
 @pytest.mark.parametrize(("victim", "number"), [("bank", 6), ("card", 3), ("clinic", 5)])
 def test_one_of_three_dies_in_the_end(tmp_path: Path, victim: str, number: int) -> None:
     """An owner that has all it needs is gone when another one asks; the first one answers alone."""
-    owners = Owners(tmp_path, more={"meet_timeout": 20, "step_timeout": 3}, columns=THREE)
-    death = DIES_IN_THE_END.format(number=number)
-    running = {name: owners.start(name, first=death * (name == victim)) for name in THREE}
-    ends = {name: finished(process) for name, process in running.items()}
+    more = {"meet_timeout": 30, "step_timeout": 10}
+    owners = Owners(tmp_path, more=more, columns=THREE)
+    ends = die_in_the_end(owners, victim, number)
     assert ends[victim][0] == -9, ends
-    patient(owners, 15)
+    patient(owners, 15, 6)
     for _ in range(2):
         running = {name: owners.start(name, "--resume") for name in with_state(owners)}
         ends = {name: finished(process) for name, process in running.items()}
