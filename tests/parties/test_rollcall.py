@@ -11,8 +11,12 @@ import pytest
 
 from parties_at_hand import CALM, POLICY, Scene, sums
 from parties_net_at_hand import NetScene, expired
+from reticent.errors import InputError
+from reticent.parties.check import parties_of
+from reticent.parties.identity import make
 from reticent.parties.messages import PROTOCOL, Hello
 from reticent.parties.rollcall import Presence, roll_call
+from reticent.parties.settings import PartySettings
 
 OWNERS = ("bank", "card")
 
@@ -86,3 +90,26 @@ def test_an_owner_in_a_run_is_seen_and_takes_no_notice(tmp_path: Path) -> None:
         assert presence.hello
         assert presence.hello.purpose == "run"
         assert scene.play("card") == running.result(30) == sums(*OWNERS)
+
+
+@pytest.mark.parametrize(
+    ("listen", "address", "where"),
+    [
+        ("127.0.0.1:0", "card.example:7002", "party.toml, listen"),
+        ("127.0.0.1:7001", "[::1]:0", "party.toml, [peers.card], address"),
+    ],
+)
+def test_a_port_that_nobody_can_know_is_refused(
+    tmp_path: Path, listen: str, address: str, where: str
+) -> None:
+    make("bank", tmp_path / "identity")
+    make("card", tmp_path / "card")
+    (tmp_path / "party.toml").write_text(
+        f'name = "bank"\nlisten = "{listen}"\npolicy = "joint.toml"\ndata = "b.csv"\nrun = "one"\n'
+        f'[peers.card]\naddress = "{address}"\ncertificate = "card/certificate.pem"\n'
+    )
+    with pytest.raises(InputError, match="names no port") as raised:
+        parties_of(PartySettings.load(tmp_path / "party.toml"))
+    [problem] = raised.value.problems
+    assert problem.where.endswith(where)
+    assert "1 to 65535" in problem.do

@@ -7,6 +7,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from reticent.errors import InputError
 from reticent.parties.identity import Identity, PeerCertificate
 from reticent.parties.messages import PROTOCOL, Hello, printable, short
 from reticent.parties.rollcall import Presence, roll_call
@@ -122,13 +123,24 @@ def call_roll(settings: PartySettings, agreement: Agreement) -> RollCall:
 
 def parties_of(settings: PartySettings) -> tuple[Identity, dict[str, Peer]]:
     """Who we are and who the peers are, as the settings say; what they say wrong names the file."""
-    place_of(settings.listen, f"{settings.name}, listen")
+    _see_address(settings.listen, f"{settings.name}, listen")
     identity = Identity.load(settings.path(settings.identity))
     peers, files = {}, {}
     for name, peer in settings.peers.items():
-        place_of(peer.address, f"{settings.name}, [peers.{name}], address")
+        _see_address(peer.address, f"{settings.name}, [peers.{name}], address")
         files[name] = str(settings.path(peer.certificate))
         certificate = PeerCertificate.load(settings.path(peer.certificate))
         peers[name] = Peer(peer.address, certificate)
     names_by_digest(identity, peers, f"{settings.name}, ", files)
     return identity, peers
+
+
+def _see_address(address: str, where: str) -> None:
+    """Refuse what is no address, or one that leaves the port to the system."""
+    _, port = place_of(address, where)
+    if not port:
+        raise InputError(
+            f'"{address}" names no port', where=where,
+            why="at 0 the system would choose one, and nobody else knew it.",
+            do='write a port from 1 to 65535, as "0.0.0.0:7001".',
+        )  # fmt: skip
