@@ -105,9 +105,10 @@ def test_hidden_interests_stay_with_all_below_them(profile: str) -> None:
 def test_a_tree_is_shown_so_deep(profile: str) -> None:
     told = answer("profile", "show", profile, "--depth", 1)
     assert flat(told["tree"]) == {k: v for k, v in TREE.items() if ">" not in k}
-    said = run("profile", "show", profile, "--depth", 1).stdout
+    said, _, steps = run("profile", "show", profile, "--depth", 1).stdout.partition("What could")
     assert "sports" in said
     assert "soccer" not in said
+    assert "0.85             3  personalized/search" in steps
 
 
 def test_the_door_and_the_commands_do_the_same(profile: str) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from reticent.data.texts import one_line
 from reticent.errors import listed, many
 from reticent.search.documents import SkippedFile
-from reticent.search.exposing import ProfileExposure
+from reticent.search.exposing import ProfileExposure, exposure_of
 from reticent.search.profile import Profile, ProfileNode
 from reticent.search.ranking import RankedPage, SearchAnswer
 from reticent.search.report import (
@@ -20,6 +20,7 @@ from reticent.search.report import (
     ExposurePreview,
     IndexedTexts,
     ReadTexts,
+    SliderStep,
     preview,
     shape,
 )
@@ -90,10 +91,20 @@ def shown(
         _tree(profile, exposure, depth),
     ]
     if exposure is None:
-        lines += ["", "What could be told of it:  reticent profile show PROFILE --ratio 0.25"]
+        lines += _opening(preview(exposure_of(profile, [], frozenset())).steps)
     else:
         lines += ["", *previewed(preview(exposure), how)]
     return "\n".join(lines)
+
+
+def _opening(steps: Sequence[SliderStep]) -> Iterator[str]:
+    """What could be told, from the most general on, a twentieth of it after the other."""
+    if steps:
+        rows = [[f"{float(one.most):g}", one.told, _named(one.adds, 4)] for one in steps]
+        yield ""
+        yield "What could be told, and what a larger ratio adds:"
+        yield ""
+        yield table(["--ratio", "interests", "also"], rows)
 
 
 def _tree(profile: Profile, exposure: ProfileExposure | None, depth: int | None) -> str:
@@ -203,8 +214,8 @@ def _quoted(plain: Any) -> str:
     return json.dumps(plain, ensure_ascii=False)
 
 
-def _named(labels: Iterable[str]) -> str:
-    return listed([one_line(label) for label in labels], _MOST_NAMED)
+def _named(labels: Iterable[str], most: int = _MOST_NAMED) -> str:
+    return listed([one_line(label) for label in labels], most)
 
 
 def indexed(found: IndexedTexts) -> str:
