@@ -549,6 +549,13 @@ def turned(content: str) -> str:
     return "".join([head, *reversed(rest)])
 
 
+def without_the_card(content: str) -> str:
+    """Nobody says any more which certificate the card had."""
+    told = json.loads(content)
+    del told["files"]["certificates/card.pem"]
+    return json.dumps(told)
+
+
 def another_row(content: str) -> str:
     head, _, *rest = content.splitlines(keepends=True)
     return "".join([head, rest[-1], *rest])
@@ -557,6 +564,12 @@ def another_row(content: str) -> str:
 CHANGED = {
     "ids": ("private/agreed.csv", swapped, "agreed.csv is not the one that this owner signed"),
     "no signature": ("private/agreed.json", lambda text: "{}", "that this owner signed"),
+    "another's certificate": (
+        "private/certificates/card.pem", turned, "card.pem is not the one that this owner signed",
+    ),
+    "one certificate less": (
+        "private/agreed.json", without_the_card, "agreed.json is not the one that this owner signed",
+    ),
     "order": ("public/data.csv", turned, "data.csv is not the file that manifest.json describes"),
     "rows": ("public/data.csv", another_row, "is not the file that manifest.json describes"),
 }  # fmt: skip
@@ -572,3 +585,10 @@ def test_a_file_that_was_changed_since_is_a_violation(
     path.write_text(change(path.read_text()))
     said = run("party", "audit", tmp_path / "out", code=1).output
     assert words in " ".join(said.split())
+
+
+def test_a_certificate_that_is_gone_is_a_violation(released: Path, tmp_path: Path) -> None:
+    shutil.copytree(released / "bank" / "out", tmp_path / "out")
+    (tmp_path / "out" / "private" / "certificates" / "clinic.pem").unlink()
+    said = run("party", "audit", tmp_path / "out", code=1).output
+    assert "certificates/clinic.pem is not the one that this owner signed" in " ".join(said.split())

@@ -20,8 +20,9 @@ What owners who release together say, step by step, to whom, and what it is held
     ready               each to all: the digest of what was published
     go                  the first to all
 
-Before that, agreed.csv must be the one that this owner signed, and public/ what its manifest says:
-the transcript binds the cells of agreed.csv and their order, and no id, which nobody ever says.
+Before that, agreed.csv and all certificates must be those that this owner signed, and public/ what
+its manifest says: the transcript binds the cells of agreed.csv and their order, and no id, which
+nobody ever says.
 
 Each message is taken once, in its place; one that nobody had to send is as much a leak as one that
 says something else. Whatever does not follow is named by the number of its entry.
@@ -43,7 +44,7 @@ from reticent.data.encode import MISSING
 from reticent.errors import InputError
 from reticent.joint import rounds, sharing
 from reticent.joint.flow import Limit, kept_by, shared_by
-from reticent.joint.folder import SIGNED, signed_statement
+from reticent.joint.folder import AGREED, SIGNED, certificate_of, signed_statement
 from reticent.joint.policy import JointPolicy
 from reticent.parties import agreeing
 from reticent.parties.auditing import (
@@ -62,9 +63,9 @@ from reticent.parties.identity import PeerCertificate
 from reticent.parties.transcript import Entry, Fault, read
 from reticent.parties.wire import Message
 from reticent.refine.foreign import ForeignColumn, NoPartition, Partition
-from reticent.releases.folder import altered, published
+from reticent.releases.folder import altered, digest, published
 
-CERTIFICATES, AGREED, TRACE, TRANSCRIPT = "certificates", "agreed.csv", "trace.jsonl", "transcript"
+TRACE, TRANSCRIPT = "trace.jsonl", "transcript"
 _BEFORE = ("our records", "common records", "what all accept", "class", "shared columns")
 _LEFT = "whether anything is left"
 _AFTER = ("labels", "kept columns", "ready", "go")
@@ -87,7 +88,7 @@ def audit(folder: str | Path) -> Audited:
             do="give the release folder, which holds public/ and private/.",
         )  # fmt: skip
     release = _Release.of(place)
-    certificate = PeerCertificate.load(place / "private" / CERTIFICATES / f"{release.owner}.pem")
+    certificate = PeerCertificate.load(place / "private" / certificate_of(release.owner))
     if changed := _changed(place, release, certificate):
         return Audited(release.owner, 0, 0, Fault(0, changed))
     entries: list[Entry] = []
@@ -118,13 +119,23 @@ def _changed(place: Path, release: _Release, certificate: PeerCertificate) -> st
         return problem.what
     if not release.same:
         return f"{AGREED} and the released data do not hold the same rows"
-    private = place / "private"
-    statement = signed_statement((private / AGREED).read_bytes())
+    private, signed = place / "private", "the one that this owner signed when the table appeared"
+    names = {AGREED, *map(certificate_of, release.policy.owners)}
     try:
-        signature = bytes.fromhex(json.loads((private / SIGNED).read_text("utf-8"))["signature"])
-        certificate.public_key.verify(signature, statement)
-    except (OSError, ValueError, KeyError, TypeError, RecursionError, InvalidSignature):
-        return f"{AGREED} is not the one that this owner signed when the table appeared"
+        told = json.loads((private / SIGNED).read_text("utf-8"))
+        digests = {str(name): str(found) for name, found in told["files"].items()}
+        signature = bytes.fromhex(told["signature"])
+        certificate.public_key.verify(signature, signed_statement(digests))
+        intact = {*digests} == names
+    except InvalidSignature:
+        intact = False
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        intact = False  # it is none at all
+    if not intact:
+        return f"{SIGNED} is not {signed}"
+    for name in sorted(names):
+        if not (private / name).is_file() or digest(private / name) != digests[name]:
+            return f"{name} is not {signed}"
     return ""
 
 

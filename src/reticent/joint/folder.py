@@ -2,7 +2,8 @@
 
 public/    data.csv   report.html   report.json   manifest.json: the same at every owner
 private/   report.html   policy.toml   recoding.json   trace.jsonl   agreed.csv   input.json
-           agreed.json (our signature of agreed.csv)   runs.json   transcript/
+           certificates/ (of all owners)   runs.json   transcript/
+           agreed.json (our signature of agreed.csv and of the certificates)
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,12 +26,17 @@ if TYPE_CHECKING:
     from reticent.joint.report import JointRelease
 
 
-SIGNED = "agreed.json"
+AGREED, SIGNED = "agreed.csv", "agreed.json"
 
 
-def signed_statement(agreed: bytes) -> bytes:
-    """What an owner signs of its ids in the agreed order."""
-    return b"reticent agreed\0" + hashlib.sha256(agreed).digest()
+def certificate_of(owner: str) -> str:
+    """Where the certificate of an owner stands."""
+    return f"certificates/{owner}.pem"
+
+
+def signed_statement(digests: Mapping[str, str]) -> bytes:
+    """What an owner signs: which files they were, by their names."""
+    return b"reticent agreed\0" + json.dumps(digests, sort_keys=True).encode()
 
 
 def contents(
@@ -47,7 +54,10 @@ def contents(
     as this owner.
     """
     told, agreed = release.facts(), _agreed(release, ids)
-    signature = sign(signed_statement(agreed.encode("utf-8", "surrogatepass")))
+    pems = {certificate_of(owner): pem for owner, pem in certificates.items()}
+    signed = {AGREED: agreed.encode("utf-8", "surrogatepass"), **pems}
+    digests = {name: hashlib.sha256(content).hexdigest() for name, content in signed.items()}
+    signature = sign(signed_statement(digests))
     joint, policy = release.joint, release.joint.policy
     return Contents(
         public={"report.html": pages.public(release), "report.json": as_json(public_report(told))},
@@ -58,8 +68,8 @@ def contents(
                 {name: recoding.plain() for name, recoding in joint.found.recodings.items()}
             ),
             "trace.jsonl": as_json_lines(trace(release)),
-            "agreed.csv": agreed,
-            SIGNED: as_json({"signature": signature.hex()}),
+            AGREED: agreed,
+            SIGNED: as_json({"files": digests, "signature": signature.hex()}),
             "input.json": as_json(
                 {
                     "owner": joint.owner,
@@ -68,7 +78,7 @@ def contents(
                     "left_out": joint.left_out,
                 }
             ),
-            **{f"certificates/{owner}.pem": pem for owner, pem in certificates.items()},
+            **pems,
             "runs.json": as_json(list(runs)),
         },
         manifest=_manifest(release),
