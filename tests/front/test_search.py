@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import signal
 import urllib.error
@@ -16,7 +17,7 @@ from at_hand import file_of, mode, refusal
 from places_at_hand import GIVEN
 from reticent import search
 from reticent.search.exposing import ExposedProfile
-from terminal import answer, finished, run, start
+from terminal import ROOT, answer, finished, run, start, table_of
 
 WORDS_AS_THEY_ARE = ("--language", "none", "--minsup", 2)
 
@@ -526,3 +527,26 @@ def test_evaluations_that_cannot_be_made(work: Path, given: list[str], said: str
     collection(work / "in")
     assert said in run("search", "evaluate", *given, code=2).stderr
     assert not Path("out").exists()
+
+
+def test_the_reference_names_what_is_printed_for_programs(profile: str) -> None:
+    page = (ROOT / "docs/reference/profile-files.md").read_text(encoding="utf-8")
+    rows = dict(table_of(f"{page}\n", "| command |"))
+    exposed = {"terms": [["sports", 1]], "ratio": 0.5, "min_detail": None}
+    Path("e.json").write_text(json.dumps(exposed))
+    for command, given in {
+        "profile build": ["docs", "-o", "p.json"],
+        "profile show": [profile, "--ratio", "1"],
+        "profile expose": [profile, "--ratio", "1", "-o", "exposed.json"],
+        "search index": ["docs", "-o", "index"],
+        "search query": ["sports", "--index", "index", "--profile", "e.json"],
+    }.items():
+        told = answer(*command.split(), *given)
+        keys = {*told, *(key for one in told.get("results", ()) for key in one)}
+        named = set(re.findall(r"`(\w+)`", rows[f"`{command}`"]))
+        assert keys <= named, command
+        assert named - keys <= {"place", "reason"}, command
+    for path, known in (("profile.json", profile), ("exposed.json", "exposed.json")):
+        keys = {*json.loads(Path(known).read_text())} - {"reticent", "version"}
+        section = page.partition(f"`{path}`: ")[2].partition("\n## ")[0]
+        assert keys <= {*re.findall(r"`(\w+)`", section)}, path
