@@ -17,6 +17,7 @@ import deviations
 import entries
 import genetic_algorithm
 import inference_counts
+import private_search
 import scalability
 import sequence
 import several_templates
@@ -27,7 +28,7 @@ from experiment import RESULTS, Claim
 EXPERIMENTS = (
     adult_anonymity, adult_generalized, taxonomy_choice, attribute_ranking, several_templates,
     credit_anonymity, confidence_bounding, deviations, inference_counts, genetic_algorithm,
-    scalability, sequence, baskets, entries,
+    scalability, sequence, baskets, entries, private_search,
 )  # fmt: skip
 HEADS = ("experiment", "paper", "ours", "within?", "J48 on the same data")
 

@@ -108,14 +108,14 @@ def claims(found: EvaluatedSearch) -> Iterator[Claim]:
         assert one is not None
         yield Claim(
             f"One ambiguous word, whole profile, by {fusion}: gain over the engine",
-            "interval above 0 in 7 of 8 clusterings",
+            "bar: interval above 0 in 7 of 8",
             f"{said(one.gain)}, above 0 in {one.above_zero} of {one.clusterings}",
             one.above_zero >= one.clusterings - 1,
         )
     whole = found.point("own", "whole", "ranks")
     assert whole is not None
     yield Claim(
-        "Whole queries, defaults", "no harm beyond -0.005", said(whole.gain),
+        "Whole queries, defaults", "bar: no harm beyond -0.005", said(whole.gain),
         whole.gain.mean >= -0.005,
     )  # fmt: skip
     forms: tuple[QueryForm, ...] = ("one", "two")
@@ -125,7 +125,7 @@ def claims(found: EvaluatedSearch) -> Iterator[Claim]:
             several = found.point(group, form, "ranks")
             assert several is not None
             yield Claim(
-                f"{WHO[group]}, {ASKED[form]}", "no harm",
+                f"{WHO[group]}, {ASKED[form]}", "bar: no harm",
                 f"{said(several.gain)}, above 0 in {several.above_zero} of {several.clusterings}, "
                 f"below in {several.below_zero}",
                 several.below_zero == 0,
