@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,13 +12,14 @@ import pytest
 
 from at_hand import refusal
 from reticent.errors import InputError
-from reticent.jointree.model import HiddenQuestion, Question
+from reticent.jointree.model import HiddenQuestion, Question, write_model
 from reticent.jointree.pages import tree_page
 from reticent.jointree.schema import JoinSchema
 from reticent.jointree.sites.experiment import grown_together, train_at_sites
 from reticent.jointree.sites.layout import SiteLayout
 from reticent.jointree.sites.words import Sums, Unfit, packed, packed_bits, unpacked, unpacked_bits
 from reticent.jointree.text import dot
+from terminal import run
 
 T1 = {"J1": list("abbb"), "J2": list("xxyy"), "Class": ["C1", "C2", "C1", "C2"]}
 T2 = {"J1": list("acba"), "Age": [3, 5, 4, 12]}
@@ -204,3 +206,39 @@ def test_joins_of_others_are_not_said_to_be_empty() -> None:
     with pytest.raises(InputError, match="the join is empty") as refused:
         train_at_sites(told, tables)
     assert '"y" and "z"' not in str(refused.value)
+
+
+SITED = """
+class = "T1.Class"
+[tables.T1]
+site = "a"
+[tables.T2]
+site = "b"
+[tables.T3]
+site = "c"
+[[joins]]
+left = "T1.J1"
+right = "T2.J1"
+[[joins]]
+left = "T1.J2"
+right = "T3.J2"
+"""
+
+
+def test_a_schema_of_sites_without_a_party_says_what_is_missing(tmp_path: Path) -> None:
+    asked = tmp_path / "schema.toml"
+    asked.write_text(SITED)
+    said = run("tree", "train", asked, "-o", tmp_path / "model", code=2).stderr
+    words = " ".join(said.split())
+    assert "these tables stay at their sites, and --party is missing: T1, T2, T3" in words
+    assert "give --party PARTY.toml instead of the schema" in words
+
+
+def test_a_model_of_sites_is_classified_by_all(tmp_path: Path) -> None:
+    write_model(train_at_sites(schema(grow={"prune": False}), TABLES)["a"], tmp_path)
+    asked = tmp_path / "schema.toml"
+    asked.write_text(SITED)
+    said = run("tree", "classify", tmp_path, asked, "-o", tmp_path / "c.csv", code=2).stderr
+    words = " ".join(said.split())
+    assert "a tree of several sites, which keep what it asks to themselves" in words
+    assert "--party PARTY.toml MODEL --records IDS.csv" in words

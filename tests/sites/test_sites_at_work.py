@@ -150,6 +150,27 @@ def test_an_interrupted_site_ends_all(tmp_path: Path) -> None:
     sites.see_same()
 
 
+@pytest.mark.slow
+def test_who_resumes_with_other_data_ends_all_and_all_can_go_on(tmp_path: Path) -> None:
+    sites = Sites(tmp_path, more={"meet_timeout": 60, "step_timeout": 60})
+    clinic = sites.start("clinic", *TRAIN, first=dies_at(70))
+    works = sites.start("works", *TRAIN)
+    assert finished(clinic)[0] == -9
+    data = sites.folder / "clinic" / "visit.csv"
+    before = data.read_text()
+    data.write_text(before.replace('"yes"', '"no"', 3))
+    code, _, said = finished(sites.start("clinic", *TRAIN, "--resume"))
+    assert (code, "our data have changed" in said) == (2, True), said
+    code, _, said = finished(works)
+    assert (code, "--resume where a folder OUTPUT.run stands" in " ".join(said.split())) == (
+        4,
+        True,
+    )
+    data.write_text(before)
+    assert {end[0] for end in sites.train("--resume").values()} == {0}
+    sites.see_same()
+
+
 READY_FOR_ANOTHER = """
 from reticent.jointree.sites import process
 process._digest = lambda folder: bytes(32)

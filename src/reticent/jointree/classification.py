@@ -284,14 +284,20 @@ def read_asked(
     return tables
 
 
+def refuse_private(tree: JoinTree, where: str) -> None:
+    """Refuse a tree whose questions stand at several sites."""
+    if tree.sites:
+        raise InputError(
+            "this is a tree of several sites, which keep what it asks to themselves", where=where,
+            do="classify at all of them at once:  reticent tree classify --party PARTY.toml MODEL "
+            "--records IDS.csv -o classes.csv.",
+        )  # fmt: skip
+
+
 def _refuse_others(
     tree: JoinTree, schema: JoinSchema, asked: Mapping[tuple[str, str], AskedColumn]
 ) -> None:
-    if tree.sites:
-        raise InputError(
-            "sites keep what this tree asks to themselves", where=schema.name,
-            do="classify at all of them, with  reticent tree classify --party party.toml.",
-        )  # fmt: skip
+    refuse_private(tree, schema.name)
     strange = sorted({table for table, _ in asked if table not in schema.tables})
     if strange or tree.target != schema.class_:
         what = f'the model asks table "{strange[0]}"' if strange else f"it tells {tree.target}"

@@ -28,6 +28,7 @@ from reticent.jointree.classification import (
     classify_tables,
     list_joined,
     read_asked,
+    refuse_private,
     unfit_notes,
 )
 from reticent.jointree.learning import grown
@@ -182,10 +183,11 @@ def classify(
     given = dict(tables or {})
     if rows is not None:
         given[schema.names[schema.root]] = rows
+    tree = model_in(model)
+    refuse_private(tree, str(model) if isinstance(model, str | Path) else schema.name)
     _refuse_idle(schema, given, joined=joined, majority=majority)
     clock = Clock(watch or Watch())
     suffix = "" if output is None else _check_classes(output, model, schema, given, force=force)
-    tree = model_in(model)
     with clock.stage("read"):
         read = read_asked(
             tree, schema, given, reading, engine, every_row=joined, watch=clock.watch

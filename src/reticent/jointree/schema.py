@@ -230,6 +230,14 @@ class JoinSchema(WrittenFile):
 
     def refuse_nowhere(self, given: Sequence[str] = ()) -> None:
         """Refuse, all at once, tables of which nobody says where they stand."""
+        missing = [n for n, entry in self.tables.items() if entry.path is None and n not in given]
+        if away := [name for name in missing if self.tables[name].site is not None]:
+            raise InputError(
+                f"these tables stay at their sites, and --party is missing: {', '.join(away)}",
+                where=self.name,
+                do="give  --party PARTY.toml  instead of the schema, at each site; or add  path  "
+                "to every table, to read them all in one place.",
+            )  # fmt: skip
         refuse(
             Problem(
                 f'nobody says where the table "{name}" stands',

@@ -393,8 +393,8 @@ class _Heard:
 
 
 _WHY = "the run ends at every owner, and nothing is written."
-_MEND = "ask its owner what was wrong there, and start again."
 _AGAIN = "then begin again together: with --resume where a folder OUTPUT.run stands."
+_MEND = f"ask its owner what was wrong there, {_AGAIN}"
 _TOGETHER = f"ask its owner, {_AGAIN}"
 _AGREE = "agree with its owner on what has to change, there or here, and start again."
 _DO = "see that all owners use the same version, policy and run name, and start again."
