@@ -19,7 +19,7 @@ from reticent.search.engines import FoundPage
 from reticent.search.exposing import expose
 from reticent.search.pages import profile_page
 from reticent.search.profile import Profile, ProfileNode
-from reticent.search.serve import AskedEngine, ServedSearch, _files
+from reticent.search.served import AskedEngine, ServedSearch, _files
 from serving_at_hand import served
 
 pytestmark = pytest.mark.net

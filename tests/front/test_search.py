@@ -324,6 +324,23 @@ def test_searching_by_the_door_and_by_the_command_is_the_same(library: Path) -> 
         assert found.fusion == told["fusion"] == "scores"
 
 
+def test_an_open_index_is_asked_again_and_again(library: Path) -> None:
+    index = search.LocalIndex.open("index")
+    exposed = ExposedProfile.load("exposed.json")
+    for word in ("port", "current"):
+        found = search.answer(index, word, exposed)
+        assert found.pages == search.query(word, index="index", profile=exposed).pages
+
+
+def test_every_name_of_the_door_is_there_and_explained() -> None:
+    assert sorted(search.__all__) == sorted(dir(search))
+    first = {name: getattr(search, name) for name in search.__all__}
+    for name, thing in first.items():
+        assert thing.__doc__.split("\n")[0].endswith((".", ":")), name
+        assert getattr(search, name) is thing, f"a module of this name takes the place of {name}"
+        assert thing.__name__ == name
+
+
 def test_a_whole_profile_is_not_taken_for_what_may_be_told(library: Path) -> None:
     whole: Any = search.build_profile("made/library", output="profile.json").profile
     said = run("search", "query", "port", "--index", "index", "--profile", "profile.json", code=2)

@@ -29,7 +29,7 @@ from reticent.search.profile import Profile, ProfileNode, grown
 from reticent.search.profile_file import write_profile
 from reticent.search.ranking import answer
 from reticent.search.report import answer_data
-from reticent.search.serve import AskedEngine, ServedAt, ServedSearch, host_of, serve
+from reticent.search.served import AskedEngine, ServedAt, ServedSearch, host_of, serve
 from reticent.search.words import Language
 from serving_at_hand import Visitor, served
 
@@ -396,7 +396,7 @@ def test_there_is_something_to_search_in() -> None:
 
 SERVE = """
 import sys
-from reticent.search.serve import serve
+from reticent.search.served import serve
 serve(sys.argv[1], profile=sys.argv[2], announce=lambda at: print(at.url, *at.notes, sep="\\n", flush=True))
 print("ended")
 """

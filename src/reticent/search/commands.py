@@ -312,8 +312,8 @@ def serve(
     """Serve a page to search with and without a profile. Ctrl-C ends it."""
     refuse_without("search")
     from reticent.search import text
-    from reticent.search.serve import ServedAt
-    from reticent.search.serve import serve as run
+    from reticent.search.served import ServedAt
+    from reticent.search.served import serve as run
     from reticent.serving.server import ServingPlace
     from reticent.terminal import signals
 

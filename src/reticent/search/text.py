@@ -28,7 +28,7 @@ from reticent.search.words import NONE
 from reticent.terminal.text import table
 
 if TYPE_CHECKING:
-    from reticent.search.serve import ServedAt
+    from reticent.search.served import ServedAt
 
 _MOST_TOLD = 40  # interests that are listed before "and … more"
 _MOST_RESULTS = 10
