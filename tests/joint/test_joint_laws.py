@@ -42,6 +42,7 @@ class JointCase:
     policy: JointPolicy
     data: Mapping[str, Any]  # by owner: an Arrow table, or a path of a CSV file
     joined: pa.Table
+    learnt: frozenset[str]  # columns whose intervals are found on the way
     traits: frozenset[str]  # what the case is about, so that a test can see it was there
 
 
@@ -91,12 +92,16 @@ def joint_case(rng: random.Random, folder: Path, owners: int) -> JointCase | Non
     traits |= {f"missing {missing}"} if any(c.null_count for c in table.columns) else set()
     whole = table.append_column(ID, ids)
     data = {}
+    known = _known_to_some(rng, [*columns])
+    traits |= {"strangers of several"} if known else set()
     for owner, own in columns.items():
-        part = _with_strangers(rng, whole.select([ID, *own]), owner)
+        part = _with_strangers(rng, whole.select([ID, *own]), owner, known.get(owner, []))
         traits |= {"strangers"} if part.num_rows > whole.num_rows else set()
         data[owner] = _as_csv(part, folder / f"{owner}.csv") if rng.random() < 0.4 else part
         traits |= {"csv" if isinstance(data[owner], Path) else "arrow"}
-    return JointCase(policy, data, whole.select([*policy.columns, ID]), frozenset(traits))
+    learnt = {a.name for a in case.attrs if a.mask == "discretize" and a.intervals is None}
+    joined = whole.select([*policy.columns, ID])
+    return JointCase(policy, data, joined, frozenset(learnt), frozenset(traits))
 
 
 def _typed(rng: random.Random, rows: int) -> dict[str, pa.Array]:
@@ -109,13 +114,23 @@ def _typed(rng: random.Random, rows: int) -> dict[str, pa.Array]:
     }
 
 
-def _with_strangers(rng: random.Random, part: pa.Table, owner: str) -> pa.Table:
-    """Other people, too, whom nobody else has, and all in an order of this owner's own."""
-    extra = rng.choice([0, 0, 1, 5])
-    if extra:
-        rows = part.take([rng.randrange(part.num_rows) for _ in range(extra)])
-        ids = pa.array([f"{owner}-{n}" for n in range(extra)])
-        part = pa.concat_tables([part, rows.set_column(0, ID, ids)])
+def _known_to_some(rng: random.Random, owners: Sequence[str]) -> dict[str, list[str]]:
+    """By owner, the ids of people whom it shares with some others, but not with all."""
+    found: dict[str, list[str]] = {}
+    for n in range(rng.choice([0, 1, 6]) if len(owners) > 2 else 0):
+        for owner in rng.sample(owners, rng.randint(2, len(owners) - 1)):
+            found.setdefault(owner, []).append(f"some-{n}")
+    return found
+
+
+def _with_strangers(
+    rng: random.Random, part: pa.Table, owner: str, known: Sequence[str]
+) -> pa.Table:
+    """Other people, too, whom nobody else has or some, and all in an order of this owner's own."""
+    strangers = [*known, *(f"{owner}-{n}" for n in range(rng.choice([0, 0, 1, 5])))]
+    if strangers:
+        rows = part.take([rng.randrange(part.num_rows) for _ in strangers])
+        part = pa.concat_tables([part, rows.set_column(0, ID, pa.array(strangers))])
     order = [*range(part.num_rows)]
     rng.shuffle(order)
     return part.take(order)
@@ -144,22 +159,25 @@ def alone(case: JointCase, path: Path, **how: Any) -> bytes | None:
     return path.read_bytes()
 
 
-def compare(case: JointCase, folder: Path) -> bool:
-    """See that all owners come to what one would come to; whether that was a release."""
+def compare(case: JointCase, folder: Path) -> set[str]:
+    """See that all owners come to what one would come to; what was there, if it was a release."""
     expected = alone(case, folder / "alone.csv")
     if expected is None:
         # Each owner looks for itself: one may find the data at fault, another the promises.
         with pytest.raises((InputError, Unsatisfiable)):
             together(case.policy, case.data)
-        return False
+        return set()
+    seen = {*case.traits}
     for owner, joint in together(case.policy, case.data).items():
         found = written(joint, folder / f"{owner}-joint.csv")
         assert found == expected, owner
         assert recounted(joint).proof.holds
         assert not joint.stopped_early
+        split = {partition.column for partition in joint.partitions}
+        seen |= {"learnt intervals"} if split & case.learnt else set()
     proof = verify(folder / "alone.csv", case.policy)
     assert proof.holds or proof.unchecked
-    return True
+    return seen
 
 
 def cases(seeds: range, folder: Path) -> Iterator[JointCase]:
@@ -176,14 +194,14 @@ def compare_all(seeds: range, folder: Path) -> set[str]:
     for number, case in enumerate(cases(seeds, folder)):
         place = folder / f"out{number}"
         place.mkdir()
-        if compare(case, place):
-            traits |= case.traits
+        traits |= compare(case, place)
     return traits
 
 
 def test_owners_release_what_one_would(tmp_path: Path) -> None:
     traits = compare_all(range(12), tmp_path)
     assert {"2 owners", "3 owners", "csv", "arrow", "strangers"} <= traits
+    assert {"strangers of several", "learnt intervals"} <= traits
 
 
 @pytest.mark.slow
@@ -193,6 +211,7 @@ def test_many_owners_release_what_one_would(tmp_path: Path) -> None:
         "2 owners", "3 owners", "4 owners", "paper", "conditional", "classification", "distortion",
         "discernibility", "generalize", "suppress", "discretize", "class at several", "no masked",
         "of id", "csv", "arrow", "strangers", "missing value", "missing drop",
+        "strangers of several", "learnt intervals",
     }  # fmt: skip
 
 
