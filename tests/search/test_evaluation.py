@@ -136,6 +136,7 @@ def test_the_page(place: Path) -> None:
     assert sum(tag == "svg" for tag, _ in page.tags) == 2
 
 
+@pytest.mark.slow
 def test_the_same_collection_gives_the_same_bytes(place: Path) -> None:
     made(place)
     evaluate(place / "in", place / "again", seeds=[11, 12], ratios=RATIOS, language="none")
