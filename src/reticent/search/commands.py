@@ -180,7 +180,7 @@ def expose(
 
     found = _exposure(read_profile(profile), ratio, min_detail, hide, "profile expose")
     write_exposed(found, output, profile=profile, force=say.force)
-    told = report.preview(found)
+    told = report.preview(found, steps=False)
     say.result(
         text.exposed(told, output, _how(ratio, min_detail)), report.exposed_data(told, output)
     )

@@ -5,6 +5,7 @@ Nothing of a profile is for everybody but what its owner chose to expose.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -149,7 +150,8 @@ def preview(exposure: ProfileExposure, *, steps: bool = True) -> ExposurePreview
 def _steps(profile: Profile, levels: Sequence[ExposureLevel]) -> Iterator[SliderStep]:
     """What each twentieth of the profile adds, where it adds something."""
     marks = [Fraction(step, _STEPS) for step in range(_STEPS + 1)]
-    upto = [sum(level.ratio <= mark for level in levels) for mark in marks]
+    ratios = [level.ratio for level in levels]  # which rise
+    upto = [bisect_right(ratios, mark) for mark in marks]
     for step, (before, after) in enumerate(pairwise(upto), 1):
         if after > before:
             added = [node.label for level in levels[before:after] for node in level.nodes]

@@ -93,7 +93,7 @@ def shown(
     if exposure is None:
         lines += _opening(preview(exposure_of(profile, [], frozenset())).steps)
     else:
-        lines += ["", *previewed(preview(exposure), how)]
+        lines += ["", *previewed(preview(exposure, steps=False), how)]
     return "\n".join(lines)
 
 
