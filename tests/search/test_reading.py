@@ -23,6 +23,8 @@ from reticent.search.documents import (
     texts,
 )
 from reticent.search.documents.reading import read_documents
+from reticent.search.index import update_index
+from reticent.search.words import Language
 
 
 @pytest.fixture(autouse=True)
@@ -308,6 +310,46 @@ def test_links_lead_round_no_circle() -> None:
     gone = found["top/in/gone"]
     assert isinstance(gone, SkippedFile)
     assert gone.reason == "not there, or a link that leads nowhere"
+
+
+def test_links_out_of_a_folder_are_not_followed_unless_they_are_named() -> None:
+    for name in ("top/a.txt", "top/in/b.txt", "secret/c.txt", "topper/d.txt"):
+        put(name, "words")
+    try:
+        for name, target in (
+            ("up", "../.."), ("file", "../../secret/c.txt"), ("beside", "../../topper"),
+            ("within", "../a.txt"),
+        ):  # fmt: skip
+            Path("top/in", name).symlink_to(target)
+        Path("door").symlink_to("top")
+    except OSError:  # pragma: no cover - a system where not everybody may make links
+        pytest.skip("no links here")
+    found = list(read_documents(["top"]))
+    assert [one.place for one in found if isinstance(one, PersonalDocument)] == [
+        "top/a.txt", "top/in/b.txt",
+    ]  # fmt: skip
+    left_out = [one for one in found if isinstance(one, SkippedFile)]
+    assert [one.place for one in left_out] == ["top/in/beside", "top/in/file", "top/in/up"]
+    assert {one.reason for one in left_out} == {"a link that leads out of the folder"}
+    assert only("top/in/file").place == "top/in/file"
+    found = list(read_documents(["door"]))
+    assert [one.place for one in found if isinstance(one, PersonalDocument)] == [
+        "door/a.txt", "door/in/b.txt",
+    ]  # fmt: skip
+
+
+def test_an_index_among_documents_is_one_line() -> None:
+    put("mine/a.txt", "words of mine")
+    update_index(Path("mine/index"), list(read("mine")), Language("none"))
+    put("mine/other/index.json", '{"articles": ["a"]}')
+    put("mine/other/b.txt", "words of others")
+    told = [(one.place, getattr(one, "reason", "")) for one in read_documents(["mine"])]
+    assert told == [
+        ("mine/a.txt", ""),
+        ("mine/index", "an index, whose texts stand elsewhere"),
+        ("mine/other/b.txt", ""),
+        ("mine/other/index.json", "of a kind that is not read"),
+    ]
 
 
 @pytest.mark.skipif(os.name != "posix", reason="names are text here")

@@ -7,6 +7,7 @@ name. The order is that of the places, and within folders that of names: the sam
 from __future__ import annotations
 
 import os
+import re
 import stat
 import sys
 from collections.abc import Iterator, Sequence
@@ -49,8 +50,9 @@ _NOT_PEOPLES = {"__MACOSX", "$RECYCLE.BIN", "System Volume Information", "deskto
 def read_documents(places: Sequence[str | Path], *, watch: Watch | None = None) -> _Found:
     """What stands in some files and folders, one document after the other, and what is skipped.
 
-    Folders are read with all below them but what is hidden. Nothing is read before it is asked for;
-    places that are not there are refused at once, all together.
+    Folders are read with all below them but what is hidden, and links inside them as far as they
+    lead to something inside: nobody chose what a link elsewhere would bring in. Nothing is read
+    before it is asked for; places that are not there are refused at once, all together.
     """
     paths = [Path(place) for place in places]
     refuse(
@@ -60,7 +62,7 @@ def read_documents(places: Sequence[str | Path], *, watch: Watch | None = None) 
         )
         for path in paths if not os.path.lexists(path)
     )  # fmt: skip
-    return _Reading(watch or Watch()).all_in(paths)
+    return _Reading(watch or Watch(), {path: Path(os.path.realpath(path)) for path in paths}).walk()
 
 
 @dataclass(slots=True)
@@ -68,12 +70,13 @@ class _Reading:
     """One walk over all places."""
 
     watch: Watch
+    named: dict[Path, Path]  # the places, and where they are once links are followed
     seen: set[tuple[int, int]] = field(default_factory=set)  # so that links lead round no circle
     visited: set[str] = field(default_factory=set)  # addresses; browsers may share them
 
-    def all_in(self, paths: Sequence[Path]) -> _Found:
+    def walk(self) -> _Found:
         """Walk the places, and tell now and then how far it is."""
-        waiting, count = list(reversed(paths)), 0
+        waiting, count = list(reversed(self.named)), 0
         with APART.kept():
             while waiting:
                 for found in self._told_at(waiting.pop(), waiting):
@@ -97,6 +100,8 @@ class _Reading:
 
     def _at(self, path: Path, waiting: list[Path]) -> _Found:
         """What is at one place; what is in a folder is left to wait, the first name on top."""
+        if self._leads_out(path):
+            raise UnreadableText("a link that leads out of the folder")
         about = path.stat()
         which = (about.st_dev, about.st_ino)
         if which in self.seen:
@@ -104,11 +109,20 @@ class _Reading:
         if about.st_ino:  # not every file system numbers its files
             self.seen.add(which)
         if stat.S_ISDIR(about.st_mode):
+            if _is_index(path):
+                raise UnreadableText("an index, whose texts stand elsewhere")
             waiting += reversed(_inside(path))
         elif stat.S_ISREG(about.st_mode):
             yield from self._in_file(path, about.st_size)
         else:
             raise UnreadableText("neither a file nor a folder")
+
+    def _leads_out(self, path: Path) -> bool:
+        """Whether a link leads to what nobody named; one that was named itself is meant so."""
+        if path in self.named or not path.is_symlink():
+            return False
+        real = Path(os.path.realpath(path))
+        return not any(real.is_relative_to(place) for place in self.named.values())
 
     def _in_file(self, path: Path, size: int) -> _Found:
         """What a file holds."""
@@ -151,6 +165,18 @@ def _inside(path: Path) -> list[Path]:
         return [one for one in paths if one.name in _OF_MAILDIR or _is_maildir(one)]
     names = {one.name for one in paths}
     return [one for one in paths if _is_of_people(one.name, names)]
+
+
+def _is_index(path: Path) -> bool:
+    """Whether a folder is one that `search index` made: it holds texts of others a second time."""
+    try:
+        with (path / "index.json").open(encoding="utf-8") as file:
+            return _INDEX.match(file.read(_HEAD)) is not None
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+_INDEX = re.compile(r'\{\s*"reticent": "index",')
 
 
 def _is_of_people(name: str, beside: set[str]) -> bool:
