@@ -238,6 +238,7 @@ def test_a_run_goes_on_after_an_owner_began_anew_by_mistake(tmp_path: Path) -> N
     ends = {"bank": finished(bank), "card": anew}
     assert [end[0] for end in ends.values()] == [4, 4], ends
     assert "it was restarted without resuming" in ends["bank"][2]
+    assert all("with --resume where a folder" in " ".join(end[2].split()) for end in ends.values())
     assert {end[0] for end in owners.integrate("--resume").values()} == {0}
     owners.see_same()
 

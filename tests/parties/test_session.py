@@ -638,13 +638,17 @@ class LateLink:
         pass
 
 
+def hello_of(owner: str) -> Hello:
+    return Hello(
+        protocol=PROTOCOL, product="1", purpose="run", sender=owner, run_name="one",
+        policy=bytes(32), nonce=bytes(32), epoch=0, resumes=False, finished=0, clock=0, offers={},
+    )  # fmt: skip
+
+
 def test_who_has_not_met_us_hears_that_we_are_stopped(tmp_path: Path) -> None:
     """We have met the card, whose link reached us first; ours reaches it when we end."""
     channel, transcript = LateLink(), Transcript(tmp_path / "transcript")
-    mine = Hello(
-        protocol=PROTOCOL, product="1", purpose="run", sender="bank", run_name="one",
-        policy=bytes(32), nonce=bytes(32), epoch=0, resumes=False, finished=0, clock=0, offers={},
-    )  # fmt: skip
+    mine = hello_of("bank")
     exchange = Exchange(channel, transcript, "bank", ["card"], {}, 0.3)
     exchange.announce(mine)
     exchange.open({"card": Talk("bank", "card", b"run", 0)})
@@ -654,3 +658,22 @@ def test_who_has_not_met_us_hears_that_we_are_stopped(tmp_path: Path) -> None:
     exchange.close()
     words = [decode(frame) for frame in channel.sent]
     assert [type(word) for word in words if not isinstance(word, SignOfLife)] == [Hello, Farewell]
+
+
+def test_who_began_anew_hears_that_it_should_have_resumed(tmp_path: Path) -> None:
+    """Our link was to the process that died; it reaches the new one a little later."""
+    channel, transcript = LateLink(), Transcript(tmp_path / "transcript")
+    exchange = Exchange(channel, transcript, "bank", ["card"], {"card": bytes([1]) * 32}, 0.3)
+    exchange.announce(hello_of("bank"))
+    exchange.open({"card": Talk("bank", "card", b"run", 0)})
+    channel.arrivals.put(Arrival("card", kind="open"))
+    with exchange.changed:
+        assert exchange.changed.wait_for(lambda: channel.sent, 10)
+    channel.opened = False
+    channel.arrivals.put(Arrival("card", encode(hello_of("card"))))
+    with exchange.changed:
+        assert exchange.changed.wait_for(lambda: exchange.failure, 10)
+    threading.Timer(0.6, channel.arrivals.put, [Arrival("card", kind="open")]).start()
+    exchange.close()
+    [last] = [word for word in map(decode, channel.sent) if isinstance(word, Farewell)]
+    assert (last.code, last.about, last.why) == (4, "card", NOT_RESUMED)

@@ -97,6 +97,7 @@ class Exchange:
         self._last_word: Farewell | None = None
         self._told: set[str] = set()  # peers to whom it was said
         self._reached: set[str] = set()  # peers that a link of ours has led to
+        self._to_hear: set[str] = set()  # peers that broke the protocol
         self._nonces = nonces
         self._life = life
         self._held: list[Arrival] = []
@@ -174,10 +175,11 @@ class Exchange:
 
     def close(self) -> None:
         """End the thread and the channel, which delivers what it can."""
-        unseen = not self.talks or self._reached < {*self.heard}
+        unseen = not self.talks or self._reached < {*self.heard} or self._to_hear - self._told
         if self.failure and unseen and self._thread.ident:
             # Whoever comes to the meeting just now would else wait for nobody: we may have met it,
-            # while it, whom our link has not reached yet, has not met us.
+            # while it, whom our link has not reached yet, has not met us. So it is with an owner
+            # that began anew: our link was to the one that it was.
             with self.changed:
                 patience = min(_LINGER, 5 * self._life)
                 self.changed.wait_for(lambda: self._told >= {*self.heard}, patience)
@@ -300,7 +302,7 @@ class Exchange:
         compare(hello, mine, peer)
         nonce = self._nonces.get(peer, known.nonce if known else hello.nonce)
         if hello.nonce != nonce:
-            raise Violation(NOT_RESUMED)
+            raise Violation(NOT_RESUMED, do=_TOGETHER)
         if known and hello.epoch == known.epoch and hello != known:
             raise Violation("it introduced itself twice, with other words")
         if known and hello.epoch <= known.epoch:
@@ -365,6 +367,7 @@ class Exchange:
 
     def _blame(self, peer: str, what: str, do: str) -> None:
         error = PeerError(what, peer=peer, step=self.step, why=_WHY, do=do or _DO)
+        self._to_hear.add(peer)
         self.part(Failure(error, self.step, peer, what))
 
 
