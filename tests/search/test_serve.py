@@ -29,7 +29,7 @@ from reticent.search.profile import Profile, ProfileNode, grown
 from reticent.search.profile_file import write_profile
 from reticent.search.ranking import answer
 from reticent.search.report import answer_data
-from reticent.search.served import AskedEngine, ServedAt, ServedSearch, host_of, serve
+from reticent.search.served import AskedEngine, ServedAt, ServedSearch, _engines, host_of, serve
 from reticent.search.words import Language
 from serving_at_hand import Visitor, served
 
@@ -230,6 +230,46 @@ def test_an_engine_that_fails_is_told(visitor: Visitor) -> None:
     answered = visitor.post("search", USUAL | {"q": "down"})
     assert (answered.status, answered.data) == (502, {"error": "the engine does not answer"})
     assert visitor.post("search", USUAL).status == 200
+
+
+def test_what_an_index_loses_is_shown_no_more(tmp_path: Path) -> None:
+    folder = tmp_path / "index"
+
+    def made(language: str, **texts: str) -> None:
+        documents = [PersonalDocument(name, name, text) for name, text in texts.items()]
+        update_index(folder, documents, Language(language), force=language != "english")
+
+    made("english", secret="a cup of pineapple", tea="a cup")
+    [local] = _engines(folder, None, None)
+    with served(ServedSearch([local], profile=PROFILE).app()) as server:
+        visitor = Visitor(server)
+        visitor.come_in()
+
+        def asked() -> set[str]:
+            page = {one["place"] for one in visitor.post("search", USUAL).data["results"]}
+            program = visitor.call("/search", {"q": "cup", "profile": EXPOSED}).data["results"]
+            assert page == {one["place"] for one in program}
+            return page
+
+        assert asked() == {"secret", "tea"}
+        made("english", tea="a cup", new="cups")
+        assert asked() == {"tea", "new"}
+        made("none", tea="a cup", new="cups")
+        assert asked() == {"tea"}
+        (folder / "index.json").rename(tmp_path / "aside")
+        for answered in (
+            visitor.post("search", USUAL),
+            visitor.call("/search", {"q": "cup", "profile": EXPOSED}),
+        ):
+            assert answered.status == 502
+            assert answered.data["error"].startswith("The index is gone: make it again")
+        (tmp_path / "aside").rename(folder / "index.json")
+        assert asked() == {"tea"}
+
+
+def test_a_query_of_blanks_is_told_in_plain_words(visitor: Visitor) -> None:
+    told = visitor.post("search", USUAL | {"q": " \t"}).data["error"]
+    assert told == "There is nothing to look for: the query is empty."
 
 
 # --- programs ------------------------------------------------------------------------------------

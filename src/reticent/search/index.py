@@ -24,6 +24,7 @@ import os
 import re
 import secrets
 import shutil
+import threading
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,7 +33,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from reticent.errors import InputError, Stopped
+from reticent.errors import EngineError, InputError, Stopped
 from reticent.files.output import (
     is_leftover,
     name_of,
@@ -530,6 +531,44 @@ class LocalIndex:
             for (field, text), count in sorted(counts.most_common(_MOST_TERMS))
         ]
         return Query.boolean_query([(Occur.Should, part) for part in parts]) if parts else None
+
+
+class LatestIndex:
+    """The index in a folder as it is now, for whoever asks for long: what was removed is gone."""
+
+    def __init__(self, folder: str | Path) -> None:
+        """Open it, as `LocalIndex.open` does."""
+        self._path, self._lock = Path(folder), threading.Lock()
+        self._state: object = (
+            self._now()
+        )  # before it opens: older than that it is not
+        self._index: LocalIndex | None = LocalIndex.open(folder)
+        self.language = self._index.language
+
+    def state(self) -> object:
+        """What tells the index of now from that of another moment; refused once it is gone."""
+        if (now := self._now()) is None:
+            raise EngineError(
+                "The index is gone: make it again by  reticent search index, or end this."
+            )
+        return now
+
+    def ask(self, query: str, top: int) -> list[FoundPage]:
+        """What `LocalIndex.ask` finds."""
+        with self._lock:
+            if (index := self._index) is None or self._now() != self._state:
+                self._index = None  # whatever comes now, the texts of before are not shown again
+                self._state = self.state()
+                self._index = index = LocalIndex.open(self._path)
+                self.language = index.language
+        return index.ask(query, top)
+
+    def _now(self) -> tuple[int, int, int] | None:
+        try:
+            about = (self._path / _STATE).stat()
+        except OSError:
+            return None
+        return about.st_ino, about.st_mtime_ns, about.st_size
 
 
 def _rounded(score: Any) -> float:

@@ -68,6 +68,7 @@ class AskedEngine:
 
     engine: SearchEngine
     host: str | None = None  # None: to nobody, it is on this machine
+    state: Callable[[], object] = lambda: None  # another one: what it gave is no answer any more
 
     @property
     def says(self) -> str:
@@ -123,9 +124,10 @@ def _engines(
 
         yield AskedEngine(engine_at(address, kind=kind), host_of(address))
     if index is not None:
-        from reticent.search.index import LocalIndex
+        from reticent.search.index import LatestIndex
 
-        yield AskedEngine(LocalIndex.open(index))
+        latest = LatestIndex(index)
+        yield AskedEngine(latest, state=latest.state)
 
 
 def host_of(address: str) -> str:
@@ -151,10 +153,11 @@ class ServedSearch:
         """Take engines, the first of which programs ask, and a profile, if there is one."""
         self.engines, self.profile, self.top = engines, profile, top
         self._terms = {term for node in profile.walk() for term in node.terms} if profile else set()
+        self._told = language
         self._language = Language(language or engines[0].engine.language or USUAL)
         # Terms of a profile are found in pages by its own language's stems.
-        self._own = Language(profile.language) if profile else self._language
-        self._last: tuple[int, str, Sequence[FoundPage]] | None = None
+        self._own = Language(profile.language) if profile else None
+        self._last: tuple[tuple[object, int, str], Sequence[FoundPage]] | None = None
         self._asking, self._working = threading.Lock(), threading.Lock()
 
     def app(self) -> WebApp:
@@ -189,7 +192,7 @@ class ServedSearch:
         exposed = ExposedProfile.of(given["profile"], "profile")
         pages = self._pages(0, query)
         with self._working:
-            found = self._answer(pages, query, exposed, self._language, None, "ranks")
+            found = self._answer(pages, query, exposed, self._spoken(), None, "ranks")
         return answer_data(found)
 
     # --- the page --------------------------------------------------------------------------------
@@ -231,7 +234,9 @@ class ServedSearch:
             exposed = exposure.exposed if exposure else None
             # Which interests a query is about is worked out here, where all of them are known.
             several = [part for _, part in exposure.branches()] if exposure else []
-            found = self._answer(pages, query, several, self._own, alpha, given["fusion"])
+            found = self._answer(
+                pages, query, several, self._own or self._spoken(), alpha, given["fusion"]
+            )
         return {
             "results": [self._result(one) for one in found.pages],
             "says": printable(self._says(found, exposed, asked=alpha is not None)),
@@ -240,10 +245,19 @@ class ServedSearch:
     def _pages(self, which: int, query: str) -> Sequence[FoundPage]:
         """What an engine gives; asked again for the same, what it gave."""
         with self._asking:
-            if self._last is None or self._last[:2] != (which, query):
-                pages = self.engines[which].engine.ask(query, self.top)
-                self._last = (which, query, pages)
-            return self._last[2]
+            last, self._last = self._last, None
+            asked = (self.engines[which].state(), which, query)
+            if last is None or last[0] != asked:
+                last = (asked, self.engines[which].engine.ask(query, self.top))
+            self._last = last
+            return last[1]
+
+    def _spoken(self) -> Language:
+        """The language of what the first engine gives; an index may be made anew in another."""
+        name = self._told or self.engines[0].engine.language or USUAL
+        if self._language.name != name:
+            self._language = Language(name)
+        return self._language
 
     def _answer(
         self,
@@ -338,9 +352,9 @@ def _check_keys(given: Any, keys: set[str]) -> None:
 def _query(given: Mapping[str, Any]) -> str:
     query = given["q"]
     if not isinstance(query, str) or not query.strip():
-        raise InputError("there is no query", where="q", do="say what to look for.")
+        raise InputError("There is nothing to look for: the query is empty.")
     if len(query) > _LONGEST_QUERY:
-        raise InputError(f"a query has at most {_LONGEST_QUERY:,} letters", where="q")
+        raise InputError(f"A query has at most {_LONGEST_QUERY:,} letters.")
     return query
 
 

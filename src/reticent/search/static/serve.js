@@ -171,8 +171,14 @@ function why(one) {
 
 at("ask").addEventListener("submit", (event) => {
   event.preventDefault();
+  const q = at("q").value.trim();
+  if (!q) {
+    at("status").textContent = "Type a word or more to look for.";
+    at("q").focus();
+    return;
+  }
   const which = document.querySelector('input[name="engine"]:checked');
-  lastQuery = { q: at("q").value, engine: which ? Number(which.value) : 0 };
+  lastQuery = { q, engine: which ? Number(which.value) : 0 };
   search();
 });
 
