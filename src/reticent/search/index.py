@@ -539,9 +539,7 @@ class LatestIndex:
     def __init__(self, folder: str | Path) -> None:
         """Open it, as `LocalIndex.open` does."""
         self._path, self._lock = Path(folder), threading.Lock()
-        self._state: object = (
-            self._now()
-        )  # before it opens: older than that it is not
+        self._state: object = self._now()  # before it opens: older than that it is not
         self._index: LocalIndex | None = LocalIndex.open(folder)
         self.language = self._index.language
 
