@@ -16,6 +16,7 @@ from reticent.pages.opening import MOST_NODES
 from reticent.search.exposing import ProfileExposure, expose
 from reticent.search.pages import profile_page, write_page
 from reticent.search.profile import Profile, ProfileNode, grown
+from reticent.search.text import shown
 
 EXAMPLE = [
     "sports badminton", "ronaldo soccer sports", "sex playboy picture", "sports soccer premier",
@@ -82,6 +83,30 @@ def test_nothing_is_told_for_different_reasons() -> None:
     bare = flat()
     assert "has no interest in it" in read(bare, expose(bare, ratio=1)).text
     assert "No interest: no word stands in enough" in read(bare).text
+
+
+def test_a_ratio_of_nothing_tells_nothing_and_any_other_what_is_everywhere() -> None:
+    found = grown([["boat", "sea"], ["boat", "sail"]] * 2, minsup=2)
+    assert not expose(found, ratio="0.0").told
+    assert "any ratio above 0 tells something" in read(found, expose(found, ratio=0)).text
+    little = expose(found, ratio="0.01")
+    assert little.exposed.terms == (("boat", 0.0),)
+    sentence = "boat stands in all of your documents: any ratio above 0 tells it; --hide WORD keeps"
+    assert sentence in read(found, little).text
+    assert sentence in shown(found, little, None)
+    assert "stands in all" not in read(PROFILE, expose(PROFILE, ratio=1)).text
+    nodes = (ProfileNode(("boat",), Fraction(91)), ProfileNode(("sea",), Fraction(9)))
+    most = Profile(100, nodes, "none", None, 2, Fraction(3, 5))
+    assert "boat stands in nearly all" in shown(most, expose(most, ratio=1), None)
+
+
+def test_the_first_step_that_tells_something_is_named() -> None:
+    for text in (
+        profile_page(PROFILE, expose(PROFILE, ratio="0.25")),
+        shown(PROFILE, expose(PROFILE, ratio="0.25"), None),
+    ):
+        assert "more special than that (the first step tells 44.0%: --ratio 0.45)" in text
+    assert expose(PROFILE, ratio="0.45").told
 
 
 def test_stems_stand_beside_the_words_that_people_write() -> None:

@@ -126,7 +126,7 @@ def test_what_is_told_by_ratio(
         shown = interests.told(nodes, len(documents), detail, hide)
         if interests.ratio(nodes, len(documents), shown) <= float(most) + 1e-12:
             good.append(detail)
-    wanted = min(good, default=None)
+    wanted = min(good, default=None) if most else None  # 0 is nothing, also of no entropy
     if exposure.min_detail != wanted:  # on the line to the last digit of a float
         borders = [abs(interests.ratio(nodes, len(documents), interests.told(
             nodes, len(documents), detail, hide)) - float(most)) for detail in details]  # fmt: skip

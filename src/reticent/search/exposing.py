@@ -8,7 +8,8 @@ Source: the thesis *Preserving individual privacy* (paper 003), 5.2.2.
 
 **Where we differ from the paper.** Its example of expRatio prints 69 %; by its own formula it is
 84.8 % (`test_the_worked_example`). Of all that, only labels and weights leave, rounded to three
-decimals: in full, they would tell how many documents a person has.
+decimals: in full, they would tell how many documents a person has. A ratio of 0 tells nothing,
+where the formula would tell what stands in every document, since that has no entropy.
 """
 
 from __future__ import annotations
@@ -192,8 +193,8 @@ def exposed_beside(
 def _opened(
     profile: Profile, levels: Sequence[ExposureLevel], hidden: frozenset[int], most: Fraction
 ) -> ProfileExposure:
-    """What as many levels tell as a share allows."""
-    count = len(levels)
+    """What as many levels tell as a share allows; nothing, where none is allowed."""
+    count = len(levels) if most else 0
     while count and Fraction(levels[count - 1].ratio) > most:
         count -= 1
     return exposure_of(profile, levels[:count], hidden)

@@ -17,7 +17,7 @@ from reticent.pages.opening import opening_lists
 from reticent.pages.page import MOST, page
 from reticent.search.exposing import ProfileExposure, exposure_of
 from reticent.search.profile import Profile, ProfileNode
-from reticent.search.report import ExposurePreview, preview, shape
+from reticent.search.report import ExposurePreview, first_step, preview, remarks, shape
 
 _MOST_SAID = 5  # interests in a sentence
 _MOST_NAMED = 10  # in a step
@@ -66,7 +66,10 @@ def says(found: ExposurePreview) -> Iterator[str]:
         elif found.more is None:
             yield "Nothing would be told: every interest is hidden."
         else:
-            yield "Nothing would be told: every interest is more special than that."
+            yield (
+                "Nothing would be told: every interest is more special than that "
+                f"({first_step(found.more)})."
+            )
         return
     exposed = found.exposure.exposed
     yield (
@@ -84,6 +87,7 @@ def says(found: ExposurePreview) -> Iterator[str]:
         "Nothing else is in it: no text, no name of a file, no number of documents. Not "
         "hidden are the queries themselves, and that these interests are one person's."
     )
+    yield from remarks(found)
 
 
 def changes(found: ExposurePreview) -> Iterator[str]:

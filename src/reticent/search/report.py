@@ -5,6 +5,7 @@ Nothing of a profile is for everybody but what its owner chose to expose.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,12 +14,14 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
+from reticent.errors import listed
 from reticent.releases.facts import seconds, small_table
 from reticent.search.documents import SkippedFile
 from reticent.search.exposing import ExposureLevel, ProfileExposure, exposure_levels
 from reticent.search.profile import Profile, ProfileNode
 from reticent.search.ranking import RankedPage, SearchAnswer
 
+_NEARLY_ALL = 0.05  # a weight below this: nine documents of ten, or more
 _STEPS = 20  # of a slider, in a preview that cannot be moved
 
 
@@ -145,6 +148,35 @@ def preview(exposure: ProfileExposure, *, steps: bool = True) -> ExposurePreview
         rest[0] if rest else None, above[-1] if above else None,
         tuple(_steps(profile, levels)) if steps else (),
     )  # fmt: skip
+
+
+def first_step(level: ExposureLevel) -> str:
+    """What telling anything at all takes, as an option that does."""
+    if not level.ratio:
+        return "any ratio above 0 tells something"
+    least = max(math.ceil(100 * Fraction(level.ratio)), 1) / 100
+    return f"the first step tells {level.ratio:.1%}: --ratio {least:g}"
+
+
+def remarks(found: ExposurePreview) -> Iterator[str]:
+    """What the numbers of a preview do not say by themselves."""
+    profile = found.exposure.profile
+    shares: dict[str, Fraction] = {}  # each name by the interest under it that has the largest
+    for node in found.exposure.nodes:
+        share = node.support / profile.documents
+        if -math.log10(share) < _NEARLY_ALL:
+            name = profile.worded(node.label)
+            shares[name] = max(share, shares.get(name, share))
+    for words, rule in (
+        ([name for name in shares if shares[name] == 1], "all of your documents: any"),
+        ([name for name in shares if shares[name] < 1], "nearly all of your documents: a small"),
+    ):
+        if words:
+            yield (
+                f"{listed(words)} {'stands' if len(words) == 1 else 'stand'} in {rule} ratio above "
+                f"0 tells {'it' if len(words) == 1 else 'them'}; --hide WORD keeps "
+                f"{'it' if len(words) == 1 else 'them'}."
+            )
 
 
 def _steps(profile: Profile, levels: Sequence[ExposureLevel]) -> Iterator[SliderStep]:

@@ -21,7 +21,9 @@ from reticent.search.report import (
     IndexedTexts,
     ReadTexts,
     SliderStep,
+    first_step,
     preview,
+    remarks,
     shape,
 )
 from reticent.search.words import NONE
@@ -167,6 +169,7 @@ def previewed(found: ExposurePreview, how: str = "", *, steps: bool = True) -> I
             "and nothing else: no text, no name of a file, no number of documents. Not "
             "hidden are the queries themselves, and that these interests are one person's."
         )
+        yield from map(one_line, remarks(found))
     if steps and found.more is not None:
         more = [exposure.profile.worded(node.label) for node in found.more.nodes]
         yield f"A little more ({found.more.ratio:.1%}) would add: {_named(more)}."
@@ -177,7 +180,7 @@ def previewed(found: ExposurePreview, how: str = "", *, steps: bool = True) -> I
 
 def _why_nothing(found: ExposurePreview) -> str:
     if found.more is not None:
-        return "every interest is more special than that"
+        return f"every interest is more special than that ({first_step(found.more)})"
     return "every interest is hidden" if found.exposure.hidden else "there is no interest"
 
 
