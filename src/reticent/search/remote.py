@@ -19,9 +19,10 @@ import re
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from html.parser import HTMLParser
+from html import unescape
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from types import MappingProxyType
 from typing import Any, Literal, get_args
@@ -31,8 +32,9 @@ from reticent.errors import EngineError, InputError, did_you_mean
 from reticent.search.engines import FoundPage, SearchEngine, with_title
 
 EngineKind = Literal["opensearch", "searxng"]
-TIMEOUT = 10.0  # seconds for one request, from connecting to the last byte
+TIMEOUT = 10.0  # seconds from connecting to the last byte; of several addresses each has as many
 _MOST_BYTES = 32 << 20  # of an answer
+_MOST_LETTERS = 20_000  # of each title and of each text that are read
 _MOST_PAGES = 20  # of results that SearXNG is asked for
 _SAFE = "/%:@!$&'()*+,;=~"  # signs that may stand in a path as they are
 
@@ -250,8 +252,10 @@ def _requested(
 @contextlib.contextmanager
 def _ended(connection: HTTPConnection, timeout: float) -> Iterator[None]:
     """Connect, and hang up when time is over: a socket's own clock begins anew with every byte."""
+    start = time.monotonic()
     connection.connect()
     line: socket.socket = connection.sock
+    left = start + timeout - time.monotonic()
     over = threading.Event()
 
     def hang_up() -> None:
@@ -259,7 +263,7 @@ def _ended(connection: HTTPConnection, timeout: float) -> Iterator[None]:
         with contextlib.suppress(OSError):
             line.shutdown(socket.SHUT_RDWR)
 
-    clock = threading.Timer(timeout, hang_up)
+    clock = threading.Timer(max(left, 0.0), hang_up)
     clock.daemon = True
     clock.start()
     try:
@@ -318,8 +322,11 @@ def _result(one: Mapping[str, Any]) -> FoundPage:
 
 
 def _page(place: str, title: str, text: str, score: object) -> FoundPage:
-    known = isinstance(score, int | float) and math.isfinite(score)
-    return FoundPage(place, title, with_title(title, text), float(score) if known else math.nan)  # type: ignore[arg-type]
+    known = math.nan
+    if isinstance(score, int | float):
+        with contextlib.suppress(OverflowError):  # a whole number may be larger than any float
+            known = float(score)
+    return FoundPage(place, title, with_title(title, text[:_MOST_LETTERS]), known)
 
 
 def _falling(pages: Sequence[FoundPage]) -> list[FoundPage]:
@@ -347,34 +354,28 @@ def _strings(value: object) -> list[str]:
     return found
 
 
-class _Stripped(HTMLParser):
-    """The words of HTML."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.words: list[str] = []
-        self._hidden = False
-
-    def handle_starttag(self, tag: str, attrs: object) -> None:
-        self._hidden = tag in ("script", "style")
-
-    def handle_endtag(self, tag: str) -> None:
-        self._hidden = False
-
-    def handle_data(self, data: str) -> None:
-        if not self._hidden:
-            self.words.append(data)
+# A sign that a tag begins with is in no other: so nothing is read twice, whatever somebody sends.
+_TAG = re.compile(r"<([a-zA-Z/!?][^<>]*)>")
+_HIDDEN = re.compile(r"(?:script|style)\b", re.IGNORECASE)  # is what stands between such tags
+# Numbers are short: `html.unescape` alone stumbles over long ones.
+_REFERENCE = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});")
 
 
 def _plain(text: str) -> str:
-    """A text without marks of HTML, which many engines put around what was looked for.
+    """The beginning of a text, without marks of HTML, which many engines put around words.
 
     >>> _plain("<b>Jaguars</b> &amp; other cats: 3 < 4")
     'Jaguars & other cats: 3 < 4'
     """
+    text = text[:_MOST_LETTERS]
     if "<" not in text and "&" not in text:
         return text
-    parser = _Stripped()
-    parser.feed(text)
-    parser.close()
-    return "".join(parser.words)
+    words, at, hidden = list[str](), 0, False
+    for tag in _TAG.finditer(text):
+        if not hidden:
+            words.append(text[at : tag.start()])
+        at = tag.end()
+        hidden = _HIDDEN.match(tag[1]) is not None
+    if not hidden:
+        words.append(text[at:])
+    return _REFERENCE.sub(lambda found: unescape(found[0]), "".join(words))
