@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +13,7 @@ from reticent.data.columns import Column, without_missing
 from reticent.entries.policy import EntryPolicy, EntryRoles
 from reticent.errors import InputError, Problem, did_you_mean, listed, many, quoted, refuse
 from reticent.files import tabular
+from reticent.files.output import csv_text
 
 Cells = Sequence[str | None]
 
@@ -205,6 +204,4 @@ def _rows(lost: Sequence[int]) -> str:
 
 def as_csv(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """A list of requests or marks as a file."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([names, *rows])
-    return text.getvalue()
+    return csv_text([names, *rows])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import csv
+import io
 import os
 import re
 import shutil
@@ -26,6 +28,26 @@ def write_text(path: Path, text: str) -> None:
     """Write text and see it to the disk."""
     path.write_text(text, encoding="utf-8")
     _sync(path)
+
+
+def csv_text(rows: Iterable[Iterable[object]]) -> str:
+    r"""Rows as CSV, with lines that end in \n.
+
+    >>> csv_text([["a", "b"], ["1", "two\rlines"]])
+    'a,b\n1,"two\rlines"\n'
+    """
+    written = _Lines()
+    # By its line end a writer knows what must stand in quotes: with \n alone, no \r does.
+    csv.writer(written, lineterminator="\r\n").writerows(rows)
+    return written.getvalue()
+
+
+class _Lines(io.StringIO):
+    """Text whose lines end as ours do, whatever the writer ends them with."""
+
+    def write(self, line: str) -> int:
+        """Take one line."""
+        return super().write(line.removesuffix("\r\n") + "\n")
 
 
 _LEFTOVER = re.compile(

@@ -8,14 +8,13 @@ private/   report.html   policy.toml   recoding.json   trace.jsonl   agreed.csv 
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from reticent.files.output import csv_text
 from reticent.files.tabular import paths_of
 from reticent.joint import pages
 from reticent.joint.report import public_report, shown_trees, trace
@@ -100,21 +99,10 @@ def _manifest(release: JointRelease) -> dict[str, Any]:
 
 def _agreed(release: JointRelease, ids: Sequence[str]) -> str:
     """The joint table in the agreed order, with our ids: what a transcript is held against."""
-    written = _Lines()
-    # By its line end a writer knows what must stand in quotes: with \n alone, no \r does.
-    lines = csv.writer(written, lineterminator="\r\n")
     columns = release.joint.columns
-    lines.writerow([release.joint.policy.id, *(column.name for column in columns)])
-    lines.writerows(zip(ids, *(column.cells().to_pylist() for column in columns), strict=True))
-    return written.getvalue()
-
-
-class _Lines(io.StringIO):
-    """Text whose lines end as ours do, whatever the writer ends them with."""
-
-    def write(self, line: str) -> int:
-        """Take one line."""
-        return super().write(line.removesuffix("\r\n") + "\n")
+    head = [release.joint.policy.id, *(column.name for column in columns)]
+    cells = (column.cells().to_pylist() for column in columns)
+    return csv_text([head, *zip(ids, *cells, strict=True)])
 
 
 def _input(data: Any) -> dict[str, Any]:

@@ -24,11 +24,11 @@ from typing import Any, Generic, TypeVar
 
 from reticent.errors import InputError, PartyError, Stopped, Unsatisfiable
 from reticent.files.output import refuse_nameless, repair
-from reticent.parties.agreeing import exchange_go, exchange_ready
+from reticent.parties.agreeing import Go, exchange_go, exchange_ready
 from reticent.parties.chained import Unwritable
 from reticent.parties.check import parties_of
 from reticent.parties.identity import CERTIFICATE
-from reticent.parties.messages import Envelope, Violation, decode
+from reticent.parties.messages import Envelope, Violation, decode, encode
 from reticent.parties.session import Deadlines, Decided, Resumed, Session
 from reticent.parties.settings import Agreement, PartySettings
 from reticent.parties.state import TRANSCRIPT, State
@@ -326,7 +326,7 @@ def _has_heard_go(state: State) -> bool:
         if entry.direction == "received" and entry.peer == state.known.owners[0]:
             with suppress(Violation):
                 word = decode(entry.frame)
-                if isinstance(word, Envelope) and word.step == _GO:
+                if isinstance(word, Envelope) and word.step == _GO and word.body == encode(Go()):
                     return True
     return False
 
