@@ -721,7 +721,8 @@ def test_failures_of_private_search_tell_nothing(
     Path("wordless").mkdir()
     Path("wordless/numbers.txt").write_text("7300001 7300002")
     for how in ([], ["--json"], ["--debug"]):
-        assert not PLANTED.search(run("profile", *given, *how, code=2))
+        said = run("profile", *given, *how, code=2)
+        assert not PLANTED.search(said.replace(f"{WORD}flu", ""))  # which was given to be hidden
         assert not marks(caplog.text)
 
 

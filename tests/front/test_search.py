@@ -119,6 +119,8 @@ def test_the_door_and_the_commands_do_the_same(profile: str) -> None:
     told = answer("profile", "build", "docs", *given)
     assert {**told, "seconds": 0} == {**found.summary(), "output": profile, "seconds": 0}
     assert search.expose(found.profile, ratio=0.85).exposed.data() == EXPOSED["0.85"]
+    whole = search.expose(found.profile, ratio=1, hide="sports")
+    assert whole.hidden == search.expose(found.profile, ratio=1, hide=["sports"]).hidden
     assert "<table>" in found._repr_html_()
 
 
@@ -167,6 +169,8 @@ def test_further_stop_words_are_none_of_a_profile(interests: Path) -> None:
 def test_an_interest_may_need_more_than_there_is(interests: Path) -> None:
     said = run("profile", "build", "docs", "-o", "p.json", "--minsup", 9)
     assert "No word stands in 9 documents or more" in said.stderr
+    assert said.stdout.endswith("Written to p.json, for your eyes alone.\n")
+    assert [*said.output.splitlines()][-1].startswith("No word stands")
     assert "There is no interest in it." in run("profile", "show", "p.json").stdout
     told = answer("profile", "expose", "p.json", "--ratio", 1, "-o", "e.json")
     assert told["exposed"] == {"terms": [], "ratio": 0, "min_detail": None}
@@ -182,7 +186,7 @@ def test_an_interest_may_need_more_than_there_is(interests: Path) -> None:
         (["build", "empty", "-o", "p.json"], "no document"),
         (["build", "docs", "-o", "p.json", "--language", "klingon"], "klingon"),
         (["build", "docs", "-o", "p.json", "--language", "englsh"], 'Did you mean "english"?'),
-        (["build", "docs", "-o", "p.json", "--delta", "1.5"], "between 0 and 1"),
+        (["build", "docs", "-o", "p.json", "--delta", "1.5"], "give 0.6."),
         (["build", "docs", "-o", "p.json", "--keywords", "0"], "--keywords"),
         (["build", "docs", "-o", "p.json", "--keywords", "many"], "--keywords"),
         (["build", "docs", "-o", "p.json", "--keywords", "²"], "--keywords"),
@@ -200,10 +204,16 @@ def test_an_interest_may_need_more_than_there_is(interests: Path) -> None:
         (["show", "profile.json", "--depth", "0"], "depth"),
         (["expose", "profile.json", "-o", "e.json"], "--ratio 0.25"),
         (["expose", "profile.json", "-o", "e.json", "--ratio", "25"], "between 0 and 1"),
-        (["expose", "profile.json", "-o", "e.json", "--ratio", "0,25"], "between 0 and 1"),
+        (["expose", "profile.json", "-o", "e.json", "--ratio", "0,25"], "not a comma: 0.25."),
         (["expose", "profile.json", "-o", "e.json", "--ratio", "1e-999999999"], "between 0 and 1"),
         (["expose", "profile.json", "-o", "e.json", "--ratio", "nan"], "between 0 and 1"),
-        (["expose", "profile.json", "-o", "e.json", "--ratio", "1", "--hide", "tea"], "--hide"),
+        (
+            ["expose", "profile.json", "-o", "e.json", "--ratio", "1", "--hide", "tea"],
+            'the word "tea"',
+        ),
+        (["expose", "profile.json", "-o", "e.json", "--ratio", "1", "--hide", ""], "no word to"),
+        (["expose", "profile.json", "-o", "e.json", "--ratio", "50%"], "percent: 0.5."),
+        (["expose", "profile.json", "-o", "e.json", "--min-detail", "2"], "give 0.1."),
         (["expose", "profile.json", "-o", "profile.json", "--ratio", "1", "--force"], "input"),
         (["expose", "profile.json", "-o", "no/e.json", "--ratio", "1"], "no folder"),
     ],
@@ -307,6 +317,7 @@ def test_a_profile_brings_its_interest_forward(library: Path) -> None:
 def test_a_query_of_many_words_says_what_is_meant(library: Path) -> None:
     words = "port numbers of a computer program"
     plain = places(words, "--index", "index")
+    assert places(*words.split(), "--index", "index") == plain  # without quotes
     assert places(words, "--index", "index", "--profile", "exposed.json") == plain
     said = run("search", "query", words, "--index", "index", "--profile", "exposed.json").stdout
     assert "the profile counts nothing" in said
@@ -482,7 +493,7 @@ def test_serving_until_it_is_ended(library: Path, number: int, code: int) -> Non
         ([], "nothing to search in"),
         (["--index", "nowhere"], "there is no index"),
         (["--index", "index", "--profile", "exposed.json"], "no profile"),
-        (["--index", "index", "--port", "99999"], "--port"),
+        (["--index", "index", "--port", "99999"], "0 for any that is free"),
         (["--index", "index", "--address", "0.0.0.0"], "--allow-remote"),
         (["--index", "index", "--address", "localhost"], "--address"),
         (["--index", "index", "--certificate", "x.pem"], "belong together"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,19 @@ def test_numbers_are_checked_before_anything_is_read(
 ) -> None:
     monkeypatch.setattr(flow, "read_documents", None)
     refusal(lambda: flow.build_profile("x", **wrong), "--")
+
+
+def test_a_tree_that_grows_too_large_names_numbers_that_help(
+    given: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("reticent.search.profile._MOST_NODES", 1)
+    given += texts("boat harbour sail tide", "boat bread", "bread knee", "boat", "bread") * 3
+    for minsup, keywords, do in ((3, 20, 2), (4, None, 2), (3, 3, 1)):
+        build = partial(flow.build_profile, "x", language="none")
+        refusal(
+            partial(build, minsup=minsup, keywords=keywords),
+            f"--keywords {do}, or --minsup {2 * minsup}",
+        )
 
 
 def test_an_output_is_checked_before_anything_is_read(tmp_path: Path) -> None:

@@ -97,8 +97,10 @@ def build(
             language=language, stop_words=stop_words, watch=watch, output=output,
             force=say.force,
         )  # fmt: skip
-    say.note(*text.skipped(found.texts.skipped), *found.notes)
+    say.note(*text.skipped(found.texts.skipped))
     say.result(text.built(found), found.summary())
+    sys.stdout.flush()
+    say.note(*found.notes)
 
 
 def _keywords(given: str) -> int | None:
@@ -232,7 +234,9 @@ def index(
 @command(search_app, "query")
 def query(
     say: Say,
-    asked: Annotated[str, typer.Argument(metavar="QUERY", help="What to look for.")],
+    asked: Annotated[
+        list[str], typer.Argument(metavar="QUERY…", help="What to look for, in a word or several.")
+    ],
     index: Annotated[
         str | None, typer.Option(metavar="INDEX", help="Where: what search index wrote.")
     ] = None,
@@ -264,8 +268,8 @@ def query(
     from reticent.search import flow, report, text
 
     found = flow.query(
-        asked, index=index, engine=engine, profile=profile, alpha=alpha, top=top, fusion=fusion,
-        language=language,
+        " ".join(asked), index=index, engine=engine, profile=profile, alpha=alpha, top=top,
+        fusion=fusion, language=language,
     )  # fmt: skip
     say.result(
         text.answered(found, personal=profile is not None, elsewhere=engine is not None),

@@ -25,6 +25,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+from reticent.data.texts import one_line
 from reticent.errors import InputError, Problem, refuse
 from reticent.search.profile import Profile, ProfileNode
 from reticent.search.words import Language
@@ -34,6 +35,7 @@ _KEYS = {"terms", "ratio", "min_detail"}  # of an exposed profile: these, and no
 _MOST_TERMS, _LONGEST_LABEL = 100_000, 100_000
 _ROOT = 0  # the id of no node
 _VAST = re.compile(r"[eE][-+]?[\d_]{4,}")  # exponents that fill the memory with digits
+_SHARES = {"--min-detail": "0.1", "--alpha": "0.4", "--delta": "0.6"}  # that one may well give
 _WEIGHTS = 1_000_000.0  # no weight is larger: that of one document among a billion is 9
 
 
@@ -162,11 +164,11 @@ def expose(
     *,
     ratio: Fraction | float | str | None = None,
     min_detail: Fraction | float | str | None = None,
-    hide: Iterable[str] = (),
+    hide: Iterable[str] | str = (),
 ) -> ProfileExposure:
     """Choose what to tell of a profile: by a share of what it says, or by how special a term is.
 
-    `hide`: words whose interests are never told, nor anything below them.
+    `hide`: a word or several, whose interests are never told, nor anything below them.
     """
     if (ratio is None) == (min_detail is None):
         raise InputError(
@@ -288,19 +290,37 @@ def share_of(option: str, given: Fraction | float | str | None) -> Fraction:
     except (ValueError, ZeroDivisionError):
         found = Fraction(-1)
     if not 0 <= found <= 1:
-        raise InputError("this share lies between 0 and 1", where=option, do="give 0.25.")
+        raise InputError(
+            "this share lies between 0 and 1", where=option, do=_share_remedy(option, text)
+        )
     return found
 
 
-def hidden_nodes(profile: Profile, hide: Iterable[str]) -> frozenset[int]:
+def _share_remedy(option: str, text: str) -> str:
+    """What to write instead; a number is repeated, and nothing else is."""
+    number = re.fullmatch(r"(\d{1,9})(?:([.,])(\d{1,9}))?\s*(%?)", text.strip(), re.ASCII)
+    if number:
+        ones, mark, tenths, percent = number.groups(default="")
+        meant = Fraction(f"{ones}.{tenths or 0}") / (100 if percent else 1)
+        how = "as a share, without the percent" if percent else "with a point, not a comma"
+        if meant <= 1 and (percent or mark == ","):
+            return f"write it {how}: {float(meant):g}."
+    return f"give {_SHARES.get(option, '0.25')}."
+
+
+def hidden_nodes(profile: Profile, hide: Iterable[str] | str) -> frozenset[int]:
     """The nodes that have one of these words in their label, and all below them."""
     language = Language(profile.language)
-    words = list(hide)
+    words = [hide] if isinstance(hide, str) else list(hide)
+    if not all(word.strip() for word in words):
+        raise InputError(
+            "there is no word to hide", where="--hide", do="give one, or leave --hide out."
+        )
     terms = {word: {*language.terms(word)} or {word} for word in words}
     known = {term for node in profile.walk() for term in node.terms}
     refuse(
-        Problem(
-            "no interest has this word", where="--hide", values=(word,),
+        Problem(  # the word was given with the command: it may be repeated
+            f'no interest has the word "{one_line(word)}"', where="--hide",
             do="see  reticent profile show  for those that there are.",
         )
         for word in words

@@ -161,9 +161,10 @@ def grow(
     ones: Ones = np.zeros((len(names), len(documents)), dtype=np.bool_)
     for column, terms in enumerate(documents):
         ones[[number[term] for term in terms if term in number], column] = True
-    few = max(map(len, documents), default=0) <= _FACTORIAL_FITS
+    longest = max(map(len, documents), default=0)
+    few = longest <= _FACTORIAL_FITS
     whole = np.ones(len(documents), dtype=np.int64 if few else object)
-    return _Growth(names, minsup, delta, grows).split(ones, np.arange(len(names)), whole)
+    return _Growth(names, minsup, delta, grows, longest).split(ones, np.arange(len(names)), whole)
 
 
 @dataclass(slots=True)
@@ -174,6 +175,7 @@ class _Growth:
     minsup: int
     delta: Fraction
     grows: Callable[[int], None]
+    longest: int  # terms of a document
     nodes: int = 0  # so far
 
     def split(self, ones: Ones, terms: Terms, parts: Parts) -> tuple[ProfileNode, ...]:
@@ -189,7 +191,9 @@ class _Growth:
             raise InputError(
                 f"the tree of interests grows beyond {_MOST_NODES:,} nodes",
                 where="profile build", why="documents share so many terms that all combine.",
-                do="take fewer terms of each (--keywords 20), or raise --minsup.",
+                do="take fewer terms of each, or ask that more documents make an interest: "
+                f"--keywords {max(min(KEYWORDS, self.longest // 2), 1)}, or "
+                f"--minsup {2 * self.minsup}.",
             )  # fmt: skip
         self.grows(self.nodes)
         # One row a child, one column a document: whether the child holds it.

@@ -61,9 +61,11 @@ def built(found: BuiltProfile) -> str:
     )
     lines.append(_language(profile.language, guessed=found.guessed))
     if found.output:
-        lines.append(
-            f"Written to {found.output}, for your eyes alone. What it says, and how much of it "
-            f"to tell:\n  reticent profile show {shlex.quote(found.output)} --depth 2 --ratio 0.25"
+        lines.append(f"Written to {found.output}, for your eyes alone.")
+    if found.output and profile.nodes:
+        lines[-1] += (
+            " What it says, and how much of it to tell:\n"
+            f"  reticent profile show {shlex.quote(found.output)} --depth 2 --ratio 0.25"
         )
     return "\n".join(lines)
 

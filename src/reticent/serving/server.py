@@ -87,7 +87,10 @@ class ServingPlace:
                 do=f"give  {LOOPBACK}, or the address of a network that this machine is in.",
             ) from None  # fmt: skip
         if not 0 <= self.port <= 65_535:
-            raise InputError("a port lies between 0 and 65,535", where="--port", do="give 0.")
+            raise InputError(
+                "a port lies between 0 and 65,535", where="--port",
+                do="give 8080, or 0 for any that is free.",
+            )  # fmt: skip
         if (self.certificate is None) != (self.key is None):
             raise InputError("a certificate and its key belong together", where="--certificate")
         if address.is_loopback:
