@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
-VOID = {"meta", "br", "hr", "img", "input", "link"}
+VOID = {"meta", "br", "hr", "img", "input", "link", "wbr"}
 
 
 class Page(HTMLParser):
@@ -41,7 +41,8 @@ class Page(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if "style" not in self.open:
-            self.words.append(data)
+            goes_on = self.tags and self.tags[-1][0] == "wbr" and self.words
+            self.words.append(self.words.pop() + data if goes_on else data)
 
     @property
     def text(self) -> str:

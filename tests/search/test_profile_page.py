@@ -126,6 +126,14 @@ def test_a_term_is_a_text_and_nothing_else(odd: str) -> None:
     assert ("Grüße" in text) == (odd == "Grüße")
 
 
+def test_terms_of_one_label_may_stand_in_several_lines() -> None:
+    """A label of many terms would push numbers out of a narrow window."""
+    profile = flat(("one", "two<b>", "three"), ("other",))
+    text = profile_page(profile, expose(profile, ratio=1))
+    assert "three/<wbr>two&lt;b&gt;/<wbr>one" in text
+    assert "three/two<b>/one" in read(profile, expose(profile, ratio=1)).text
+
+
 def test_a_large_profile_makes_a_page_that_says_what_it_leaves_out() -> None:
     profile = flat(*((f"t{i:05}",) for i in range(5000)), documents=30_000)
     page = read(profile, expose(profile, ratio=1))
