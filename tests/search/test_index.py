@@ -272,6 +272,50 @@ def test_what_is_removed_is_on_the_disk_no_more(tmp_path: Path) -> None:
         assert gone not in left
 
 
+def test_what_a_killed_run_left_goes_when_the_index_is_opened(tmp_path: Path) -> None:
+    """As after a kill between the moment when the new one counts and the end of the sweep."""
+    folder = tmp_path / "i"
+    made(folder, TEXTS)
+    left = folder / "g-00000000"
+    left.mkdir()
+    (left / "x.store").write_bytes(b"secretzq")
+
+    def busy() -> Iterator[PersonalDocument]:
+        left.mkdir()
+        LocalIndex.open(folder)  # what is left may be what a run is writing
+        assert left.exists()
+        yield PersonalDocument("n", "", "sea")
+
+    assert asked(folder, "conference") == ["b.txt"]
+    assert b"secretzq" not in everything(folder)
+    assert not left.exists()
+    update_index(folder, busy(), ENGLISH)
+    assert len([*folder.iterdir()]) == 2
+
+
+def test_texts_that_cannot_be_removed_are_told_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "i"
+    made(folder, TEXTS)
+    with monkeypatch.context() as kept:
+        kept.setattr(shutil, "rmtree", lambda *given, **more: None)
+        with pytest.raises(InputError, match="still on the disk"):
+            made(folder, {"n": "new"})
+        assert asked(folder, "new") == ["n"]
+        with pytest.raises(InputError, match="still on the disk"):
+            made(folder, {"n": "new"})
+        with pytest.raises(InputError, match="there is no"):  # what went wrong itself is said
+            update_index(folder, failing(), ENGLISH)
+    assert made(folder, {"n": "new"}).unchanged == 1
+    assert len([*folder.iterdir()]) == 2
+
+
+def failing() -> Iterator[PersonalDocument]:
+    raise InputError("there is no such folder")
+    yield
+
+
 def test_many_small_updates(tmp_path: Path) -> None:
     """Segments are merged; what they were merged from does not stay."""
     texts: dict[str, str] = {}

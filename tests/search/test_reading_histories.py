@@ -59,7 +59,16 @@ def test_visits(browser: str, name: str) -> None:
 def test_pages_that_were_not_visited_are_left_out() -> None:
     a_history("History", PAGES[:2], "urls", visit_count=0)
     a_history("places.sqlite", PAGES[:2], hidden=1)
-    assert read(".") == []
+    put("BrowserHistory.json", '{"Browser History": []}')
+    put("MyActivity.json", '[{"header": "Maps", "title": "Used Maps"}]')
+    names = ["BrowserHistory.json", "History", "MyActivity.json", "places.sqlite"]
+    assert [*read_documents(["."])] == [SkippedFile(name, "no page in it") for name in names]
+
+
+def test_a_history_whose_pages_another_has_is_not_skipped() -> None:
+    a_history("a/places.sqlite", PAGES[:1])
+    a_history("b/History", PAGES[:1], "urls")
+    assert [one.place for one in read("a", "b")] == [PAGES[0][0]]
 
 
 def test_two_browsers_share_pages() -> None:

@@ -12,7 +12,7 @@ generation shares the files of the one before it, which are never written again,
 documents beside them. Where one was changed or is gone, it is made of the texts that stay instead:
 tantivy itself would only mark a document, and leave its text on the disk. One rename of
 `index.json` makes the new generation the index; so a kill leaves the old one or the new one, and
-what it left half-made goes at the next update.
+what else it left goes when the index is opened or updated again.
 """
 
 from __future__ import annotations
@@ -107,9 +107,16 @@ def update_index(
             if state != old:
                 with whole_file(path / _STATE, force=True, private=True) as place:
                     write_text(place, state.text())
-            return changes
-        finally:
+        except BaseException:
             _sweep(path)
+            raise
+        if _sweep(path):
+            raise InputError(
+                "the index is as it should be, but texts of before are still on the disk: not all "
+                "of its folder can be removed", where=str(path),
+                do="see that the folder and all in it is yours, and run this again.",
+            )  # fmt: skip
+        return changes
 
 
 def language_in(folder: str | Path) -> str | None:
@@ -228,7 +235,7 @@ class _Generation:
                 if number not in stale:
                     title, text = _page(document)
                     fresh.add(self.places[number], self.digests[number], title, text)
-        shutil.rmtree(self.folder)
+        shutil.rmtree(self.folder, ignore_errors=True)  # what stays is seen in the end
         return fresh
 
 
@@ -407,15 +414,22 @@ def _alone(path: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def _sweep(path: Path) -> None:
-    """Remove generations that are not the index: what is old, and what a killed run left."""
+def _sweep(path: Path) -> list[str]:
+    """Remove generations that are not the index, and name those that stay."""
+    others = _others(path)
+    for name in others:
+        shutil.rmtree(path / name, ignore_errors=True)
+    return [name for name in others if os.path.lexists(path / name)]
+
+
+def _others(path: Path) -> list[str]:
+    """Generations that are not the index: what is old, and what a killed run left."""
     try:
         now = json.loads((path / _STATE).read_text(encoding="utf-8"))["generation"]
-    except (OSError, ValueError, TypeError, KeyError):
-        return
-    for other in path.iterdir():
-        if _GENERATION.fullmatch(other.name) and other.name != now:
-            shutil.rmtree(other, ignore_errors=True)
+        names = os.listdir(path)
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return []
+    return [name for name in names if _GENERATION.fullmatch(name) and name != now]
 
 
 @contextlib.contextmanager
@@ -466,11 +480,17 @@ class LocalIndex:
         for _ in range(_AGAIN):
             state = _State.read(path)
             try:
-                return cls._opened(state, path)
+                found = cls._opened(state, path)
             except InputError:
                 # An update may have taken it away between reading of it and opening it.
                 if _State.read(path).folder == state.folder:
                     raise
+                continue
+            if _others(path):
+                # A run that was killed left them, or one that writes has them in hand.
+                with contextlib.suppress(InputError, OSError), _alone(path):
+                    _sweep(path)
+            return found
         raise InputError("this index changes all the time", where=str(path), do="try again.")
 
     @classmethod

@@ -152,10 +152,13 @@ class _Reading:
 
     def _visits(self, pages: Iterator[VisitedPage]) -> _Found:
         """Each page that was visited, once, by its address."""
+        page = None
         for page in pages:
             if page.address not in self.visited:
                 self.visited.add(page.address)
                 yield PersonalDocument(page.address, page.title, page.text, "visit")
+        if page is None:
+            raise UnreadableText("no page in it")
 
 
 def _inside(path: Path) -> list[Path]:
