@@ -116,6 +116,7 @@ def test_the_engine_hears_the_query_and_nothing_else() -> None:
 def test_long_queries_say_what_they_mean() -> None:
     shelf = Shelf(pages("tea", "running"))
     for query, alpha in (("pitch", 2), ("sea pitch", 2), ("of the sea pitch", 2), ("a b c", 0),
+                         ("what is a boat to me", 2), ("sea 1 2 3", 2), ("the who", 0), ("747", 0),
                          ("sea pitch tar", 0), ("…", 0)):  # fmt: skip
         assert usual_alpha(query, Language("english")) == Fraction(alpha, 5), query
         assert answer(shelf, query, EXPOSED).alpha == Fraction(alpha, 5)

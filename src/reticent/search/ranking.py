@@ -9,10 +9,11 @@ Source: the thesis *Preserving individual privacy* (paper 003), 5.2.3: UPScore, 
 **Where we differ from the paper.** It has one order of ranks, and one α for all queries. `SCORES`
 is the second form: weights times BM25's tf, which a word that is said twenty times does not run
 away with, both sides scaled to 0..1 among the results. Queries of three words and more say by
-themselves what is meant: there α is 0, as every form that was measured did harm. And who has
-several interests may give each as a profile of its own, as `ProfileExposure.branches` does: each
-counts by how much the engine's own first results speak of it, so that those that a query is not
-about leave its results alone (docs/how-much-does-a-profile-help.md).
+themselves what is meant, stop words and numbers not counted: there α is 0, as every form that was
+measured did harm. And who has several interests may give each as a profile of its own, as
+`ProfileExposure.branches` does: each counts by how much the engine's own first results speak of it,
+so that those that a query is not about leave its results alone
+(docs/how-much-does-a-profile-help.md).
 """
 
 from __future__ import annotations
@@ -95,10 +96,14 @@ def answer(
 
 
 def usual_alpha(query: str, language: Language) -> Fraction:
-    """How much a profile counts: for one or two words, 0.4; for more of them, nothing.
+    """How much a profile counts: for one or two words, 0.4; for more of them or none, nothing.
+
+    Stop words and numbers do not count: they say little of what is meant.
 
     >>> usual_alpha("the jaguar", Language()), usual_alpha("how fast a jaguar runs", Language())
     (Fraction(2, 5), Fraction(0, 1))
+    >>> usual_alpha("The Who 1967", Language())
+    Fraction(0, 1)
     """
     return ALPHA if 0 < len(language.terms(query)) <= SHORT else Fraction(0)
 

@@ -275,7 +275,8 @@ def _order(found: SearchAnswer, *, personal: bool) -> str:
     if not found.alpha:
         return (
             "In the order of the engine: with --alpha 0 the profile counts nothing. That is the "
-            "default for queries of three words and more, which say by themselves what is meant."
+            "default for queries of three words and more, which say by themselves what is meant, "
+            "and of none; stop words and numbers do not count."
         )
     share = float(found.alpha)
     return f"In the order of the engine ({1 - share:.0%}) and the profile ({share:.0%})."
