@@ -103,6 +103,31 @@ def test_hidden_interests_stay_with_all_below_them(profile: str) -> None:
     assert "soccer" not in said.output
 
 
+def test_a_tree_is_shown_without_what_is_hidden(profile: str) -> None:
+    told = answer("profile", "show", profile, "--hide", "search", "--hide", "soccer")
+    assert flat(told["tree"]) == {
+        "research": ("5", "3"),  # what is hidden is one of the others
+        "research > ai": ("2", "0"),
+        "sports": ("7/2", "7/2"),
+        "sex": ("3/2", "0"),
+    }
+    said = run("profile", "show", profile, "--hide", "search").stdout
+    assert "6 interests on 2 levels, 1 of them hidden" in said
+    assert "personalized" not in said
+    assert "  (others)  3.0" not in said
+    assert re.search(r"\n  \(others\) +3  ", said)
+    every = [word for top in ("research", "sports", "sex") for word in ("--hide", top)]
+    assert "Every interest is hidden." in run("profile", "show", profile, *every).stdout
+    assert answer("profile", "show", profile, *every) == {"documents": 10, "tree": []}
+
+
+def test_supports_are_decimals_for_people_and_exact_for_programs(profile: str) -> None:
+    said = run("profile", "show", profile).stdout
+    assert "3.5" in said
+    assert "7/2" not in said
+    assert answer("profile", "show", profile)["tree"][1]["support"] == "7/2"
+
+
 def test_a_tree_is_shown_so_deep(profile: str) -> None:
     told = answer("profile", "show", profile, "--depth", 1)
     assert flat(told["tree"]) == {k: v for k, v in TREE.items() if ">" not in k}
@@ -199,7 +224,7 @@ def test_an_interest_may_need_more_than_there_is(interests: Path) -> None:
         (["build", "-o", "p.json"], "DOCS"),
         (["show", "nowhere.json"], "nowhere.json"),
         (["show", "docs/d01.txt"], "no profile"),
-        (["show", "profile.json", "--hide", "sports"], "--ratio"),
+        (["show", "profile.json", "--hide", "tea"], 'the word "tea"'),
         (["show", "profile.json", "--ratio", "0.5", "--min-detail", "0.5"], "--min-detail"),
         (["show", "profile.json", "--depth", "0"], "depth"),
         (["expose", "profile.json", "-o", "e.json"], "--ratio 0.25"),

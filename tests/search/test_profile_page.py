@@ -76,6 +76,38 @@ def test_what_is_hidden_is_said_and_is_in_no_step() -> None:
     assert "sports 35.0%, 3.5 documents hidden" in interests
 
 
+def test_what_is_hidden_may_leave_all_of_the_percentage() -> None:
+    """What is hidden is a leaf of the others, and a leaf it was: the entropy is the same."""
+    found = expose(PROFILE, min_detail=0, hide="personalized")
+    sentence = "1 interest is hidden by name, and never told. The percentage counts its"
+    for text in (profile_page(PROFILE, found), shown(PROFILE, found, None)):
+        assert "100.0% of what your profile says" in text
+        assert sentence in text
+    assert "hidden by name" not in profile_page(PROFILE, expose(PROFILE, min_detail=0))
+
+
+def test_interests_under_one_name_are_counted_and_read_as_several() -> None:
+    nodes = tuple(
+        ProfileNode((name,), Fraction(20), (ProfileNode(("boat",), Fraction(5)),)) for name in "ab"
+    )
+    profile = Profile(50, nodes, "none", None, 2, Fraction(3, 5))
+    found = expose(profile, ratio=1)
+    text, page = shown(profile, found, None), read(profile, found)
+    for said in (text, page.text):
+        assert "4 interests under 3 names would be told" in said
+    assert "boat 2: 2 interests, together about 20% of your documents; only the sum" in text
+    assert "boat boat 2.000 2 interests, together 20 %" in page.text
+    assert "boat (together 20%)" in page.text
+    assert len(found.told) == 4
+
+
+def test_a_page_without_what_is_hidden_and_without_a_choice() -> None:
+    hidden = expose(PROFILE, ratio=1, hide="sports").hidden
+    text = profile_page(PROFILE, hidden=hidden)
+    assert "2 interests are hidden by name, and in no step" in text
+    assert "What would be told" not in text
+
+
 def test_nothing_is_told_for_different_reasons() -> None:
     assert "more special than that" in read(PROFILE, expose(PROFILE, ratio=0)).text
     every = [node.terms[0] for node in PROFILE.nodes]
@@ -138,7 +170,7 @@ def test_a_large_profile_makes_a_page_that_says_what_it_leaves_out() -> None:
     profile = flat(*((f"t{i:05}",) for i in range(5000)), documents=30_000)
     page = read(profile, expose(profile, ratio=1))
     assert f"{MOST_NODES:,} of 5,000 interests are on this page" in page.text
-    assert "And 4,800 more interests" in page.text
+    assert "And 4,800 more names" in page.text
     assert "4,000 more interests not on this page" in page.text
     assert len(profile_page(profile)) < 400_000
 

@@ -128,24 +128,28 @@ def show(
     """Show a profile, and what would be told of it with --ratio or --min-detail."""
     refuse_without("search")
     from reticent.search import text
+    from reticent.search.exposing import hidden_nodes
     from reticent.search.profile_file import read_profile
 
     found = read_profile(profile)
-    exposure = None
-    if ratio is not None or min_detail is not None or hide:
+    exposure, hidden = None, frozenset[int]()
+    if ratio is not None or min_detail is not None:
         exposure = _exposure(found, ratio, min_detail, hide, "profile show")
+    elif hide:  # nothing would be told: the tree is shown without it
+        hidden = hidden_nodes(found, hide)
     if html is not None:
-        _write_page(say, found, exposure, html, profile, depth)
+        _write_page(say, found, exposure, hidden, html, profile, depth)
     elif say.json:
-        say.text(text.tree_line(found, exposure, depth))
+        say.text(text.tree_line(found, exposure, depth, hidden))
     else:
-        say.result(text.shown(found, exposure, depth, _how(ratio, min_detail)), None)
+        say.result(text.shown(found, exposure, depth, _how(ratio, min_detail), hidden), None)
 
 
 def _write_page(
     say: Say,
     found: Profile,
     exposure: ProfileExposure | None,
+    hidden: frozenset[int],
     html: Path,
     profile: Path,
     depth: int | None,
@@ -159,7 +163,7 @@ def _write_page(
             "a page shows all levels, which open one by one", where="--depth", do="leave it out."
         )
     refuse_inputs([html], [profile])
-    write_page(found, exposure, html, force=say.force)
+    write_page(found, exposure, html, hidden=hidden, force=say.force)
     say.result(f"Wrote {html}, for your eyes alone.", {**report.shape(found), "output": str(html)})
 
 

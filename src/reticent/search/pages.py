@@ -17,17 +17,29 @@ from reticent.pages.opening import opening_lists
 from reticent.pages.page import MOST, page
 from reticent.search.exposing import ProfileExposure, exposure_of
 from reticent.search.profile import Profile, ProfileNode
-from reticent.search.report import ExposurePreview, first_step, preview, remarks, shape
+from reticent.search.report import (
+    ExposurePreview,
+    counted,
+    decimals,
+    first_step,
+    preview,
+    remarks,
+    shape,
+)
 
 _MOST_SAID = 5  # interests in a sentence
 _MOST_NAMED = 10  # in a step
 
 
-def profile_page(profile: Profile, exposure: ProfileExposure | None = None) -> str:
-    """All of a page: for the person whose profile it is."""
+def profile_page(
+    profile: Profile,
+    exposure: ProfileExposure | None = None,
+    hidden: frozenset[int] = frozenset(),
+) -> str:
+    """All of a page, for the person whose profile it is; `hidden`, where there is no exposure."""
     size = shape(profile)
-    found = preview(exposure or exposure_of(profile, [], frozenset()))
-    inside = exposure or found.exposure
+    found = preview(exposure or exposure_of(profile, [], hidden))
+    inside = found.exposure
     lists, on_page = _lists(inside, told=exposure is not None)
     return page(
         "search/templates/profile.html",
@@ -51,11 +63,16 @@ def profile_page(profile: Profile, exposure: ProfileExposure | None = None) -> s
 
 
 def write_page(
-    profile: Profile, exposure: ProfileExposure | None, page: Path, *, force: bool = False
+    profile: Profile,
+    exposure: ProfileExposure | None,
+    page: Path,
+    *,
+    hidden: frozenset[int] = frozenset(),
+    force: bool = False,
 ) -> None:
     """Write it, for its owner's eyes alone."""
     with whole_file(page, force=force, private=True) as path:
-        write_text(path, profile_page(profile, exposure))
+        write_text(path, profile_page(profile, exposure, hidden))
 
 
 def says(found: ExposurePreview) -> Iterator[str]:
@@ -70,18 +87,24 @@ def says(found: ExposurePreview) -> Iterator[str]:
                 "Nothing would be told: every interest is more special than that "
                 f"({first_step(found.more)})."
             )
+        yield from remarks(found)
         return
     exposed = found.exposure.exposed
     yield (
-        f"{many(len(found.interests), 'interest')} would be told, {exposed.ratio:.1%} of what your "
-        f"profile says; {found.kept:,} would stay here."
+        f"{counted(found)} would be told, {exposed.ratio:.1%} of what your profile "
+        f"says; {found.kept:,} would stay here."
     )
-    some = [f"{one.words} ({one.share:.0%})" for one in found.interests[:_MOST_SAID]]
+    some = [
+        f"{one.words} ({'together ' if one.interests > 1 else ''}{one.share:.0%})"
+        for one in found.interests[:_MOST_SAID]
+    ]
     if (left := len(found.interests) - len(some)) > 0:
         some.append(f"{left:,} more")
+    merged = len(found.interests) < len(found.exposure.told)
+    sums = ", but of interests under one name only by the sum of their weights" if merged else ""
     yield (
         f"Whoever gets this reads that a person has documents about {_and(some)}; how large a "
-        "share of them, the weight tells."
+        f"share of them, the weight tells{sums}."
     )
     yield (
         "Nothing else is in it: no text, no name of a file, no number of documents. Not "
@@ -112,7 +135,7 @@ def _lists(exposure: ProfileExposure, *, told: bool) -> tuple[Markup, int]:
     def line(node: ProfileNode, above: ProfileNode | None, i: int) -> Markup:
         words = printable(profile.worded(node.label))
         share = f"{float(node.support / profile.documents):.1%}"
-        count = f"{float(node.support):,.4g}" if node.support.denominator > 1 else f"{node.support}"
+        count = decimals(node.support)
         mark = ""
         if told and id(node) in exposure.told:
             mark = Markup(' <strong class="verdict">told</strong>')

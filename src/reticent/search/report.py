@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-from reticent.errors import listed
+from reticent.errors import listed, many
 from reticent.releases.facts import seconds, small_table
 from reticent.search.documents import SkippedFile
 from reticent.search.exposing import ExposureLevel, ProfileExposure, exposure_levels
@@ -104,6 +104,7 @@ class ToldInterest:
     words: str  # stems by the words that their person writes
     weight: float
     share: float  # of all documents, as the weight tells it; of several interests, of all together
+    interests: int = 1  # that have this label; their weights leave as one sum
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,10 +134,12 @@ def preview(exposure: ProfileExposure, *, steps: bool = True) -> ExposurePreview
     """What a person should see before anything leaves; `steps`, with those of the slider."""
     profile = exposure.profile
     shares: defaultdict[str, Fraction] = defaultdict(Fraction)
+    counts: Counter[str] = Counter()
     for node in exposure.nodes:
         shares[node.label] += node.support / profile.documents
+        counts[node.label] += 1
     told = [
-        ToldInterest(label, profile.worded(label), weight, float(shares[label]))
+        ToldInterest(label, profile.worded(label), weight, float(shares[label]), counts[label])
         for label, weight in exposure.exposed.terms
     ]
     told.sort(key=lambda one: (-one.share, one.words, one.label))
@@ -148,6 +151,25 @@ def preview(exposure: ProfileExposure, *, steps: bool = True) -> ExposurePreview
         rest[0] if rest else None, above[-1] if above else None,
         tuple(_steps(profile, levels)) if steps else (),
     )  # fmt: skip
+
+
+def counted(found: ExposurePreview) -> str:
+    """How many interests would be told, and under how many names, where some share one."""
+    interests, names = len(found.exposure.told), len(found.interests)
+    return many(interests, "interest") + (
+        f" under {many(names, 'name')}" if names < interests else ""
+    )
+
+
+def decimals(support: Fraction) -> str:
+    """Shares of documents, as people read a number; exact text is for programs.
+
+    >>> decimals(Fraction(191, 12)), decimals(Fraction(1, 30)), decimals(Fraction(1500))
+    ('15.9', '0.033', '1,500')
+    """
+    if support.denominator == 1:
+        return f"{support.numerator:,}"
+    return f"{float(support):,.1f}" if support >= 1 else f"{float(support):.2g}"
 
 
 def first_step(level: ExposureLevel) -> str:
@@ -177,6 +199,12 @@ def remarks(found: ExposurePreview) -> Iterator[str]:
                 f"0 tells {'it' if len(words) == 1 else 'them'}; --hide WORD keeps "
                 f"{'it' if len(words) == 1 else 'them'}."
             )
+    if hidden := len(found.exposure.hidden):
+        some, whose = ("is", "its") if hidden == 1 else ("are", "their")
+        yield (
+            f"{many(hidden, 'interest')} {some} hidden by name, and never told. The percentage "
+            f"counts {whose} documents as others: it may reach 100 with something hidden."
+        )
 
 
 def _steps(profile: Profile, levels: Sequence[ExposureLevel]) -> Iterator[SliderStep]:

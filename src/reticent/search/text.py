@@ -13,7 +13,7 @@ from reticent.data.texts import one_line
 from reticent.errors import listed, many
 from reticent.search.documents import SkippedFile
 from reticent.search.exposing import ProfileExposure, exposure_of
-from reticent.search.profile import Profile, ProfileNode
+from reticent.search.profile import Profile, ProfileNode, left_by
 from reticent.search.ranking import RankedPage, SearchAnswer
 from reticent.search.report import (
     BuiltProfile,
@@ -21,6 +21,9 @@ from reticent.search.report import (
     IndexedTexts,
     ReadTexts,
     SliderStep,
+    ToldInterest,
+    counted,
+    decimals,
     first_step,
     preview,
     remarks,
@@ -84,18 +87,26 @@ def _language(name: str, *, guessed: bool) -> str:
 
 
 def shown(
-    profile: Profile, exposure: ProfileExposure | None, depth: int | None, how: str = ""
+    profile: Profile,
+    exposure: ProfileExposure | None,
+    depth: int | None,
+    how: str = "",
+    hidden: frozenset[int] = frozenset(),
 ) -> str:
-    """A profile as a tree, what would be exposed of it, and what that says."""
+    """A profile as a tree, what would be exposed of it, and what that says.
+
+    `hidden`: nodes that are left out of the tree, as if they were not there.
+    """
     size = shape(profile)
+    without = f", {len(hidden):,} of them hidden" if hidden else ""
     lines = [
         f"{many(profile.documents, 'document')}, {many(size['interests'], 'interest')} on "
-        f"{many(size['levels'], 'level')}. For your eyes alone.",
+        f"{many(size['levels'], 'level')}{without}. For your eyes alone.",
         "",
-        _tree(profile, exposure, depth),
+        _tree(profile, exposure, depth, hidden),
     ]
     if exposure is None:
-        lines += _opening(preview(exposure_of(profile, [], frozenset())).steps)
+        lines += _opening(preview(exposure_of(profile, [], hidden)).steps)
     else:
         lines += ["", *previewed(preview(exposure, steps=False), how)]
     return "\n".join(lines)
@@ -111,43 +122,60 @@ def _opening(steps: Sequence[SliderStep]) -> Iterator[str]:
         yield table(["--ratio", "interests", "also"], rows)
 
 
-def _tree(profile: Profile, exposure: ProfileExposure | None, depth: int | None) -> str:
+def _tree(
+    profile: Profile,
+    exposure: ProfileExposure | None,
+    depth: int | None,
+    hidden: frozenset[int],
+) -> str:
     told = exposure.told if exposure else frozenset()
     rows = [[name, support, share, *extra] for name, support, share, *extra in (
         _row(profile, name, support, id(node) in told if node else None, exposure is not None)
-        for name, support, node in _lines(profile, depth)
+        for name, support, node in _lines(profile, depth, hidden)
     )]  # fmt: skip
     head = ["interest", "documents", "share", *(["told"] if exposure else [])]
-    return table(head, rows) if rows else "There is no interest in it."
+    if not rows:
+        return "Every interest is hidden." if hidden else "There is no interest in it."
+    return table(head, rows)
 
 
 def _lines(
-    profile: Profile, depth: int | None
+    profile: Profile, depth: int | None, hidden: frozenset[int]
 ) -> Iterator[tuple[str, Fraction, ProfileNode | None]]:
     """Every node and what its children leave, indented by level."""
     waiting: list[tuple[int, ProfileNode | Fraction]] = []
 
-    def below(level: int, nodes: Sequence[ProfileNode], others: Fraction) -> None:
-        if depth is None or level < depth:
-            if nodes and others:
+    def below(level: int, support: Fraction, children: Sequence[ProfileNode]) -> None:
+        nodes = _beside(children, hidden)
+        if nodes and (depth is None or level < depth):
+            if others := left_by(support, nodes):
                 waiting.append((level, others))
             waiting.extend((level, node) for node in reversed(nodes))
 
-    below(0, profile.nodes, profile.others)
+    below(0, Fraction(profile.documents), profile.nodes)
     while waiting:
         level, item = waiting.pop()
         if isinstance(item, Fraction):
             yield f"{'  ' * level}(others)", item, None
         else:
             yield f"{'  ' * level}{one_line(profile.worded(item.label))}", item.support, item
-            below(level + 1, item.children, item.others)
+            below(level + 1, item.support, item.children)
+
+
+def _beside(nodes: Sequence[ProfileNode], hidden: frozenset[int]) -> list[ProfileNode]:
+    return [node for node in nodes if id(node) not in hidden]
 
 
 def _row(
     profile: Profile, name: str, support: Fraction, told: bool | None, exposing: bool
 ) -> list[str]:
     share = f"{float(support / profile.documents):6.1%}"
-    return [name, str(support), share, *([("yes" if told else "") if exposing else ""] * exposing)]
+    return [
+        name,
+        decimals(support),
+        share,
+        *([("yes" if told else "") if exposing else ""] * exposing),
+    ]
 
 
 def previewed(found: ExposurePreview, how: str = "", *, steps: bool = True) -> Iterator[str]:
@@ -157,27 +185,33 @@ def previewed(found: ExposurePreview, how: str = "", *, steps: bool = True) -> I
         yield f"{how}Nothing would be told: {_why_nothing(found)}."
     else:
         yield (
-            f"{how}{many(len(found.interests), 'interest')} would be told, {exposed.ratio:.1%} of "
+            f"{how}{counted(found)} would be told, {exposed.ratio:.1%} of "
             f"what your profile says; {found.kept:,} would stay here."
         )
         yield "Whoever gets them reads:"
         for one in found.interests[:_MOST_TOLD]:
-            yield (
-                f"  {one_line(one.words)} {one.weight:g}: about {one.share:.0%} of your documents"
-            )
+            yield f"  {one_line(one.words)} {one.weight:g}: {_reads(one)}"
         if (left := len(found.interests) - _MOST_TOLD) > 0:
             yield f"  … and {left:,} more"
         yield (
             "and nothing else: no text, no name of a file, no number of documents. Not "
             "hidden are the queries themselves, and that these interests are one person's."
         )
-        yield from map(one_line, remarks(found))
+    yield from map(one_line, remarks(found))
     if steps and found.more is not None:
         more = [exposure.profile.worded(node.label) for node in found.more.nodes]
         yield f"A little more ({found.more.ratio:.1%}) would add: {_named(more)}."
     if steps and found.less is not None:
         less = [exposure.profile.worded(node.label) for node in found.less.nodes]
         yield f"A little less would leave out: {_named(less)}."
+
+
+def _reads(one: ToldInterest) -> str:
+    """What a reader makes of a weight."""
+    share = f"about {one.share:.0%} of your documents"
+    if one.interests == 1:
+        return share
+    return f"{one.interests:,} interests, together {share}; only the sum of their weights is told"
 
 
 def _why_nothing(found: ExposurePreview) -> str:
@@ -192,25 +226,32 @@ def exposed(found: ExposurePreview, output: str, how: str = "") -> str:
     return "\n".join([*lines, f"Written to {output}. Nothing has left this machine yet."])
 
 
-def tree_line(profile: Profile, exposure: ProfileExposure | None, depth: int | None) -> str:
-    """The tree for programs, in one line, and what would be told of it.
+def tree_line(
+    profile: Profile,
+    exposure: ProfileExposure | None,
+    depth: int | None,
+    hidden: frozenset[int] = frozenset(),
+) -> str:
+    """The tree for programs, in one line, without what is hidden, and what would be told of it.
 
     Trees may be deeper than what writes nested JSON goes: each node is said after its children.
     """
-    levels = [list(profile.nodes)]
+    levels = [_beside(profile.nodes, hidden)]
     while levels[-1] and (depth is None or len(levels) < depth):
-        levels.append([child for node in levels[-1] for child in node.children])
+        levels.append([c for node in levels[-1] for c in _beside(node.children, hidden)])
     said: dict[int, str] = {}
     for level in reversed(levels):
         below, said = said, {}
         for node in level:
-            children = ", ".join(below[id(child)] for child in node.children if below)
+            beside = _beside(node.children, hidden)
+            children = ", ".join(below[id(child)] for child in beside if below)
+            others = left_by(node.support, beside) if node.children else 0
             said[id(node)] = (
                 f'{{"label": {_quoted(node.label)}, "terms": {_quoted(node.terms)}, '
                 f'"support": "{node.support}", "children": [{children}], '
-                f'"others": "{node.others}"}}'
+                f'"others": "{others}"}}'
             )
-    tree = ", ".join(said[id(node)] for node in profile.nodes)
+    tree = ", ".join(said[id(node)] for node in levels[0])
     told = "" if exposure is None else f', "exposed": {_quoted(exposure.exposed.data())}'
     return f'{{"documents": {profile.documents}, "tree": [{tree}]{told}}}\n'
 
