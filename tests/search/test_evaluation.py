@@ -13,6 +13,7 @@ from pages_at_hand import Page
 from reticent.errors import InputError, Stopped
 from reticent.progress import Watch
 from reticent.search.evaluation.flow import SEEDS, evaluate
+from reticent.search.evaluation.pages import evaluation_page
 from reticent.search.evaluation.report import EvaluatedSearch
 from reticent.search.evaluation.text import evaluated
 
@@ -123,6 +124,11 @@ def test_what_is_said(place: Path) -> None:
     assert "2 clusterings of 30 to 30 simulated users; 0 folds left out" in said
     assert "25% told" in said
     assert "100% told" in said
+    asked = evaluate(place / "in", seeds=[11], ratios=["0.1", "0.3", "0.125"], language="none")
+    every = evaluated(asked)
+    assert "10% told" in every
+    assert "12.5% told" in every
+    assert "30% told" in every
     assert str(place / "out") in said
     assert "Gain in AP with a whole profile" in made(place)._repr_html_()
 
@@ -170,8 +176,13 @@ def test_nobody_with_anything_to_read(tmp_path: Path) -> None:
     for half in small.iterdir():
         judged = (half / "qrels.txt").read_text(encoding="utf-8").splitlines()[::3]
         (half / "qrels.txt").write_text("\n".join(judged), encoding="utf-8")
-    with pytest.raises(InputError, match="nobody asked"):
+    with pytest.raises(InputError, match="nobody asked") as refused:
         evaluate(small, seeds=[11], language="none")
+    assert "Here are 150 judged queries, and 30 users at most; 150 folds" in str(refused.value)
+    assert "a kind of 4 or more makes a user, who has read 10 documents or more" in str(
+        refused.value
+    )
+    assert "give a collection of 120 judged queries or more" in str(refused.value)
 
 
 def test_stopping(place: Path) -> None:
@@ -191,3 +202,5 @@ def test_of_few_users_little_is_said(tmp_path: Path) -> None:
         "narrow.",
     )
     assert min(one.users for one in found.gains) > 1
+    assert f", of {run.users} users)" in evaluated(found)
+    assert f", of {run.users} users" in evaluation_page(found)

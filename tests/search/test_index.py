@@ -394,6 +394,22 @@ def test_one_writer_at_a_time(tmp_path: Path) -> None:
     assert asked(folder, "sea") == ["n"]
 
 
+@pytest.mark.parametrize("force", [False, True])
+def test_of_two_that_make_an_index_the_later_is_told_of_the_other(
+    tmp_path: Path, force: bool
+) -> None:
+    folder = tmp_path / "i"
+
+    def overtaken() -> Iterator[PersonalDocument]:
+        made(folder, TEXTS)
+        yield PersonalDocument("n", "", "sea")
+
+    with pytest.raises(InputError, match="another process has made this index meanwhile"):
+        update_index(folder, overtaken(), ENGLISH, force=force)
+    assert asked(folder, "conference") == ["b.txt"]
+    assert [path.name for path in tmp_path.iterdir()] == ["i"]
+
+
 def test_a_stream_that_fails_leaves_the_old_index(tmp_path: Path) -> None:
     folder = tmp_path / "i"
 

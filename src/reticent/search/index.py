@@ -89,11 +89,19 @@ def update_index(
     repair(path)
     if not _is_index(path):
         # An empty folder loses nothing; one with other things in it is refused, forced or not.
-        with whole_folder(path, force=force or path.is_dir(), private=True) as place:
-            changes, state = _updated(place, None, documents, language, watch)
-            write_text(place / _STATE, state.text())
-            (place / _STATE).chmod(0o600)
-            return changes
+        try:
+            with whole_folder(path, force=force or path.is_dir(), private=True) as place:
+                changes, state = _updated(place, None, documents, language, watch)
+                write_text(place / _STATE, state.text())
+                (place / _STATE).chmod(0o600)
+                return changes
+        except InputError:
+            if not _is_index(path):
+                raise
+            raise InputError(
+                "another process has made this index meanwhile", where=str(path),
+                do="run this again: it makes that index hold these documents.",
+            ) from None  # fmt: skip
     with _alone(path):
         old = None if force else _State.read(path).whole()
         if old is not None and old.language != language.name:

@@ -26,6 +26,8 @@ from reticent.search.evaluation.experiment import FUSIONS, ClusteringRun, Search
 from reticent.search.evaluation.judged import JudgedCollection, read_judged
 from reticent.search.evaluation.pages import evaluation_page
 from reticent.search.evaluation.report import (
+    FEW,
+    RATIOS,
     ClusteringGain,
     EvaluatedSearch,
     curve_of,
@@ -33,15 +35,12 @@ from reticent.search.evaluation.report import (
     gains_of,
     point_data,
 )
+from reticent.search.evaluation.users import CLUSTERS, LEAST_QUERIES, LEAST_READ
 from reticent.search.exposing import share_of
 from reticent.search.index import LocalIndex, update_index
 from reticent.search.words import Language, guessed_language, words_of
 
 SEEDS = tuple(range(11, 19))  # 0 to 10 were looked at while the method was chosen
-RATIOS = tuple(
-    Fraction(percent, 100) for percent in (5, 10, 15, 20, 25, 30, 40, 50, 60, 75, 100)
-)  # fmt: skip
-_FEW = 10  # users of whom an interval says little
 _FILES = ("index.html", "summary.json", "curve.csv", "clusterings.csv", "queries.csv")
 
 
@@ -79,7 +78,7 @@ def evaluate(
     with clock.stage("ask"):
         runs = _run(experiment, seeds, clock)
         gains = gains_of(runs, told)
-    _refuse_nothing(gains)
+    _refuse_nothing(gains, judged, runs)
     found = EvaluatedSearch(
         judged.parts, len(judged.documents), len(judged.queries), chosen.name, told, runs,
         tuple(gains), tuple(curve_of(gains, runs, told)), dict(clock.seconds),
@@ -114,22 +113,29 @@ def _run(
 
 def _notes(runs: Sequence[ClusteringRun]) -> Iterator[str]:
     fewest = min(run.users for run in runs)
-    if fewest < _FEW:
+    if fewest < FEW:
         yield (
             f"There are clusterings of no more than {many(fewest, 'user')}; intervals over so few "
             "are too narrow."
         )
 
 
-def _refuse_nothing(gains: Sequence[ClusteringGain]) -> None:
+def _refuse_nothing(
+    gains: Sequence[ClusteringGain], judged: JudgedCollection, runs: Sequence[ClusteringRun]
+) -> None:
     if any(one.group == "own" for one in gains):
         return
+    asked = many(len(judged.queries), "judged query", "judged queries")
+    users, left_out = max(run.users for run in runs), sum(run.left_out for run in runs)
     raise InputError(
         "nobody asked a query with results of both kinds, relevant and not",
         where="search evaluate",
-        why="users are made of four queries of one kind, and have read ten documents that answer "
-        "some of them: this collection is too small, or its judgements are too few.",
-        do="give a larger one, or a folder of several.",
+        why=f"{CLUSTERS} kinds of queries are looked for; a kind of {LEAST_QUERIES} or more makes "
+        f"a user, who has read {LEAST_READ} documents or more that answer other queries than what "
+        f"is asked. Here are {asked}, and {many(users, 'user')} at most; "
+        f"{many(left_out, 'fold')} left out, with fewer documents to read.",
+        do=f"give a collection of {CLUSTERS * LEAST_QUERIES} judged queries or more, each with "
+        "several relevant documents, or a folder of several collections.",
     )
 
 

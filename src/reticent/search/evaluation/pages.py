@@ -9,7 +9,7 @@ from markupsafe import Markup
 from reticent.pages import charts
 from reticent.pages.page import page
 from reticent.search.evaluation.experiment import FORMS, FUSIONS, GROUPS, Group, QueryForm
-from reticent.search.evaluation.report import CurvePoint, EvaluatedSearch
+from reticent.search.evaluation.report import CurvePoint, EvaluatedSearch, few
 from reticent.search.ranking import Fusion
 
 WHO: dict[Group, str] = {
@@ -88,7 +88,7 @@ def _row(one: CurvePoint) -> dict[str, Any]:
         "reached": f"{one.reached:.0%}",
         "engine": f"{one.engine:.3f}",
         "gain": f"{one.gain.mean:+.3f}",
-        "between": f"{one.gain.low:+.3f} to {one.gain.high:+.3f}",
+        "between": f"{one.gain.low:+.3f} to {one.gain.high:+.3f}{few(one.users)}",
         "better": f"{one.better:.0%}",
         "worse": f"{one.worse:.0%}",
         "sure": f"{one.above_zero} of {one.clusterings}",

@@ -26,6 +26,10 @@ from reticent.search.evaluation.measuring import (
 )
 from reticent.search.ranking import Fusion
 
+RATIOS = tuple(
+    Fraction(percent, 100) for percent in (5, 10, 15, 20, 25, 30, 40, 50, 60, 75, 100)
+)  # fmt: skip
+FEW = 10  # users of whom an interval says little
 _SAME = 1e-9  # of two APs
 
 
@@ -60,6 +64,7 @@ class CurvePoint:
     gain: MeanWithInterval
     better: float
     worse: float
+    users: int  # of the clustering with the fewest
     above_zero: int  # clusterings whose interval is
     below_zero: int
     clusterings: int
@@ -122,7 +127,7 @@ class EvaluatedSearch:
 
     def _repr_html_(self) -> str:
         rows = {
-            f"{form} of a query's words, by {fusion}": told(one.gain)
+            f"{form} of a query's words, by {fusion}": told(one.gain, one.users)
             for form in FORMS[:2]
             for fusion in FUSIONS
             if (one := self.point("own", form, fusion))
@@ -170,13 +175,20 @@ def gain_data(one: ClusteringGain) -> dict[str, Any]:
     }
 
 
-def told(found: MeanWithInterval) -> str:
-    """A gain with its interval.
+def told(found: MeanWithInterval, users: int = FEW) -> str:
+    """A gain with its interval, and of how few users that is.
 
     >>> told(MeanWithInterval(0.0561, 0.021, -0.0004))
     '+0.056 (+0.021 to -0.000)'
+    >>> told(MeanWithInterval(0.1, 0.05, 0.2), users=3)
+    '+0.100 (+0.050 to +0.200, of 3 users)'
     """
-    return f"{found.mean:+.3f} ({found.low:+.3f} to {found.high:+.3f})"
+    return f"{found.mean:+.3f} ({found.low:+.3f} to {found.high:+.3f}{few(users)})"
+
+
+def few(users: int) -> str:
+    """What has to stand beside an interval over so few users that it is too narrow."""
+    return f", of {users} users" if users < FEW else ""
 
 
 def gains_of(runs: Sequence[ClusteringRun], ratios: Sequence[Fraction]) -> list[ClusteringGain]:
@@ -241,6 +253,7 @@ def _point(some: Sequence[ClusteringGain], reached: float) -> CurvePoint:
         over_clusterings([one.gain for one in some]),
         float(np.mean([one.better for one in some])),
         float(np.mean([one.worse for one in some])),
+        min(one.users for one in some),
         sum(one.gain.low > 0 for one in some),
         sum(one.gain.high < 0 for one in some),
         len(some),
