@@ -43,7 +43,7 @@ class Visitor:
     def raw(self, *sent: bytes) -> bytes:
         """Send bytes, and read what comes until the end."""
         address = (self.server.place.address, self.server.port)
-        plain = socket.create_connection(address, timeout=5)
+        plain = socket.create_connection(address, timeout=60)
         with (
             self.context.wrap_socket(plain, server_hostname="localhost") if self.context else plain
         ) as stream:
