@@ -107,6 +107,13 @@ def test_a_language_is_guessed(text: str, language: str) -> None:
     assert guessed_language([words_of(text)]) == language
 
 
+def test_a_language_is_that_of_most_texts_not_of_the_longest() -> None:
+    german = words_of("das ist ein Brief an euch alle über das Wetter und was wir tun " * 3)
+    english = words_of("this is a letter to you all on the weather and what we do " * 20)
+    assert guessed_language([english, *[german] * 2, english, *[german] * 2]) == "german"
+    assert guessed_language([german, *[english] * 2]) == "english"
+
+
 def test_stop_words_of_a_file(tmp_path: Path) -> None:
     place = tmp_path / "stop.txt"
     place.write_text("\ufeffFoo, bar\nÉté\n", encoding="utf-8")
