@@ -13,7 +13,7 @@ from at_hand import refusal
 from pages_at_hand import Page
 from reticent.errors import InputError
 from reticent.pages.opening import MOST_NODES
-from reticent.search.exposing import ProfileExposure, expose
+from reticent.search.exposing import ProfileExposure, expose, exposure_levels, levels_within
 from reticent.search.pages import profile_page, write_page
 from reticent.search.profile import Profile, ProfileNode, grown
 from reticent.search.text import shown
@@ -120,6 +120,7 @@ def test_nothing_is_told_for_different_reasons() -> None:
 def test_a_ratio_of_nothing_tells_nothing_and_any_other_what_is_everywhere() -> None:
     found = grown([["boat", "sea"], ["boat", "sail"]] * 2, minsup=2)
     assert not expose(found, ratio="0.0").told
+    assert not levels_within(exposure_levels(found), Fraction(0))  # which evaluations ask
     assert "any ratio above 0 tells something" in read(found, expose(found, ratio=0)).text
     little = expose(found, ratio="0.01")
     assert little.exposed.terms == (("boat", 0.0),)

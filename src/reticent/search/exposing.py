@@ -181,7 +181,7 @@ def expose(
         least = share_of("--min-detail", min_detail)
         count = sum(level.min_detail >= least for level in levels)
         return exposure_of(profile, levels[:count], hidden, least)
-    return _opened(profile, levels, hidden, share_of("--ratio", ratio))
+    return exposure_of(profile, levels_within(levels, share_of("--ratio", ratio)), hidden)
 
 
 def exposed_beside(
@@ -189,17 +189,15 @@ def exposed_beside(
 ) -> ProfileExposure:
     """As much as a share allows, where the nodes that are hidden are at hand."""
     levels = exposure_levels(profile, hidden)
-    return _opened(profile, levels, hidden, share_of("--ratio", ratio))
+    return exposure_of(profile, levels_within(levels, share_of("--ratio", ratio)), hidden)
 
 
-def _opened(
-    profile: Profile, levels: Sequence[ExposureLevel], hidden: frozenset[int], most: Fraction
-) -> ProfileExposure:
-    """What as many levels tell as a share allows; nothing, where none is allowed."""
+def levels_within(levels: Sequence[ExposureLevel], most: Fraction) -> Sequence[ExposureLevel]:
+    """As many levels as a share allows; where none is allowed, none, whatever they say."""
     count = len(levels) if most else 0
     while count and Fraction(levels[count - 1].ratio) > most:
         count -= 1
-    return exposure_of(profile, levels[:count], hidden)
+    return levels[:count]
 
 
 def exposure_of(

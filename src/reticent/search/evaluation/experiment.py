@@ -37,7 +37,7 @@ from reticent.search.evaluation.users import (
     trials_of,
     users_of_several,
 )
-from reticent.search.exposing import exposure_levels, exposure_of
+from reticent.search.exposing import exposure_levels, exposure_of, levels_within
 from reticent.search.profile import KEYWORDS, Profile, grown, keywords_of
 from reticent.search.ranking import ALPHA, SHORT, TOP, Fusion
 from reticent.search.words import Language, parts, words_of
@@ -175,10 +175,7 @@ class SearchExperiment:
         levels = exposure_levels(profile)
         found = _ToldParts([], [], [])
         for most in self.ratios:
-            count = len(levels)
-            while count and Fraction(levels[count - 1].ratio) > most:
-                count -= 1
-            exposure = exposure_of(profile, levels[:count], frozenset())
+            exposure = exposure_of(profile, levels_within(levels, most), frozenset())
             exposed = exposure.exposed
             found.whole.append([exposed.weights()])
             found.branches.append([part.weights() for _, part in exposure.branches()])
