@@ -1,8 +1,9 @@
 """Text out of messages: what somebody wrote, without the envelope.
 
 Who wrote to whom and when is never text: neither in headers, nor where an answer repeats them above
-what it quotes. Signatures are left out, too: they would make a person's own name the first of their
-interests. Attachments are read by their type, as the files they are.
+what it quotes. Signatures are left out where a line says that they begin, and lines that hardly say
+more than a name: they would make a person's own name the first of their interests. What is quoted
+stays. Attachments are read by their type, as the files they are.
 """
 
 from __future__ import annotations
