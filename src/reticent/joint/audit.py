@@ -52,6 +52,7 @@ from reticent.parties.auditing import (
     COMPARISON,
     Audited,
     Said,
+    all_ready,
     common_ids,
     let_go,
     replay,
@@ -231,7 +232,7 @@ class _JointRun:
             _LEFT: self._left,
             "labels": self._labels,
             "kept columns": lambda said: self._columns(said, kept_by(self.release.policy)),
-            "ready": self._ready,
+            "ready": lambda said: all_ready(said, self.release.manifest),
             "go": let_go,
         }
         scripts[kind](said)
@@ -349,9 +350,4 @@ class _JointRun:
             if [*told.labels] != due:
                 raise said.refuse(owner)
             if any({*cells[name]} != {label} for name, label in told.labels.items()):
-                raise said.refuse(owner)
-
-    def _ready(self, said: Said) -> None:
-        for owner, told in said.everybody(agreeing.Ready).items():
-            if told.digest != self.release.manifest:
                 raise said.refuse(owner)

@@ -4,7 +4,8 @@
     Said          all that was said in one step; a script takes it word by word, link by link
     common_ids    the script of an intersection (`intersection`)
     winner_of     the script of a comparison among all owners (`comparison`)
-    let_go        the script of the end, once it is decided (`agreeing`)
+    all_ready     the scripts of the end (`agreeing`): what all are ready for,
+    let_go        and that it is decided
 
 A caller knows the names of all steps in their order, and plays one script for each. A script reads
 like the conversation itself and takes every message that it has to hold; what it does not take was
@@ -95,7 +96,7 @@ class Said:
         `decided`: the links on which a meeting told how the run ends.
         """
         self.step, self.me, self.owners = step, me, tuple(owners)
-        self.told = {receiver for _, receiver in decided}  # how the run ends, at a meeting
+        self._told = {receiver for _, receiver in decided}  # how the run ends, at a meeting
         self._left = {link: list(reversed(said)) for link, said in words.items()}
         self._later = later
         self._last: dict[str, int] = {}  # by sender
@@ -136,9 +137,9 @@ class Said:
         """Take what each of some owners, of whom we are one, tells the others of them."""
         return {owner: self.tells(owner, kind, owners) for owner in owners}
 
-    def has_more(self, sender: str, receiver: str) -> bool:
-        """Whether anything is left on a link."""
-        return bool(self._left.get((sender, receiver)))
+    def heard_later(self, sender: str, receiver: str) -> bool:
+        """Whether nothing is left on a link, and the receiver heard at a meeting how it ended."""
+        return not self._left.get((sender, receiver)) and receiver in self._told
 
     def begins_with(self, kind: type[Message]) -> bool:
         """Whether the first word on some link is of this kind."""
@@ -292,11 +293,23 @@ def _aligned(said: Said, ids: Sequence[str]) -> Mapping[str, int]:
     return dict.fromkeys(said.owners, len(ids))
 
 
+def all_ready(said: Said, digest: bytes) -> None:
+    """Each tells all what it is ready for; who was gone may hear later how it ended."""
+    for sender in said.owners:
+        for receiver in said.owners:
+            if sender == receiver or not said.sees(sender, receiver):
+                continue
+            if receiver == said.me and said.heard_later(sender, receiver):
+                continue
+            if said.next(sender, receiver, agreeing.Ready).digest != digest:
+                raise said.refuse(sender)
+
+
 def let_go(said: Said) -> None:
-    """The first owner says go to each; one that was gone may hear at a later meeting instead."""
+    """The first owner says go to each, or tells it how it ended at a later meeting."""
     first = said.owners[0]
     for owner in said.owners[1:]:
-        if said.sees(first, owner) and (said.has_more(first, owner) or owner not in said.told):
+        if said.sees(first, owner) and not said.heard_later(first, owner):
             said.next(first, owner, agreeing.Go)
 
 

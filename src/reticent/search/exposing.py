@@ -322,7 +322,7 @@ def hidden_nodes(profile: Profile, hide: Iterable[str] | str) -> frozenset[int]:
             do="see  reticent profile show  for those that there are.",
         )
         for word in words
-        if not terms[word] & known
+        if not terms[word] <= known
     )  # fmt: skip
     return nodes_with(profile, (term for found in terms.values() for term in found))
 

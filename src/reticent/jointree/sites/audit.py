@@ -72,6 +72,7 @@ from reticent.parties.auditing import (
     COMPARISON,
     Audited,
     Said,
+    all_ready,
     common_values,
     let_go,
     replay,
@@ -461,9 +462,7 @@ class TrainingRun:
         self._begin()
         if self.waiting:
             raise Leak(0, "it ends before all nodes had been talked about")
-        for site, told in said.everybody(Ready).items():
-            if told.digest != self.digest:
-                raise said.refuse(site)
+        all_ready(said, self.digest)
         assert self.root is not None
         if self._rules.confidence is not None:
             prune(self.root.tree, self._rules.confidence, self.unit)
