@@ -321,8 +321,8 @@ class ServedSearch:
             return f"{results}. Nothing of your profile is used, so both orders are the same."
         if not found.alpha and not asked:
             return (
-                f"{results}. Interests count for queries of one or two words; a longer one says by "
-                "itself what is meant, and keeps the engine's order."
+                f"{results}. Interests count for queries of one or two words, stop words and "
+                "numbers aside; others keep the engine's order."
             )
         moved = sum(one.rank != one.engine_rank for one in found.pages)
         held = sum(bool(one.because) for one in found.pages)
