@@ -45,7 +45,7 @@ from datasets import NoData, folder
 from experiment import RESULTS, Claim, Kept
 from reticent.pages.charts import standalone
 from reticent.search.evaluation.experiment import FUSIONS, Group, QueryForm, SearchExperiment
-from reticent.search.evaluation.flow import RATIOS, SEEDS, evaluate
+from reticent.search.evaluation.flow import SEEDS, evaluate
 from reticent.search.evaluation.judged import JudgedCollection, read_judged
 from reticent.search.evaluation.measuring import (
     MeanWithInterval,
@@ -54,7 +54,7 @@ from reticent.search.evaluation.measuring import (
     over_clusterings,
 )
 from reticent.search.evaluation.pages import ASKED, WHO, curve_chart
-from reticent.search.evaluation.report import EvaluatedSearch, gain_data, point_data
+from reticent.search.evaluation.report import RATIOS, EvaluatedSearch, gain_data, point_data
 from reticent.search.evaluation.shelf import fused
 from reticent.search.evaluation.users import (
     SimulatedUser,

@@ -173,7 +173,7 @@ def test_a_lie_ends_training(site: str, kind: type[Message], lie: Lie, said: str
     assert f"{site}, {SAID_IN[kind]}" in where
 
 
-def finer(message: Any) -> Message:
+def finer(message: Any) -> Any:
     """The same with a bit more at the end of a float than anybody tells."""
     inner = next((n for n in ("parts", "counts") if hasattr(message, n)), "")
     told = getattr(message, inner) if inner else message
