@@ -552,6 +552,7 @@ def collection(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_an_evaluation_is_the_same_by_command_and_door(work: Path) -> None:
     collection(work / "in")
     given = ("--seeds", "11,12", "--ratios", "0.25", "--language", "none")

@@ -92,6 +92,7 @@ def test_a_killed_owner_of_three_resumes(tmp_path: Path, who: str, position: int
     assert found == dict.fromkeys(owners, sums(*owners))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("positions", [(2, 2), (3, 5), (5, 3), (6, 7), (7, 1)])
 def test_all_owners_are_killed_and_resume(tmp_path: Path, positions: tuple[int, int]) -> None:
     scene = Scene(tmp_path, deadlines=CALM)
@@ -107,6 +108,7 @@ def test_the_others_stay_for_one_that_is_killed_at_its_end(tmp_path: Path, who: 
     assert found == dict.fromkeys(owners, sums(*owners))
 
 
+@pytest.mark.slow
 def test_an_owner_is_killed_again_and_again(tmp_path: Path) -> None:
     scene = Scene(tmp_path, deadlines=CALM)
     found = killed_and_resumed(scene, {"card": 4}, again=(0, 1, 2, 3))
@@ -187,6 +189,7 @@ def test_something_may_be_begun_again_three_times_only(tmp_path: Path) -> None:
     state.close()
 
 
+@pytest.mark.slow
 def test_a_run_that_dies_in_the_same_step_is_ended(tmp_path: Path) -> None:
     scene = Scene(tmp_path, deadlines=CALM)
 

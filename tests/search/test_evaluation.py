@@ -62,6 +62,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("evaluated")
 
 
+@pytest.mark.slow
 def test_a_profile_tells_what_an_ambiguous_word_means(place: Path) -> None:
     found = made(place)
     assert (found.documents, found.queries, found.parts) == (450, 150, ("half0", "half1"))

@@ -174,7 +174,11 @@ def low_bits(inner: str) -> Any:
 
     def other(said: Any) -> Any:
         told = said[inner] if inner else said
-        bits = np.frombuffer(told["numbers"], "<u8").copy() if told["width"] == 0 else np.zeros(0, "<u8")
+        bits = (
+            np.frombuffer(told["numbers"], "<u8").copy()
+            if told["width"] == 0
+            else np.zeros(0, "<u8")
+        )
         if not bits.any():
             return said
         secret = np.frombuffer((b"SECRET" * len(bits))[: 2 * len(bits)], "<u2")
