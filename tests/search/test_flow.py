@@ -54,6 +54,14 @@ def test_a_language_is_guessed_from_the_first_documents(given: list[Any]) -> Non
     assert found.texts.documents == 51
 
 
+def test_a_second_language_is_told_unless_one_was_chosen(given: list[Any], tmp_path: Path) -> None:
+    german, english = "das ist ein Brief an euch alle über das Meer", "this is what you do at sea"
+    given += texts(*[german] * 3, english)
+    for found in (flow.build_profile("x", minsup=1), flow.index_texts("x", tmp_path / "index")):
+        assert "seems to be english; all are read as german" in found.notes[0]
+    assert not flow.build_profile("x", minsup=1, language="german").notes
+
+
 def test_a_title_alone_is_no_term(given: list[Any]) -> None:
     """Readers put into the text what is said in a title; a file's name is none of it."""
     given.append(PersonalDocument("secret.txt", "secret", "boats"))

@@ -104,14 +104,24 @@ def test_a_typo_is_told() -> None:
     ],
 )
 def test_a_language_is_guessed(text: str, language: str) -> None:
-    assert guessed_language([words_of(text)]) == language
+    assert guessed_language([words_of(text)]).name == language
 
 
 def test_a_language_is_that_of_most_texts_not_of_the_longest() -> None:
     german = words_of("das ist ein Brief an euch alle über das Wetter und was wir tun " * 3)
     english = words_of("this is a letter to you all on the weather and what we do " * 20)
-    assert guessed_language([english, *[german] * 2, english, *[german] * 2]) == "german"
-    assert guessed_language([german, *[english] * 2]) == "english"
+    assert guessed_language([english, *[german] * 2, english, *[german] * 2]).name == "german"
+    assert guessed_language([german, *[english] * 2]).name == "english"
+
+
+def test_a_second_language_is_told() -> None:
+    german = words_of("das ist ein Brief an euch alle über das Wetter und was wir tun " * 3)
+    english = words_of("this is a letter to you all on the weather and what we do " * 3)
+    danish = words_of("det er et brev til jer alle om vejret og hvad vi gør når det regner " * 3)
+    assert guessed_language([german] * 3 + [english]).others == ("english",)
+    assert guessed_language([german] * 30 + [english]).others == ()  # too few of them
+    assert guessed_language([danish] * 4).others == ()  # which is much like Norwegian
+    assert guessed_language([german, ["tea"] * 40]).others == ()  # what shows none
 
 
 def test_stop_words_of_a_file(tmp_path: Path) -> None:

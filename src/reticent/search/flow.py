@@ -31,6 +31,7 @@ from reticent.search.remote import engine_at
 from reticent.search.report import BuiltProfile, IndexedTexts, ReadTexts
 from reticent.search.words import (
     LOOKED_AT,
+    GuessedLanguage,
     Language,
     guessed_language,
     parts,
@@ -65,13 +66,14 @@ def build_profile(
     chosen = Language(language, further) if language is not None else None
     if output is not None:
         _check_output(output, [*places, *([] if stop_words is None else [stop_words])], force=force)
+    guessed = GuessedLanguage("")
     clock = Clock(watch or Watch())
     with clock.stage("read"):
         texts = _TextsRead(output)
         documents: Iterable[PersonalDocument] = texts.of(places, clock.watch)
         if chosen is None:
-            name, documents = _guessed(documents)
-            chosen = Language(name, further)
+            guessed, documents = _guessed(documents)
+            chosen = Language(guessed.name, further)
         terms = _TermsCounted(chosen, keywords)
         for document in documents:
             terms.take(document.text)
@@ -88,7 +90,8 @@ def build_profile(
             write_profile(profile, output, force=force)
     return BuiltProfile(
         profile, texts.told(), terms.wordless, language is None, dict(clock.seconds),
-        tuple(_notes(profile, chosen)), None if output is None else str(output),
+        (*_notes(profile, chosen), *_other_languages(guessed)),
+        None if output is None else str(output),
     )  # fmt: skip
 
 
@@ -127,17 +130,19 @@ def index_texts(
     if known is None and not force:
         known = language_in(output)
     chosen = Language(known) if known is not None else None
+    guessed = GuessedLanguage("")
     clock = Clock(watch or Watch())
     with clock.stage("index"):
         texts = _TextsRead(output)
         documents: Iterable[PersonalDocument] = texts.some_of(places, clock.watch)
         if chosen is None:
-            name, documents = _guessed(documents)
-            chosen = Language(name)
+            guessed, documents = _guessed(documents)
+            chosen = Language(guessed.name)
         found = update_index(output, documents, chosen, force=force, watch=clock.watch)
     return IndexedTexts(
         texts.told(), found.documents, found.added, found.changed, found.removed, found.unchanged,
         chosen.name, known is None, dict(clock.seconds), str(output),
+        tuple(_other_languages(guessed)),
     )  # fmt: skip
 
 
@@ -228,7 +233,7 @@ class _TextsRead:
 
 def _guessed(
     documents: Iterable[PersonalDocument],
-) -> tuple[str, Iterable[PersonalDocument]]:
+) -> tuple[GuessedLanguage, Iterable[PersonalDocument]]:
     """The language that the first documents are in, and all documents."""
     coming = iter(documents)
     ahead, heard, words = list[PersonalDocument](), list[list[str]](), 0
@@ -306,4 +311,12 @@ def _notes(profile: Profile, language: Language) -> Iterator[str]:
         yield (
             f"No word stands in {many(profile.minsup, 'document')} or more, so there is no "
             "interest. More documents help, or a smaller --minsup."
+        )
+
+
+def _other_languages(guessed: GuessedLanguage) -> Iterator[str]:
+    if guessed.others:
+        yield (
+            f"Part of the texts seems to be {' or '.join(guessed.others)}; all are read as "
+            f"{guessed.name}. Each language for itself, by --language, tells more."
         )

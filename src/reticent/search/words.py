@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,6 +25,7 @@ _SOFT_HYPHEN = "\u00ad"  # it is only there for breaking lines
 LOOKED_AT = 20_000  # words, to guess a language
 _ENOUGH = 50  # words of a text that tell its language
 _LEAST_SHARE = 0.05  # of stop words, in texts of some language; in English mail 0.35 to 0.45
+_A_PART = 10  # one in so many texts: worth telling that they are in another language
 WHOLE, PART, REST = 450, 300, 150  # words of a text that stays whole, of a part, of the last part
 
 # The Snowball project's stop words for English (BSD-3-Clause). A word with an apostrophe falls into
@@ -169,29 +172,43 @@ def _dropping(name: str) -> Any:
     return TextAnalyzerBuilder(Tokenizer.simple()).filter(rule).build()
 
 
-def guessed_language(texts: Iterable[Sequence[str]]) -> str:
+@dataclass(frozen=True, slots=True)
+class GuessedLanguage:
+    """What texts are in, most of them, and what else a good part of them is in."""
+
+    name: str
+    others: tuple[str, ...] = ()
+
+
+def guessed_language(texts: Iterable[Sequence[str]]) -> GuessedLanguage:
     """The language whose stop words make up most of some texts, given by their words.
 
     Texts count by how many they are, not by how long: one long letter decides nothing.
 
-    >>> guessed_language([["der", "preis", "und", "die", "übung"]])
+    >>> guessed_language([["der", "preis", "und", "die", "übung"]]).name
     'german'
     """
     droppings = {name: _dropping(name) for name in _WITH_STOP_WORDS}
-    dropped = dict.fromkeys(_WITH_STOP_WORDS, 0.0)
-    looked_at, counted = 0, 0
-    for words in texts:
-        if not words:
-            continue
-        looked_at, weight = looked_at + len(words), min(len(words), _ENOUGH)
-        counted += weight
-        every = " ".join(words)
-        for name, dropping in droppings.items():
-            dropped[name] += weight * (1 - len(dropping.analyze(every)) / len(words))
+    shares: list[tuple[int, dict[str, float]]] = []  # of stop words, and what the text counts
+    looked_at = 0
+    for words in filter(None, texts):
+        every, count = " ".join(words), len(words)
+        share = {name: 1 - len(one.analyze(every)) / count for name, one in droppings.items()}
+        shares.append((min(count, _ENOUGH), share))
+        looked_at += count
         if looked_at >= LOOKED_AT:
             break
-    best = max(dropped, key=lambda name: dropped[name])
-    return best if dropped[best] > _LEAST_SHARE * counted else USUAL
+    counted = sum(weight for weight, _ in shares)
+    best = max(_WITH_STOP_WORDS, key=lambda name: sum(w * share[name] for w, share in shares))
+    if sum(weight * share[best] for weight, share in shares) <= _LEAST_SHARE * counted:
+        best = USUAL
+    votes = Counter[str]()
+    for weight, share in shares:
+        own = max(_WITH_STOP_WORDS, key=lambda name: share[name])
+        if share[own] > max(2 * share[best], 2 * _LEAST_SHARE):  # and not one much like it
+            votes[own] += weight
+    others = sorted(name for name, weight in votes.items() if _A_PART * weight >= counted)
+    return GuessedLanguage(best, tuple(others))
 
 
 def stop_words_in(path: str | Path) -> list[str]:

@@ -92,7 +92,7 @@ def evaluate(
 
 
 def _guessed(judged: JudgedCollection) -> str:
-    return guessed_language([words_of(one.text) for one in judged.documents[:1000]])
+    return guessed_language([words_of(one.text) for one in judged.documents[:1000]]).name
 
 
 def _run(
