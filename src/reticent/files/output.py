@@ -51,7 +51,7 @@ class _Lines(io.StringIO):
 
 
 _LEFTOVER = re.compile(
-    r"\.(?P<name>.+)\.(?P<pid>\d+)-(?P<run>[0-9a-f]{4})[0-9a-f]{4}\.reticent-(?P<what>tmp|old)"
+    r"\.(?P<name>.+)\.(?P<pid>\d+)-(?P<run>[0-9a-f]{4})[0-9a-f]{4,16}\.reticent-(?P<what>tmp|old)"
 )
 _LONGEST_NAME = 200  # bytes; what stands beside it for a while has a longer one, of at most 255
 _RUN = os.urandom(2).hex()  # in containers, a later run may have the number of a killed one
@@ -155,7 +155,8 @@ def clear_leftover(path: Path) -> None:
 
 
 def _beside(path: Path, what: str) -> Path:
-    run = f"{os.getpid()}-{_RUN}{os.urandom(2).hex()}"
+    # Long enough: with two bytes, one release in 65,536 met itself and was refused.
+    run = f"{os.getpid()}-{_RUN}{os.urandom(8).hex()}"
     return path.with_name(f".{path.name}.{run}.reticent-{what}")
 
 
