@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import count as counting
@@ -100,14 +101,16 @@ def answer(*given: object, code: int = 0) -> Any:
 def interrupted_everywhere(patch: pytest.MonkeyPatch, *given: object) -> Iterator[Result]:
     """Run a search with Ctrl-C at its first point of rest, at its second, and so on to its end.
 
-    Nothing is written until there is something safe; from then on a release always is.
+    Nothing is written until there is something safe; from then on a release always is. Points of
+    the main thread are counted: those of others come in any order, and it hears of them later.
     """
     ask, codes, early = Halt.now, list[int](), True
     for point in counting():
         asked = counting()
 
         def now(self: Halt, point: int = point, asked: Any = asked) -> bool:
-            if next(asked) == point:
+            alone = threading.current_thread() is threading.main_thread()
+            if alone and next(asked) == point:
                 signal.raise_signal(signal.SIGINT)
             return ask(self)
 
