@@ -14,9 +14,11 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from reticent.errors import InputError, PartyError, ReticentError, Stopped, Unsatisfiable
+from reticent.parties.chained import Unwritable
 from reticent.parties.channel import Arrival, Channel
 from reticent.parties.links import Received, Talk
 from reticent.parties.messages import (
@@ -162,11 +164,13 @@ class Exchange:
     def part(self, failure: Failure) -> None:
         """Tell everybody why this owner ends, unless they have been told."""
         with self.changed:
-            if self.failure is None:
-                self.failure = failure
-                code = code_of(failure.error)
-                self._say_to_all(code, failure.step, failure.about, failure.why)
-            self.changed.notify_all()
+            try:
+                if self.failure is None:
+                    self.failure = failure
+                    code = code_of(failure.error)
+                    self._say_to_all(code, failure.step, failure.about, failure.why)
+            finally:
+                self.changed.notify_all()
 
     def say_done(self) -> None:
         """Tell everybody that this owner has all it wanted."""
@@ -214,7 +218,8 @@ class Exchange:
                     self._say_alive()
                     due = time.monotonic() + self._life
         except Exception as error:  # of our own: a full disk, or a mistake of ours
-            self.part(Failure(error, self.step))
+            with suppress(Unwritable):  # nor can the farewell be, on a full disk
+                self.part(Failure(error, self.step))
 
     def _hear(self, timeout: float) -> list[Arrival]:
         first = self.channel.receive(timeout)

@@ -207,6 +207,8 @@ class Session:
                 self._announce(epoch)
             with exchange.changed:
                 self._raise_failure()
+                if any(hello.agreed is not None for hello in exchange.hellos.values()):
+                    continue  # it was heard just now, before anything else is concluded
                 missing = [peer for peer in self.peers if self._epoch_of(peer) < epoch]
                 if not missing and not exchange.interrupted:
                     break
