@@ -1,8 +1,8 @@
-"""Whatever an owner does wrong, at whatever step of a joint release: the other one ends with an
-error that names it and the step, and has written nothing.
+"""Whatever an owner does wrong, at whatever step of a joint release or of a tree at two sites: the
+other one ends with an error that names it and the step, and has written nothing.
 
-Two owners as `reticent integrate` plays them, but for the network: their channel is in memory, and
-what one of them says is bent on its way out.
+Two owners as the commands play them, but for the network: their channel is in memory, and what one
+of them says is bent on its way out.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ import pytest
 
 from parties_at_hand import Bend, Bent
 from reticent.errors import PartyError
-from reticent.joint import process
+from reticent.joint import process as joint
 from reticent.joint.process import IntegrateOptions
+from reticent.jointree.sites import process as sites
+from reticent.jointree.sites.process import SiteOptions
 from reticent.parties import participation
 from reticent.parties.agreeing import Go, Ready
 from reticent.parties.channel import MemoryHub
@@ -31,6 +33,7 @@ from reticent.parties.identity import Identity, make
 from reticent.parties.messages import Envelope, decode, encode
 from reticent.parties.session import Session
 from reticent.parties.wire import Message
+from sites.sites_at_work import Sites
 
 POLICY = """
 id = "Id"
@@ -65,18 +68,10 @@ DATA = {
         *(f"p{n},{'FFMX'[n // 4]},t{n % 4},{'uvwv'[n % 4]},n{n % 3},{'ab'[n // 8]}" for n in ROWS),
     ],
 }
-# In which the card says something to the bank, all but the last: that is the bank's to say.
-STEPS = (
-    "common records", "what all accept", "class", "shared columns", "before round 1", "round 1",
-    "whether anything is left", "labels", "kept columns", "ready", "go",
-)  # fmt: skip
 Change = Callable[[Envelope, bytes], list[bytes]]
 
 
-@pytest.fixture(scope="module")
-def homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The owners' folders, with all that they bring."""
-    folder = tmp_path_factory.mktemp("owners")
+def _lay_joint(folder: Path) -> None:
     for name, other in (("bank", "card"), ("card", "bank")):
         home = folder / name
         home.mkdir()
@@ -89,6 +84,72 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
             f'[peers.{other}]\naddress = "127.0.0.1:7002"\n'
             f'certificate = "../{other}/identity/certificate.pem"\n'
         )
+
+
+def _integrate(party: Path, output: str) -> object:
+    return joint.integrate(party, IntegrateOptions(output=output, max_steps=1, again=True))
+
+
+def _lay_sites(folder: Path) -> None:
+    more = {"meet_timeout": 60, "step_timeout": 60}
+    Sites(folder, grow={"prune": False, "max_depth": 2}, more=more)
+
+
+def _train(party: Path, output: str) -> object:
+    return sites.train(party, SiteOptions(output=output))
+
+
+@dataclass(frozen=True)
+class Talk:
+    """What two owners do together."""
+
+    owners: tuple[str, str]
+    liars: Mapping[str, str]  # by step: who says something in it, and says it wrongly
+    lay: Callable[[Path], None]  # makes the owners' folders, with all that they bring
+    play: Callable[[Path, str], object]  # the party file and the output of one of them
+
+    def cast(self, step: str) -> tuple[str, str]:
+        """Who lies in a step, and who does not."""
+        liar = self.liars[step]
+        [honest] = {*self.owners} - {liar}
+        return liar, honest
+
+
+JOINT = Talk(("bank", "card"), {
+    **dict.fromkeys((
+        "common records", "what all accept", "class", "shared columns", "before round 1", "round 1",
+        "whether anything is left", "labels", "kept columns", "ready",
+    ), "card"),
+    "go": "bank",
+}, _lay_joint, _integrate)  # fmt: skip
+TREES = Talk(("clinic", "works"), {
+    **dict.fromkeys((
+        "common values of join 1", "standing of join 1, up", "sums of join 1, up", "node 1",
+        "node 2", "ready",
+    ), "works"),
+    **dict.fromkeys((
+        "columns that join", "standing of join 1, down", "all counts", "sums of join 1, down",
+        "node 3", "go",
+    ), "clinic"),
+}, _lay_sites, _train)  # fmt: skip
+AT_EVERY_STEP = pytest.mark.parametrize(
+    ("talk", "step"),
+    [pytest.param(talk, step, id=f"{talk.owners[0]}-{step}")
+     for talk in (JOINT, TREES) for step in talk.liars],
+    indirect=["talk"],
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def talk(request: pytest.FixtureRequest) -> Talk:
+    found: Talk = request.param
+    return found
+
+
+@pytest.fixture(scope="module")
+def homes(talk: Talk, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("owners")
+    talk.lay(folder)
     return folder
 
 
@@ -96,10 +157,11 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 class Stage:
     """Both owners at one hub; one of them is not as it should be."""
 
+    talk: Talk
     homes: Path
     outputs: Path
+    hub: MemoryHub
     bend: Mapping[str, Bend] = field(default_factory=dict)
-    hub: MemoryHub = field(default_factory=lambda: MemoryHub(("bank", "card")))
     sessions: dict[str, Session] = field(default_factory=dict)  # the last of each owner
     channels: dict[str, Bent] = field(default_factory=dict)
 
@@ -116,12 +178,11 @@ class Stage:
         return made
 
     def run(self, name: str, output: str = "out") -> Any:
-        """One owner's release, or the error that it ended with."""
+        """What one owner has in the end, or the error that it ended with."""
         place = self.outputs / name
         place.mkdir(exist_ok=True)
-        options = IntegrateOptions(output=str(place / output), max_steps=1, again=True)
         try:
-            return process.integrate(self.homes / name / "party.toml", options)
+            return self.talk.play(self.homes / name / "party.toml", str(place / output))
         except Exception as error:
             return error
 
@@ -146,7 +207,7 @@ class Stage:
 
         What both ended with, the honest one first.
         """
-        liar, honest = ("bank", "card") if step == "go" else ("card", "bank")
+        liar, honest = self.talk.cast(step)
         done: list[str] = []
 
         def bend(to: str, frame: bytes, kind: str, before: int) -> list[bytes]:
@@ -173,27 +234,32 @@ class Stage:
 
 
 @pytest.fixture
-def stage(homes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
-    made = Stage(homes, tmp_path)
+def stage(talk: Talk, homes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
+    made = Stage(talk, homes, tmp_path, MemoryHub(talk.owners))
     monkeypatch.setattr(participation, "TcpChannel", made.channel)
     monkeypatch.setattr(participation, "Session", made.session)
     monkeypatch.setattr("os.fsync", lambda file: None)  # a disk would take most of the time
     return made
 
 
-def test_without_a_fault_both_release(stage: Stage) -> None:
-    said: list[str] = []
+@pytest.mark.parametrize("talk", [JOINT, TREES], indirect=True)
+def test_without_a_fault_both_come_to_an_end(stage: Stage) -> None:
+    said: dict[str, set[str]] = {name: set() for name in stage.talk.owners}
 
-    def listen(to: str, frame: bytes, kind: str, before: int) -> list[bytes]:
-        word = decode(frame)
-        if isinstance(word, Envelope):
-            said.append(word.step)
-        return [frame]
+    def listening(name: str) -> Bend:
+        def listen(to: str, frame: bytes, kind: str, before: int) -> list[bytes]:
+            word = decode(frame)
+            if isinstance(word, Envelope):
+                said[name].add(word.step)
+            return [frame]
 
-    stage.bend = {"card": listen}
-    for found in stage.both(*DATA):
+        return listen
+
+    stage.bend = {name: listening(name) for name in said}
+    for found in stage.both(*stage.talk.owners):
         assert not isinstance(found, Exception), found
-    assert [*dict.fromkeys(said)] == [*STEPS[:-1]]
+    assert all(step in said[liar] for step, liar in stage.talk.liars.items())
+    assert set().union(*said.values()) <= {*stage.talk.liars, "labels of the class"}
 
 
 def changed(**changes: object) -> Change:
@@ -213,18 +279,18 @@ FAULTS: dict[str, tuple[Change, str]] = {
 }
 
 
-@pytest.mark.parametrize("step", STEPS)
+@AT_EVERY_STEP
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_frame_that_is_wrong(stage: Stage, fault: str, step: str) -> None:
     change, words = FAULTS[fault]
     see_refused(stage, step, words, *stage.go_wrong(step, change))
 
 
-@pytest.mark.parametrize("step", STEPS)
+@AT_EVERY_STEP
 def test_a_message_of_another_kind(
     stage: Stage, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
-    liar, honest = ("bank", "card") if step == "go" else ("card", "bank")
+    liar, honest = stage.talk.cast(step)
     true, other = Session.send, Ready(bytes(32)) if step == "go" else Go()
 
     def send(self: Session, to: str, message: Message) -> None:
@@ -235,11 +301,11 @@ def test_a_message_of_another_kind(
     see_refused(stage, step, "its message is no ", *stage.both(honest, liar))
 
 
-@pytest.mark.parametrize("step", STEPS)
+@AT_EVERY_STEP
 def test_a_message_of_another_step(
     stage: Stage, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
-    liar, honest = ("bank", "card") if step == "go" else ("card", "bank")
+    liar, honest = stage.talk.cast(step)
     post = Exchange.post
 
     def posting(self: Exchange, *given: Any) -> None:
@@ -255,8 +321,8 @@ def test_a_message_of_another_step(
 
 
 def see_refused(stage: Stage, step: str, words: str, found: Any, other: Any) -> None:
-    """The honest owner names the other one and the step; neither has a table."""
-    liar, honest = ("bank", "card") if step == "go" else ("card", "bank")
+    """The honest owner names the other one and the step; neither has a table or a model."""
+    liar, honest = stage.talk.cast(step)
     assert isinstance(found, PartyError), found
     assert found.exit_code == 4
     [problem] = found.problems
@@ -271,9 +337,9 @@ def see_refused(stage: Stage, step: str, words: str, found: Any, other: Any) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("step", STEPS)
+@AT_EVERY_STEP
 def test_an_owner_that_falls_silent(stage: Stage, step: str) -> None:
-    liar, honest = ("bank", "card") if step == "go" else ("card", "bank")
+    liar, honest = stage.talk.cast(step)
 
     def mute(word: Envelope, frame: bytes) -> list[bytes]:
         stage.channels[liar].bend = lambda *said: []
@@ -285,9 +351,9 @@ def test_an_owner_that_falls_silent(stage: Stage, step: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("step", STEPS)
+@AT_EVERY_STEP
 def test_an_owner_that_goes_away(stage: Stage, step: str) -> None:
-    liar, honest = ("bank", "card") if step == "go" else ("card", "bank")
+    liar, honest = stage.talk.cast(step)
 
     def die(word: Envelope, frame: bytes) -> list[bytes]:
         stage.channels[liar].die()
@@ -299,9 +365,9 @@ def test_an_owner_that_goes_away(stage: Stage, step: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("step", STEPS)
+@AT_EVERY_STEP
 def test_an_owner_that_begins_anew(stage: Stage, step: str) -> None:
-    liar = "bank" if step == "go" else "card"
+    liar, _ = stage.talk.cast(step)
     later: list[threading.Thread] = []
 
     def die(word: Envelope, frame: bytes) -> list[bytes]:
