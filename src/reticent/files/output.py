@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import fcntl
 import io
 import os
 import re
@@ -27,7 +28,7 @@ def parts_in(folder: Path) -> list[str]:
 def write_text(path: Path, text: str) -> None:
     """Write text and see it to the disk."""
     path.write_text(text, encoding="utf-8")
-    _sync(path)
+    sync(path)
 
 
 def csv_text(rows: Iterable[Iterable[object]]) -> str:
@@ -215,14 +216,14 @@ def whole_file(path: Path, *, force: bool, private: bool = False) -> Iterator[Pa
     try:
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         yield temporary
-        _sync(temporary)
+        sync(temporary)
         if not private:
             temporary.chmod(0o666 & _allowed(path))
         with _undisturbed():
             check_free(path, force=force)
             temporary.replace(path)
             _record(path)
-            _sync(path.parent)
+            sync(path.parent)
     except OSError as error:
         raise _unwritable(path, error) from None
     finally:
@@ -243,7 +244,7 @@ def whole_folder(
         temporary.mkdir(mode=0o700)
         yield temporary
         for file in sorted(temporary.rglob("*")):
-            _sync(file)
+            sync(file)
         with _undisturbed():
             check_free(path, force=force, holds=holds)
             if not private:
@@ -252,7 +253,7 @@ def whole_folder(
                 path.rename(old)
             temporary.rename(path)
             _record(path)
-            _sync(path.parent)
+            sync(path.parent)
             remove(old)
     except OSError as error:
         raise _unwritable(path, error) from None
@@ -299,9 +300,24 @@ def _allowed(path: Path) -> int:
         probe.unlink()
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
+    """See a file, or the names in a folder, to the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def lock_folder(folder: Path, busy: str) -> int:
+    """Keep others out of a folder until what is given is closed; a kill lets them in again.
+
+    `busy`: what is said to who comes while somebody else is in it.
+    """
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(handle)
+        raise InputError(busy, where=str(folder), do="wait for it, or end it.") from None
+    return handle

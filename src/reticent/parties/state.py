@@ -10,7 +10,6 @@ A folder, its owner's alone:
 
 from __future__ import annotations
 
-import fcntl
 import os
 import secrets
 from collections import Counter
@@ -22,7 +21,7 @@ import msgspec
 
 from reticent import version
 from reticent.errors import InputError, PartyError
-from reticent.files.output import discard
+from reticent.files.output import discard, lock_folder, sync
 from reticent.parties.chained import ChainedFile, Unwritable
 from reticent.parties.messages import short
 from reticent.parties.settings import unlike_runs
@@ -57,7 +56,7 @@ class State:
     def __init__(self, folder: Path, known: RunState) -> None:
         self.folder = folder
         self.known = known
-        self._lock = _locked(folder)
+        self._lock = lock_folder(folder, "another process is in this run")
         self.transcript = Transcript(folder / TRANSCRIPT)
         self._journal = ChainedFile(folder / JOURNAL)
         self._attempts = ChainedFile(folder / ATTEMPTS)
@@ -218,19 +217,6 @@ def _is_free(folder: Path) -> bool:
     return {path.name for path in folder.iterdir()} <= {_UNFINISHED, JOURNAL, ATTEMPTS, TRANSCRIPT}
 
 
-def _locked(folder: Path) -> int:
-    """Keep others out of a run's folder for as long as the file is open."""
-    file = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(file)
-        raise InputError(
-            "another process is in this run", where=str(folder), do="wait for it, or end it."
-        ) from None
-    return file
-
-
 def _save(folder: Path, known: RunState) -> None:
     # As `whole_file` does it; but this is no output that anybody is told of.
     path = folder / _UNFINISHED
@@ -239,12 +225,4 @@ def _save(folder: Path, known: RunState) -> None:
         file.flush()
         os.fsync(file.fileno())
     path.replace(folder / STATE)
-    _sync(folder)
-
-
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    sync(folder)

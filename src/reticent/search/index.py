@@ -18,7 +18,6 @@ what else it left goes when the index is opened or updated again.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import re
@@ -36,8 +35,10 @@ from typing import TYPE_CHECKING, Any, Self
 from reticent.errors import EngineError, InputError, Stopped
 from reticent.files.output import (
     is_leftover,
+    lock_folder,
     name_of,
     repair,
+    sync,
     whole_file,
     whole_folder,
     write_text,
@@ -233,7 +234,7 @@ class _Generation:
             write_text(self.folder / _PLACES, json.dumps([self.places, self.digests]) + "\n")
             for file in self.folder.iterdir():
                 file.chmod(0o600)
-            _sync(self.folder)
+            sync(self.folder)
 
     def without(self, stale: set[int]) -> _Generation:
         """Another generation, of the texts of this one but for some."""
@@ -291,15 +292,6 @@ def _every(searcher: Searcher) -> Iterator[tuple[int, Document]]:
 def _page(document: Document) -> tuple[str, str]:
     title, text = json.loads(bytes(document.get_first("page") or b"").decode("utf-8", _LONE))
     return title, text
-
-
-def _sync(folder: Path) -> None:
-    """See the names in a folder to the disk."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _share(source: Path, target: Path) -> None:
@@ -408,14 +400,7 @@ def _is_index(path: Path) -> bool:
 @contextlib.contextmanager
 def _alone(path: Path) -> Iterator[None]:
     """Keep other writers out, for as long as this lasts; a kill lets them in again."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(handle)
-        raise InputError(
-            "another process is writing this index", where=str(path), do="wait for it, or end it."
-        ) from None
+    handle = lock_folder(path, "another process is writing this index")
     try:
         yield
     finally:
