@@ -94,6 +94,15 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert (page.parent / link).exists(), f"{page.name} links to {link}"
 
 
+def test_every_page_is_in_the_index() -> None:
+    index = (ROOT / "docs/README.md").read_text(encoding="utf-8")
+    linked = set(re.findall(r"\]\(([^)#:]+)\)", index))
+    for page in sorted((ROOT / "docs").rglob("*.md")):
+        path = page.relative_to(ROOT / "docs").as_posix()
+        line = f"- [{page.read_text('utf-8').splitlines()[0].lstrip('# ')}]({path})"
+        assert path in {*linked, "README.md"}, f"docs/README.md lacks a line such as  {line}"
+
+
 TWO_MACHINES = (ROOT / "docs/how-to/two-machines.md").read_text(encoding="utf-8")
 
 
