@@ -466,3 +466,35 @@ def test_an_owner_killed_at_any_stage_leaves_nothing_half(work: Path, number: in
         assert left <= {"out", "out.run", "of-card.run"} | {n for n in left if n.startswith(".")}
         for name in left:
             shutil.rmtree(name, ignore_errors=True)
+
+
+ABOUT = """
+[about]
+title = "Visits <2025> & “Überfälle”"
+owner = "Town clinic"
+contact = "data@clinic.example"
+purpose = "One line,\\nand <b>another</b>."
+basis = "Art. 89 GDPR"
+date = 2025-12-31
+"""
+
+
+def test_what_a_release_is_about_stands_on_both_pages(any_example: KindExample) -> None:
+    Path("about.toml").write_text(any_example.files["p.toml"] + ABOUT, encoding="utf-8")
+    any_example.make("out", policy="about.toml")
+    run("verify", "out")
+    for name in ("report", "manifest"):
+        told = json.loads(Path(f"out/public/{name}.json").read_text(encoding="utf-8"))["about"]
+        assert list(told) == ["title", "owner", "contact", "purpose", "basis", "date"]
+        assert told["date"] == "2025-12-31"
+    for side in ("public", "private"):
+        page = Path(f"out/{side}/report.html").read_text(encoding="utf-8")
+        assert "<title>Visits &lt;2025&gt; &amp; “Überfälle” – " in page
+        assert page.count("<h1") == page.count("&amp; “Überfälle”</h1>") == 1
+        assert '<a href="mailto:data@clinic.example">data@clinic.example</a>' in page
+        head = page[: page.index("<main>")]
+        for said in ("Town clinic", "Art. 89 GDPR", "and &lt;b&gt;another", "2025-12-31"):
+            assert said in head
+    run("policy", "check", "about.toml", *any_example.fits)
+    kept = any_example.kind.door().Policy.load("out/private/policy.toml")
+    assert kept.about.facts() == told

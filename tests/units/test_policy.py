@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from at_hand import policy_of, refusal
 from reticent import Policy
+from reticent.errors import ReticentError
 from reticent.privacy.promises import Anonymity, Confidence, as_fraction
 
 FULL = """\
@@ -53,6 +54,9 @@ over = ["Job", "Country"]
 sensitive = { Bankruptcy = ["Discharged", 3], Test = "*" }
 at_most = 0.75
 allow_absent = true
+
+[about]
+title = "Census"
 
 [goal]
 utility = "discernibility"
@@ -443,7 +447,7 @@ def test_the_schema_is_json_and_closed() -> None:
 def test_the_schema_knows_the_keys_of_the_file() -> None:
     found = Policy.json_schema()
     assert list(found["properties"]) == [
-        "class", "drop", "keep", "missing", "missing_values", "trim", "marker", "order",
+        "about", "class", "drop", "keep", "missing", "missing_values", "trim", "marker", "order",
         "suppress_records", "attributes", "anonymity", "confidence", "goal", "previous",
         "inconsistent", "reading",
     ]  # fmt: skip
@@ -545,3 +549,28 @@ def test_one_is_no_plural(k: int, of: tuple[str, ...], over: tuple[str, ...]) ->
         assert not re.search(r"\b[025] (other|record|pair|row|group|distinct value|is)\b", text)
     if not of and not promise.releases:
         assert promise.short == f"A: at least {k} record{'s' * (k > 1)}"
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ('title = "a\\nb"', "[about], title: write it on one line"),
+        (f'owner = "{"x" * 201}"', "[about], owner: this is too long: at most 200 letters"),
+        (f'basis = "{"x" * 2001}"', "[about], basis: this is too long: at most 2,000 letters"),
+        ("contact = 3", "[about], contact: write a text in quotes"),
+        ('purpose = "\\u0007"', "[about], purpose: leave control characters away"),
+        ("date = 2026", '[about], date: write a date, as 2026-05-31, or a text, as "May 2026"'),
+        ('titel = "x"', '[about]: there is no key "titel" here\n  Do:  Did you mean "title"?'),
+    ],
+)
+def test_what_a_policy_may_say_of_itself(lines: str, said: str) -> None:
+    with pytest.raises(ReticentError) as error:
+        Policy.parse(f"[about]\n{lines}\n[[anonymity]]\nover = ['a']\nk = 2\n")
+    assert str(error.value) == f"policy, {said}"
+
+
+def test_a_policy_says_of_itself_what_is_written() -> None:
+    lines = 'title = ""\npurpose = "a\\nb "\ndate = "May 2026"\n'
+    policy = Policy.parse(f"[about]\n{lines}[[anonymity]]\nover = ['a']\nk = 2\n")
+    assert policy.about.facts() == {"purpose": "a\nb", "date": "May 2026"}
+    assert Policy.parse(policy.canonical()).about == policy.about

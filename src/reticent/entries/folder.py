@@ -44,6 +44,7 @@ def contents(release: EntryRelease, data: Any) -> Contents:
         },
         manifest={
             "kind": ENTRIES.in_manifest,
+            **release.policy.about.told(),
             "rows": release.rows,
             "columns": [{"name": n, "role": played.get(n, "keep")} for n in roles.released],
         },

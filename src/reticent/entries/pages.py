@@ -92,6 +92,7 @@ def _shared(release: EntryRelease) -> dict[str, Any]:
     drawn = sorted(hidden, key=lambda n: (n != roles.sensitive, -hidden[n]))[:_MOST_BARS]
     bars = [charts.Bar(n, hidden[n], matters=hidden[n] > 0) for n in hidden if n in drawn]
     return {
+        "about": release.policy.about,
         "columns": len(roles.released),
         "conditions": roles.conditions,
         "sensitive": roles.sensitive,

@@ -30,6 +30,7 @@ from reticent.errors import Problem, quoted, refuse
 from reticent.privacy.entries import SafeEntries
 from reticent.privacy.promises import Cell, Share, as_text
 from reticent.releases import policyfile
+from reticent.releases.about import About
 from reticent.releases.kinds import ENTRIES, ReleaseKind
 from reticent.releases.policyfile import Names
 
@@ -105,7 +106,10 @@ class EntryPolicy(policyfile.PolicyFile):
 
     model_config = ConfigDict(title="Policy")
     kind: ClassVar[ReleaseKind] = ENTRIES
-    parts: ClassVar[Mapping[str, type[BaseModel]]] = {"reading": policyfile.CellReading}
+    parts: ClassVar[Mapping[str, type[BaseModel]]] = {
+        "about": About,
+        "reading": policyfile.CellReading,
+    }
 
     conditions: Names = Field(description="Columns that an attacker may infer from.")
     sensitive: str = Field(description="The column whose entries people asked to hide.")

@@ -156,6 +156,7 @@ def facts(release: EntryRelease) -> Facts:
     policy = release.policy
     holds = release.finding.holds if release.finding else None
     public = {
+        **policy.about.told(),
         "rows": release.rows,
         "requests": release.requests,
         "hidden": {"entries": len(release.search.records), "columns": release.hidden},

@@ -89,6 +89,7 @@ def _manifest(release: JointRelease) -> dict[str, Any]:
     told = release.facts().public
     return {
         "kind": "joint",
+        **policy.about.told(),
         "rows": release.sheet.rows,
         "marker": policy.marker,
         "columns": told["columns"],

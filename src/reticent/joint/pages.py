@@ -33,6 +33,7 @@ def public(release: JointRelease) -> str:
         "joint/templates/public.html",
         {
             **told,
+            "about": release.joint.policy.about,
             "columns": [_column(release, told, one) for one in told["columns"]],
             "alone": singled.text if singled else "",
             "policy": release.joint.policy.canonical(),
@@ -70,6 +71,7 @@ def private(release: JointRelease, run: RunFacts | None = None) -> str:
         "joint/templates/private.html",
         {
             **release.facts().private,
+            "about": release.joint.policy.about,
             "run": run,
             "policy_digest": release.joint.policy.digest.hex(),
             "seen_by_first": release.joint.policy.seen_by_first,

@@ -86,6 +86,7 @@ def _public(release: JointRelease) -> dict[str, Any]:
     roles = policy.joint_roles
     singled = release.proof.singled_out
     return {
+        **policy.about.told(),
         "rows": release.sheet.rows,
         "owners": {name: list(owner.columns) for name, owner in policy.owners.items()},
         "columns": [{"name": name, "role": _role(release, name)} for name in policy.columns],
@@ -154,6 +155,7 @@ def public_report(told: Facts) -> dict[str, Any]:
     """The report that may be published; the same at every owner."""
     facts = told.public
     return {
+        **{key: facts[key] for key in ("about",) if key in facts},
         **{key: facts[key] for key in ("rows", "owners", "steps", "stopped_early")},
         "templates": [
             template_facts(promise) | {"groups": promise["groups"]} for promise in facts["promises"]

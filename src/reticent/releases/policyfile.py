@@ -26,6 +26,7 @@ from pydantic import (
 from reticent.errors import InputError, Problem, did_you_mean, listed, quoted, refuse
 from reticent.files.delimited import unfit
 from reticent.files.tabular import Reading
+from reticent.releases.about import About
 from reticent.releases.kinds import SCHEMA_COMMAND, SCHEMA_KEYS, ReleaseKind, kind_of
 
 may_be_one = BeforeValidator(lambda given: (given,) if isinstance(given, str) else given)
@@ -113,7 +114,7 @@ class WrittenFile(BaseModel):
     @classmethod
     def place(cls, loc: Sequence[Any]) -> str:
         """A place in the file, named as a reader of it would."""
-        return ", ".join("[reading]" if part == "reading" else str(part) for part in loc)
+        return ", ".join(f"[{part}]" if part in ("reading", "about") else str(part) for part in loc)
 
     @classmethod
     def contradictions(cls, data: Mapping[str, Any], where: str) -> Iterator[Problem]:
@@ -162,6 +163,8 @@ class PolicyFile(WrittenFile):
     kind: ClassVar[ReleaseKind]
     called: ClassVar[str] = "policy"
 
+    about: About = About()
+
     if TYPE_CHECKING:
         reading: FileReading  # each kind has its own: with the keys that say something of it
 
@@ -186,6 +189,10 @@ class PolicyFile(WrittenFile):
                 f"this is a policy for {meant.name}", where=where,
                 do=f"use it with  {meant.command}.",
             )  # fmt: skip
+
+    def canonical(self) -> str:
+        """The policy as TOML without the comments of its file, which may hold anything."""
+        return canonical_lines(self.model_dump(mode="python", by_alias=True, exclude_defaults=True))
 
     @property
     def promised(self) -> list[str]:
@@ -264,6 +271,12 @@ def parsed(text: str, where: str) -> dict[str, Any]:
         ) from None  # fmt: skip
 
 
+def canonical_lines(plain: Mapping[str, Any]) -> str:
+    """A policy a line a key, and what it is about below them."""
+    lines = toml_lines({key: value for key, value in plain.items() if key != "about"})
+    return lines + (f"\n[about]\n{toml_lines(plain['about'])}" if "about" in plain else "")
+
+
 def toml_lines(table: Mapping[str, Any]) -> str:
     """Keys and values, a line each."""
     return "".join(f"{toml_key(key)} = {toml_value(value)}\n" for key, value in table.items())
@@ -301,7 +314,9 @@ def problems(error: ValidationError, where: str, whole: type[WrittenFile]) -> li
     # Keys that are not there come first: such a typo is often why another key is missing.
     findings = sorted(error.errors(include_url=False), key=lambda f: f["type"] != "extra_forbidden")
     for finding in findings:
-        loc = [part for part in finding["loc"] if not _is_branch(part)]
+        loc = [*finding["loc"]]
+        if loc[:1] != ["about"]:  # which has a key "date"
+            loc = [part for part in loc if not _is_branch(part)]
         place = whole.place(loc)
         if finding["type"] == "extra_forbidden":
             part = whole.parts[str(loc[0])] if loc[:-1] else whole
@@ -330,6 +345,7 @@ def _nearest(finding: Any) -> str:
 
 _PLAINER = {
     "tuple_type": 'write a list of names, as ["Ward"]',
+    "model_type": "write it as a section of its own, with keys",
     "int_type": "write a whole number, as 10, without quotes or a point",
     "too_long": "there are too many values; a decimal has a point, as 0.5",
     "bool_type": "write true or false, without quotes",

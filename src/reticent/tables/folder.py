@@ -76,6 +76,7 @@ def _manifest(release: Release) -> dict[str, Any]:
         for name in prepared.roles.released
     ]
     return {
+        **prepared.policy.about.told(),
         "rows": release.sheet.rows,
         "marker": prepared.policy.marker,
         "columns": columns,

@@ -64,6 +64,7 @@ def _shared(release: Release) -> dict[str, Any]:
     some = _uncheckable(release)
     check = f"reticent verify public/ --policy policy.toml{previous}"
     return {
+        "about": release.prepared.policy.about,
         "command": command("reticent release", told, options) + previous,
         "check": check + (" --skip-uncheckable" if some else ""),
         "all_columns": not some,

@@ -45,6 +45,7 @@ from reticent.privacy.promises import (
     ours,
 )
 from reticent.releases import policyfile
+from reticent.releases.about import About
 from reticent.releases.kinds import TABLES, ReleaseKind
 from reticent.releases.policyfile import toml_key, toml_lines
 
@@ -197,6 +198,7 @@ class Policy(policyfile.PolicyFile):
     model_config = ConfigDict(populate_by_name=True, title="Reticent policy")
     kind: ClassVar[ReleaseKind] = TABLES
     parts: ClassVar[Mapping[str, type[BaseModel]]] = {
+        "about": About,
         "anonymity": Anonymity,
         "confidence": Confidence,
         "attributes": Attribute,
@@ -268,7 +270,7 @@ class Policy(policyfile.PolicyFile):
         elif head == "previous" and rest:
             first = f"[previous.{rest.pop(0)}]"
         else:
-            first = f"[{head}]" if head in ("goal", "reading") else str(head)
+            first = f"[{head}]" if head in ("about", "goal", "reading") else str(head)
         return ", ".join([first, *map(str, rest)])
 
     @field_validator("previous")
@@ -349,8 +351,10 @@ class Policy(policyfile.PolicyFile):
             del plain["goal"]["utility"]
         attributes, goal = plain.pop("attributes", {}), plain.pop("goal", {})
         previous, reading = plain.pop("previous", {}), plain.pop("reading", {})
+        about = plain.pop("about", {})
         lists = {k: plain.pop(k, ()) for k in ("inconsistent", "anonymity", "confidence")}
         parts = [toml_lines(plain)] if plain else []
+        parts += [f"[about]\n{toml_lines(about)}"] if about else []
         parts += [f"[reading]\n{toml_lines(reading)}"] if reading else []
         parts += [f"[previous.{toml_key(n)}]\n{toml_lines(p)}" for n, p in previous.items()]
         parts += [f"[attributes.{toml_key(n)}]\n{toml_lines(a)}" for n, a in attributes.items()]

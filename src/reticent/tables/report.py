@@ -142,6 +142,7 @@ def facts(release: Release) -> Facts:
     prepared, found, left = release.prepared, release.found, release.left_out
     labels, alone = release.cuts, release.proof.singled_out
     public = {
+        **prepared.policy.about.told(),
         "rows": release.sheet.rows,
         "left_out": left.count if left else 0,
         "steps": len(release.steps),
@@ -256,6 +257,7 @@ def public(told: Facts) -> dict[str, Any]:
     facts = told.public
     there = ", joined with the releases named." if facts["joined_with"] else " alone."
     return {
+        **{key: facts[key] for key in ("about",) if key in facts},
         **{key: facts[key] for key in ("rows", "left_out", "steps", "stopped_early")},
         "templates": [template_facts(p) | {"groups": p["groups"]} for p in facts["promises"]],
         **{

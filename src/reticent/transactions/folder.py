@@ -77,6 +77,7 @@ def contents(release: BasketRelease, data: Any) -> Contents:
         },
         manifest={
             "kind": BASKETS.in_manifest,
+            **release.policy.about.told(),
             "form": release.policy.format,
             "transactions": release.released.transactions,
         },

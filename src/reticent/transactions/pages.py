@@ -67,6 +67,7 @@ def private(release: BasketRelease) -> str:
 def _shared(release: BasketRelease) -> dict[str, Any]:
     promise = release.policy.promise_about(release.roles)
     return {
+        "about": release.policy.about,
         "says": promise.plain_words,
         "emptiness": promise.emptiness,
         "k": promise.k,

@@ -38,6 +38,7 @@ from reticent.errors import SHOWN, InputError, Problem, did_you_mean, nearest, q
 from reticent.privacy.coherence import Coherence
 from reticent.privacy.promises import Record, Share
 from reticent.releases import policyfile
+from reticent.releases.about import About
 from reticent.releases.kinds import BASKETS, ReleaseKind
 from reticent.releases.policyfile import Names
 
@@ -127,6 +128,7 @@ class BasketPolicy(policyfile.PolicyFile):
     model_config = ConfigDict(title="Policy")
     kind: ClassVar[ReleaseKind] = BASKETS
     parts: ClassVar[Mapping[str, type[BaseModel]]] = {
+        "about": About,
         "nuggets": Nuggets,
         "columns": BasketColumns,
         "reading": policyfile.FileReading,
@@ -215,8 +217,9 @@ class BasketPolicy(policyfile.PolicyFile):
         k = 3
         nuggets = { support = 4 }
         """
-        plain = self.model_dump(mode="python", exclude_defaults=True)
-        return policyfile.toml_lines({"private": [], **plain})
+        return policyfile.canonical_lines(
+            {"private": [], **self.model_dump(mode="python", exclude_defaults=True)}
+        )
 
     def roles(self, names: pa.Array | Sequence[str], *, original: bool = False) -> ItemRoles:
         """Who plays which part among the items of some transactions.

@@ -135,6 +135,7 @@ def facts(release: BasketRelease) -> Facts:
     if release.policy.utility == "itemsets" and release.nuggets is not None:
         whole = release.nuggets[0]
     public = {
+        **release.policy.about.told(),
         "transactions": released.transactions,
         "items": len(released.names),
         "occurrences": released.occurrences,

@@ -17,6 +17,7 @@ from reticent.data.taxonomy import Taxonomy
 from reticent.errors import many
 from reticent.files.tabular import Reading
 from reticent.files.taxonomies import as_csv
+from reticent.releases.about import about_draft
 from reticent.releases.policyfile import toml_key, toml_lines, toml_value
 from reticent.tables.drafts.roles import Guess, Guesses, Role, class_candidates
 from reticent.tables.policy import Attribute, Policy
@@ -52,6 +53,7 @@ class Draft:
             *(self._attribute(guess) for guess in self.guesses.of("masked")),
             self._anonymity(),
             *(self._confidence(guess) for guess in self.guesses.of("sensitive")),
+            about_draft(),
         ]
         return "\n".join(part for part in parts if part)
 
