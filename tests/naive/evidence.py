@@ -145,3 +145,14 @@ def middles(labels: Sequence[Labels], attrs: Sequence[Attr]) -> list[Row]:
         return None if name in scales or not label else label
 
     return [{name: seen(name, label) for name, label in shown.items()} for shown in labels]
+
+
+def share_shown(before: Sequence[object], after: Sequence[object]) -> float:
+    """The entropy of a column's values that is left, by its definition."""
+
+    def entropy(values: Sequence[object]) -> float:
+        shares = [count / len(values) for count in Counter(values).values()]
+        return sum(share * math.log2(1 / share) for share in shares)
+
+    whole = entropy(before)
+    return entropy(after) / whole if whole else 0.0

@@ -28,6 +28,20 @@ def percent(share: Fraction, sign: str = " %") -> str:
     return f"<0.01{sign}" if share and told == "0" else told + sign
 
 
+def about_percent(share: float | None) -> str:
+    """A share in whole percent; only nothing looks like nothing, and only all like all.
+
+    >>> about_percent(0.42), about_percent(0.0001), about_percent(0.9999), about_percent(None)
+    ('42 %', '<1 %', '>99 %', '–')
+    """
+    if share is None:
+        return "–"
+    told = f"{100 * share:.0f}"
+    if told == "0" and share > 0:
+        return "<1 %"
+    return ">99 %" if told == "100" and share < 1 else f"{told} %"
+
+
 def brief(value: int | Fraction) -> str:
     """A promise's value where room is short: a count, or a percentage."""
     return f"{value:,}" if isinstance(value, int) else percent(value)

@@ -164,7 +164,7 @@ def _empty(place: Path) -> bool:
 
 
 def _is_record(record: Any) -> bool:
-    keys = ("threshold", "kept", "steps", "distortion", "groups", "reidentified")
+    keys = ("threshold", "kept", "steps", "distortion", "groups", "reidentified", "shows", "cuts")
     if not isinstance(record, dict):
         return False
     return all(key in record for key in keys) or isinstance(record.get("infeasible"), str)

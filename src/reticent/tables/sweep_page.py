@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from reticent.errors import listed
 from reticent.pages import charts
-from reticent.pages.page import page
+from reticent.pages.page import MOST, page
+from reticent.privacy import words
+from reticent.tables.sweep_matrix import MEANINGS, SIGNS, ShownMatrix
 
 if TYPE_CHECKING:
     from reticent.tables.sweep_folder import Sweep
@@ -21,6 +24,9 @@ _NAMES = {
     "boosting": "gradient boosting",
     "regression": "logistic regression",
 }
+
+
+_DEEPEST = 38  # percent of the accent colour: text on it stays readable
 
 
 def page_of(swept: Sweep) -> str:
@@ -51,8 +57,38 @@ def page_of(swept: Sweep) -> str:
             "floor": _floor(swept.floor),
             "majority": swept.floor.get("majority"),
             "warnings": swept.warnings,
+            "matrix": _matrix(swept),
         },
     )
+
+
+def _matrix(swept: Sweep) -> dict[str, Any]:
+    """How much each column shows under each threshold, as cells that are shaded and say it."""
+    matrix = ShownMatrix.of(swept.points)
+    used = dict.fromkeys(how for _, _, hows in matrix.rows for how in hows if how)
+    return {
+        "spans": [*zip(matrix.spans, matrix.turns, strict=True)],
+        "rows": [
+            (
+                name,
+                [
+                    {
+                        "shade": round(_DEEPEST * (share or 0)),
+                        "text": words.about_percent(share),
+                        "sign": SIGNS.get(how, ""),
+                        "turn": turn,
+                    }
+                    for share, how, turn in zip(shares, hows, matrix.turns, strict=True)
+                ],
+            )
+            for name, shares, hows in matrix.rows[:MOST]
+        ],
+        "more": max(len(matrix.rows) - MOST, 0),
+        "hidden": listed(matrix.hidden, 6),
+        "whole": listed(matrix.whole, 6),
+        "still": words.joined(matrix.still) if matrix.still else "",
+        "signs": [(SIGNS[how], MEANINGS[how]) for how in used],
+    }
 
 
 def plot(swept: Sweep) -> Markup:

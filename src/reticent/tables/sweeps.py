@@ -38,7 +38,7 @@ from reticent.tables.arrival import fitted
 from reticent.tables.evidence import study
 from reticent.tables.evidence.aligned import AlignedRows
 from reticent.tables.evidence.attack import linked_by
-from reticent.tables.evidence.loss import losses
+from reticent.tables.evidence.loss import losses, shares_shown
 from reticent.tables.exposure import exposures
 from reticent.tables.policy import Policy
 from reticent.tables.prepare import Prepared
@@ -48,11 +48,13 @@ from reticent.tables.search.greedy import Found
 from reticent.tables.search.rare import LeftOut, find_leaving_out
 from reticent.tables.search.riding import search_together
 from reticent.tables.sweep_folder import Sweep, SweepFolder, folder_name, threshold_text
+from reticent.tables.sweep_matrix import fingerprint, with_changes
 from reticent.tables.sweep_page import page_of, plot
 from reticent.version import __version__
 
 _LOOSEST: dict[str, Any] = {"k": 1, "at_most": Fraction(1)}
 _LONGEST = 60  # characters of a folder's name
+_NOT_IN_THE_TABLE = ("threshold", "errors", "kept", "shows", "changes")  # of values by column
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +127,7 @@ def sweep(
             f"Stopped; {done} of {len(points)} releases are done, and the same command goes on "
             "from there."
         ) from None
-    records = tuple(state.done[point.name] for point in points)
+    records = with_changes([state.done[point.name] for point in points])
     if not any("kept" in record for record in records):
         raise Unsatisfiable([Problem(record["infeasible"]) for record in records[:1]])
     threshold, resumed = points[0].swept, len(points) - len(waiting)
@@ -139,14 +141,15 @@ def sweep(
 
 def _said(policy: Policy, threshold: str) -> tuple[str, ...]:
     """The promises of a sweep: those swept are open, the others as the policy makes them."""
-    loosest = policy.with_thresholds(**{threshold: _LOOSEST[threshold]})
-    kind, *words = {
-        "k": (Anonymity, "at least 1 ", "at least k "),
-        "at_most": (Confidence, "more than 1 sure", "more than h sure"),
+    number: Any
+    number, kind, *words = {
+        "k": (2, Anonymity, "at least 2 ", "at least k "),  # 2, as k are several
+        "at_most": (Fraction(1), Confidence, "more than 1 sure", "more than h sure"),
     }[threshold]
+    opened = policy.with_thresholds(**{threshold: number})
     return tuple(
         promise.text.replace(*words) if isinstance(promise, kind) else promise.text
-        for promise in loosest.promises
+        for promise in opened.promises
     )
 
 
@@ -305,6 +308,8 @@ class _Measuring:
             "discernibility": lost["discernibility"]["after"],
             "groups": worst["groups"],
             "reidentified": round(worst["prosecutor_mean"], 6),
+            "shows": shares_shown(masked),
+            "cuts": {name: fingerprint(one) for name, one in release.recodings.items()},
         }
         if self.test is None:
             return record
@@ -348,7 +353,7 @@ def _lines(swept: Sweep) -> Iterator[dict[str, Any]]:
     """One line a threshold and classifier."""
     for point in swept.points:
         line = {swept.threshold: point["threshold"]}
-        line |= {k: v for k, v in point.items() if k not in ("threshold", "errors", "kept")}
+        line |= {k: v for k, v in point.items() if k not in _NOT_IN_THE_TABLE}
         if "infeasible" in line:
             line["infeasible"] = "no release keeps the promise"
         line["kept"] = " ".join(map(str, point.get("kept", ())))

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from reticent.errors import many
+from reticent.errors import listed, many
+from reticent.privacy.words import about_percent
+from reticent.tables.sweep_matrix import MEANINGS, SIGNS, ShownMatrix
 from reticent.terminal.text import cell, table
 
 if TYPE_CHECKING:
@@ -195,7 +197,7 @@ def sweep(found: Sweep) -> str:
             ]
         )
     head = [found.threshold, "kept", "steps", "groups", "re-identified", "distortion", *errors]
-    lines = [table(head, rows)]
+    lines = [table(head, rows), *_matrix(found)]
     for name, plain in found.floor.get("errors", {}).items():
         told = ", ".join(f"{_percent(rate)} {_VIEWS[view]}" for view, rate in plain.items())
         lines.append(f"\n{name}, to compare with: {told}.")
@@ -214,6 +216,44 @@ def sweep(found: Sweep) -> str:
         "most: two of them can be joined."
     )
     return "\n".join(lines)
+
+
+def _matrix(found: Sweep) -> Iterator[str]:
+    """How much each column shows, thresholds with the same release together."""
+    matrix = ShownMatrix.of(found.points, joined=True)
+    most = min(_SPANS, len(matrix.spans))
+    listed_rows = [
+        [
+            name,
+            *(about_percent(s) + SIGNS.get(how, "") for s, how in zip(shares, hows, strict=True)),
+        ]
+        for name, shares, hows in matrix.rows
+    ]
+    for at in range(0, len(matrix.spans) if listed_rows else 0, most):
+        part = slice(at + 1, at + 1 + most)
+        heads = [_COLUMNS_BY.format(found.threshold), *matrix.spans[at : at + most]]
+        yield "\n" + table(heads, [[row[0], *row[part]] for row in listed_rows[:_ROWS]])
+    if len(listed_rows) > _ROWS:
+        yield f"… and {len(listed_rows) - _ROWS:,} more columns; report.html and --json have all."
+    if matrix.whole:
+        yield f"As they were under every threshold: {listed(matrix.whole, 3)}."
+    if matrix.hidden:
+        yield f"Nothing is shown under any threshold of: {listed(matrix.hidden, 3)}."
+    if listed_rows:
+        used = dict.fromkeys(how for _, _, hows in matrix.rows for how in hows if how)
+        signs = "".join(f"; {SIGNS[how]} {MEANINGS[how]}" for how in used)
+        yield f"Of what a column told in the table as it was, 100 % is all of it{signs}."
+    if matrix.still:
+        yield f"The release is the same for {', '.join(matrix.still)}."
+
+
+def _sign(how: str) -> str:
+    return SIGNS.get(how, "")
+
+
+_COLUMNS_BY = "what each column shows, by {}"
+_ROWS = 40  # columns that a terminal lists
+_SPANS = 8  # and thresholds beside each other
 
 
 def _kept(value: int | str | None) -> str:
