@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import random
@@ -258,3 +259,81 @@ def test_only_tables_have_columns() -> None:
     parts = transactions.Policy.json_schema()
     assert set(parts["$defs"]["BasketColumns"]["properties"]) == {"basket", "item"}
     assert transactions.Policy.parse(transactions.Policy.parse(DIARY).canonical()).columns
+
+
+# --- lines that a sign parts -----------------------------------------------------------------------
+
+COMMAS = """\
+whole milk,rolls/buns, brandy
+whole milk,"nuts, mixed",rolls/buns
+"nuts, mixed",whole milk
+
+rolls/buns,whole milk,"nuts, mixed",brandy
+whole milk,SECRET thing
+"""
+PARTED = 'separator = ","\nprivate = ["brandy"]\nh = 0.5\nk = 2\np = 2\n'
+
+
+@pytest.mark.parametrize("how", ["policy", "option"])
+def test_lines_parted_by_commas(how: str, work: Path) -> None:
+    """The output is parted as the input was, and the verifier reads it by itself."""
+    Path("in.csv").write_text(COMMAS)
+    Path("p.toml").write_text(PARTED if how == "policy" else PARTED.partition("\n")[2])
+    option = [] if how == "policy" else ["--separator", ","]
+    for out in ("out", "out.csv"):
+        run("transactions", "release", "in.csv", "-p", "p.toml", "-o", out, *option)
+    text = Path("out.csv").read_text()
+    assert text == Path("out/public/data.csv").read_text()
+    kept = [{*line} for line in csv.reader(text.splitlines())]
+    rows = [{*map(str.strip, line)} for line in csv.reader(COMMAS.splitlines())]
+    again = transactions.release(rows, "p.toml")
+    assert kept == again.table
+    assert {"SECRET thing", "rolls/buns"} == {*again.suppressed}
+    run("transactions", "verify", "out.csv", "-p", "p.toml", *option)
+    run("transactions", "verify", "out")  # whose manifest says what parts its items
+    run("verify", "out")
+    page = Path("out/private/report.html").read_text()
+    assert ("--separator" in page) == (how == "option")
+    told = json.loads(
+        run("transactions", "evaluate", "in.csv", "out", "-p", "p.toml", "--json", *option).stdout
+    )
+    assert told["items"]["after"] == 3
+
+
+@pytest.mark.parametrize(
+    ("content", "policy", "said"),
+    [
+        ("whole milk, rolls\nmilk, tea\n", "", 'separator = ","'),
+        ("a;b c\nb;c\n", "", 'separator = ";"'),
+        ("whole milk\nmilk rolls\n", 'separator = ","', "no line of in.dat holds"),
+        ("1,5 2,5\n1,5\n", "", ""),
+    ],
+)
+def test_lines_cut_at_the_wrong_sign_are_pointed_out(
+    content: str, policy: str, said: str, work: Path
+) -> None:
+    Path("in.dat").write_text(content)
+    Path("p.toml").write_text(f"{policy}\nprivate = []\nk = 1\n")
+    for command in (
+        ["transactions", "release", "in.dat", "-p", "p.toml", "-o", "out.dat"],
+        ["transactions", "risk", "in.dat", "-p", "p.toml"],
+        ["transactions", "verify", "in.dat", "-p", "p.toml"],
+        ["policy", "check", "p.toml", "in.dat"],
+    ):
+        told = run(*command)
+        heard = told.stderr + told.stdout
+        assert (said in heard) if said else "separator" not in heard
+
+
+@pytest.mark.usefixtures("baskets")
+def test_separators_that_cannot_be_meant(work: Path) -> None:
+    release = ["transactions", "release", "in.dat", "-p", "p.toml", "-o", "out"]
+    assert "parted by" in run(*release, "--separator", "/", code=2).stderr
+    assert 'separator = ","' in run(*release, "--delimiter", ",", code=2).stderr
+    Path("long.toml").write_text("format = 'long'\nprivate = []\nk = 2\n")
+    Path("in.csv").write_text("id,item\n1,a\n")
+    release = ["transactions", "release", "in.csv", "-p", "long.toml", "-o", "out"]
+    assert "only lines" in run(*release, "--separator", ",", code=2).stderr
+    Path("in.csv").write_text("a,b\nc,d\n")
+    release = ["transactions", "release", "in.csv", "-p", "p.toml", "-o", "out"]
+    assert 'separator = ","' in run(*release, code=2).stderr

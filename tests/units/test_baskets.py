@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import io
+from codecs import BOM_UTF8 as BOM
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -607,6 +609,71 @@ def test_what_is_written_can_be_read_before_it_has_its_name(
 def same(one: Baskets, other: Baskets) -> None:
     assert rows_of(one) == rows_of(other)
     assert one.names.to_pylist() == other.names.to_pylist()
+
+
+SIGNS = [",", ";", "\t", "|"]
+ITEM = st.text(st.sampled_from('ab ",;|\tä\ufeff'), min_size=1, max_size=5)
+
+
+@given(st.lists(st.sets(ITEM, max_size=5), min_size=1, max_size=8), st.sampled_from(SIGNS))
+def test_separated_lines_come_back(rows: list[set[str]], sign: str) -> None:
+    """By our reader, and by Python's own of CSV: whatever items hold but line ends."""
+    found = of(rows)
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "shop.dat")
+        write(found, path, "basket", ".dat", separator=sign)
+        same(read(path, "basket", Reading(encoding="utf-8", separator=sign)), found)
+        text = path.read_text(encoding="utf-8-sig" if path.read_bytes()[:3] == BOM else "utf-8")
+    theirs = csv.reader(text.split("\n")[:-1], delimiter=sign, strict=True)
+    assert list(theirs) == [sorted(row) for row in rows]
+
+
+def naive_items(line: str, sign: str) -> list[str]:
+    """What stands between signs outside quotes; blanks around it are no part of it."""
+    parts, quoted = [""], False
+    for letter in line:
+        quoted ^= letter == '"'
+        parts = [*parts, ""] if letter == sign and not quoted else [*parts[:-1], parts[-1] + letter]
+    stripped = [part.strip(" \t".replace(sign, "")) for part in parts]
+    bare = [p[1:-1].replace('""', '"') if p.startswith('"') else p for p in stripped]
+    return sorted({item for item in bare if item})
+
+
+CELL_OF_LINE = st.one_of(
+    st.text(st.sampled_from("ab \t"), max_size=4), st.sampled_from(['" a,;|\tb"', ' """"  ', '""'])
+)
+
+
+@given(
+    st.lists(st.lists(CELL_OF_LINE, max_size=5), min_size=1, max_size=6),
+    st.sampled_from(SIGNS),
+    st.booleans(),
+)
+def test_separated_lines_by_their_definition(
+    lines: list[list[str]], sign: str, plain: bool
+) -> None:
+    text = [sign.join(cell.replace("\t", "") for cell in line) for line in lines]
+    text = [line.replace('"', "") for line in text] if plain else text
+    with TemporaryDirectory() as folder:
+        path = file_of(Path(folder), "".join(f"{line}\n" for line in text))
+        found = read(path, "basket", Reading(encoding="utf-8", separator=sign))
+    assert rows_of(found) == [naive_items(line, sign) for line in text]
+
+
+def test_separated_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = 'whole milk, rolls/buns\t,\n\n,,\n"Nüsse, gemischt",whole milk\r\n12" pizza,,x'
+    wanted = [
+        ["rolls/buns", "whole milk"], [], [], ["Nüsse, gemischt", "whole milk"], ['12" pizza', "x"],
+    ]  # fmt: skip
+    for size in (1 << 20, 1):  # in one block, and line by line: by arrays and by patterns
+        monkeypatch.setattr(delimited, "_LINES_BLOCK", size)
+        found = read(file_of(tmp_path, content), "basket", Reading(separator=","))
+        assert rows_of(found) == wanted
+        assert "3 lines with nothing between" in found.notes[0]
+        torn = partial(basket, tmp_path, f'a\n"{SECRET},b\nc,"d"e\n', separator=",")
+        error = refusal(torn, "line 2", "line 3")
+        assert len(error.problems) == 2
+    assert basket(tmp_path, "a b,c", separator=" ") == [["a", "b,c"]]
 
 
 WORD = st.text(

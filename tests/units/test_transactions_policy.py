@@ -67,6 +67,8 @@ def test_what_is_usual() -> None:
         ("private = []\nk = 3\nnuggets = { suport = 1 }", 'Did you mean "support"'),
         ("private = []\nk = 3\nmetod = 'best'", 'Did you mean "method"'),
         ("private = []\nk = 3\nmethod = 'fast'", "method"),
+        ("private = []\nk = 3\nseparator = '/'", "separator"),
+        ("private = []\nk = 3\nformat = 'long'\nseparator = ';'", 'delimiter = ";"'),
         ("private = [\nk = 3", "line 1: the list of `private` is not closed"),
     ],
 )

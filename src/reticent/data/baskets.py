@@ -93,7 +93,7 @@ class Baskets:
         return replace(self, starts=starts, items=items, ids=None)
 
     def order(self) -> Ints:
-        """The transactions by number of items, then by printed text, by code point.
+        """The transactions by number of items, then by text with blanks between, by code point.
 
         Different ones that print alike, as items may hold blanks, are told apart by their items:
         their order in the input must not show. Equal ones stay in order.
@@ -121,17 +121,18 @@ class Baskets:
             order = order[pc.sort_indices(texts).to_numpy()]  # those that print alike stay in order
         return rows[order]
 
-    def texts(self, first: int = 0, last: int | None = None) -> pa.Array:
+    def texts(self, first: int = 0, last: int | None = None, between: str = " ") -> pa.Array:
         """Transactions `first`, …, `last` - 1 as they are printed: items with a blank between."""
         starts = self.starts[first : None if last is None else last + 1]
-        return _joined(self.names, starts - starts[0], self.items[starts[0] : starts[-1]])
+        items = self.items[starts[0] : starts[-1]]
+        return _joined(self.names, starts - starts[0], items, between)
 
 
-def _joined(names: pa.Array, starts: Ints, items: Items) -> pa.Array:
+def _joined(names: pa.Array, starts: Ints, items: Items, between: str = " ") -> pa.Array:
     import pyarrow.compute as pc
 
     words = pa.LargeListArray.from_arrays(pa.array(starts), names.take(pa.array(items)))
-    return pc.binary_join(words, pa.scalar(" ", names.type))
+    return pc.binary_join(words, pa.scalar(between, names.type))
 
 
 def _packed(items: Items, count: int) -> list[Ints]:

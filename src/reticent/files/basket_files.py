@@ -1,9 +1,10 @@
 """Baskets at the door: files, data frames, Python's sets and sparse matrices, in and out.
 
 Two formats. In a *basket* file every line is a transaction, blank lines too, its items separated by
-blanks: spaces or tabs, several of them counting as one. In a *long* table every row is an id and an
-item; a row without an item stands for a transaction that may have no other. Cells of long tables
-are taken verbatim, blanks at their edges included, as those of all tables are.
+blanks: spaces or tabs, several of them counting as one; or by a sign (`basket_lines`). In a *long*
+table every row is an id and an item; a row without an item stands for a transaction that may have
+no other. Cells of long tables are taken verbatim, blanks at their edges included, as those of all
+tables are.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from numbers import Integral
 from pathlib import Path
@@ -24,13 +26,13 @@ from reticent.data.baskets import Baskets, Ints, Part, made
 from reticent.data.columns import Column, smallest, without_missing
 from reticent.data.memory import runs
 from reticent.errors import InputError, Problem, did_you_mean, quoted, refuse
-from reticent.files import sheets, tabular
+from reticent.files import basket_lines, sheets, tabular
 from reticent.files.delimited import Reading, read_lines
 
 Form = Literal["basket", "long"]
 Columns = tuple[str, str]  # of id and item
 _AT_ONCE = 1 << 22  # rows looked at together
-_SEPARATORS = r"[ \t\r\n\x00]"  # what no item of a basket file can hold
+_SEPARATORS = r"[ \t\r\n\x00]"  # what no item can hold where blanks part them
 
 
 def suffixes(form: Form) -> tuple[str, ...]:
@@ -66,12 +68,14 @@ def read(
     """
     reading = reading or Reading()
     if form == "long":
+        _refuse_separator(reading)
         return _from_long(tabular.parse(data, reading, suffix), columns)
     tabular.refuse_sheet(data, reading)
     otherwise = 'leave it out, or write rows of id and item and set  format = "long".'
     if reading.delimiter not in (None, " ", "\t"):
         said = "the items of a basket file are separated by blanks"
-        raise InputError(said, where="--delimiter", do=otherwise)
+        other = f'if that sign parts items, say  separator = "{reading.delimiter}";  if not, '
+        raise InputError(said, where="--delimiter", do=other + otherwise)
     if reading.header_row is not None:
         raise InputError("a basket file has no header", where="--header-row", do=otherwise)
     notes: list[str] = []
@@ -79,8 +83,27 @@ def read(
     for path in paths_of(data, form):
         if tabular.suffix_of(path) in (".parquet", *tabular.ARROW):
             raise InputError("this is a table", where=str(path), do='set  format = "long".')
-        parts += read_lines(path, reading, notes, lambda blocks: [_cut(text) for text in blocks])
+        parts += read_lines(path, reading, notes, partial(_parts, path, reading, notes))
     return made(str(data), parts, notes=notes)
+
+
+def _refuse_separator(reading: Reading) -> None:
+    if basket_lines.sign_of(reading.separator):
+        raise InputError(
+            "only lines of items have a separator", where="--separator",
+            do='leave it out, or set  format = "basket"; cells of a table are parted by  '
+            "--delimiter.",
+        )  # fmt: skip
+
+
+def _parts(path: Path, reading: Reading, notes: list[str], blocks: Iterator[str]) -> list[Part]:
+    """The transactions of one file of lines."""
+    if not (sign := basket_lines.sign_of(reading.separator)):
+        return [_cut(text) for text in blocks]
+    lines = basket_lines.SeparatedLines(str(path), sign)
+    parts = lines.parts(blocks)
+    notes += lines.notes()
+    return parts
 
 
 def _cut(text: str) -> Part:
@@ -348,19 +371,28 @@ def _as_sparse(baskets: Baskets, like: Any, names: Sequence[str | int] | None) -
 
 
 def write(
-    baskets: Baskets, path: Path, form: Form, suffix: str, told: sheets.Told = lambda done: None
+    baskets: Baskets,
+    path: Path,
+    form: Form,
+    suffix: str,
+    told: sheets.Told = lambda done: None,
+    separator: str | None = None,
 ) -> None:
     """Write baskets in the format that `form` and `suffix` name, whatever `path` is called.
 
     Items stand in order of code point. `told` hears how many lines or rows are written.
+    `separator` parts the items of lines; blanks where there is none.
     """
     if form == "long":
         sheets.write(_sheets(baskets), path, suffix, told)
         return
-    _refuse_separators(baskets)
+    sign = basket_lines.sign_of(separator)
+    _refuse_unwritable(baskets, sign)
+    if sign:
+        baskets = replace(baskets, names=basket_lines.printed(baskets.names, sign))
     with sheets.opened(path, suffix) as file:
         for first, last in runs(baskets.starts):
-            text = _lines(baskets.texts(first, last))
+            text = _lines(baskets.texts(first, last, sign or " "))
             if not first and text.startswith(BOM_UTF8):
                 file.write(BOM_UTF8)  # or an item that begins so would lose it to the next reader
             file.write(text)
@@ -375,18 +407,23 @@ def _lines(texts: pa.Array) -> bytes:
     return bytes(lines[0].as_buffer()) + b"\n"
 
 
-def _refuse_separators(baskets: Baskets) -> None:
+def _refuse_unwritable(baskets: Baskets, sign: str) -> None:
     import pyarrow.compute as pc
 
-    odd = baskets.names.filter(pc.match_substring_regex(baskets.names, _SEPARATORS))
+    if sign:
+        odd = basket_lines.unprintable(baskets.names)
+        said, why = "a line break or a zero", "a line of a basket file is a basket."
+        do = "rename them, or write rows of id and item (.csv, .parquet)."
+    else:
+        odd = baskets.names.filter(pc.match_substring_regex(baskets.names, _SEPARATORS))
+        said = "a blank, a line break or a zero"
+        why = "a basket file separates items by blanks, so they would fall apart."
+        do = 'set  separator = ",",  rename them, or write rows of id and item (.csv, .parquet).'
     if len(odd):
         raise InputError(
-            f"{len(odd)} of {len(baskets.names)} items hold a blank, a line break or a zero",
-            where=baskets.name,
-            why="a basket file separates items by blanks, so they would fall apart.",
-            do="rename them, or write rows of id and item (.csv, .parquet).",
-            values=tuple(odd.to_pylist()),
-        )
+            f"{len(odd)} of {len(baskets.names)} items hold {said}", where=baskets.name,
+            why=why, do=do, values=tuple(odd.to_pylist()),
+        )  # fmt: skip
 
 
 def _sheets(baskets: Baskets) -> Iterator[sheets.Sheet]:

@@ -62,6 +62,7 @@ class Reading:
     sheet: str | None = None  # of a spreadsheet
     header_row: int | None = None  # the line of the header, from 1; else the first not blank
     table: str | None = None  # of a database
+    separator: str | None = None  # of items in lines of baskets; else blanks
 
     def __post_init__(self) -> None:
         """Refuse what cannot be meant."""
@@ -106,6 +107,8 @@ def unfit(key: str, value: Any) -> str:
         return f"a decimal sign is . or , and not {value!r}"
     if key == "date_format" and not has_year(value):
         return f'the date format "{value}" has no year'
+    if key == "separator" and value not in (" ", ",", ";", "\t", "|"):
+        return 'items are parted by ",", ";", "|", "tab", or blanks'
     if key == "header_row" and value < 1:
         return "lines are counted from 1"
     if key == "encoding":

@@ -18,7 +18,8 @@ _WHOLE = {"k", "p", "size", "min_support", "max_pattern", "seed"}  # keys that t
 _SHARES = {"at_most", "h", "support", "min_confidence", "suppress_records"}  # shares,
 _TRUTHS = {"trim", "allow_absent", "join", "round"}  # yes or no,
 _TEXTS = {  # and words
-    "class", "format", "method", "missing", "order", "score", "search", "strategy", "utility",
+    "class", "format", "method", "missing", "order", "score", "search", "separator", "strategy",
+    "utility",
 }  # fmt: skip
 _SHORT = re.compile(r"[\w.,%+-]{1,24}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,17 +31,33 @@ app = typer.Typer(
 STAGES = {"search": "looking for what must go", "compare": "comparing it with the original"}
 
 
+Separator = Annotated[
+    str | None,
+    typer.Option(metavar="SIGN", help='Lines: what parts items: "," ";" "|" tab; else blanks.'),
+]
 Known = Annotated[int, typer.Option(min=1, help="Items that somebody may know, at most.")]
 
 
 @command(app, "release")
-def release(say: Say, reading: Any, data: Data, policy: PolicyPath, output: Output) -> None:
+def release(
+    say: Say,
+    reading: Any,
+    data: Data,
+    policy: PolicyPath,
+    output: Output,
+    separator: Separator = None,
+) -> None:
     """Suppress items so that baskets keep the promise of a policy."""
     from reticent.transactions import report, text
 
     with watching(say, STAGES) as watch:
         found = transactions.release(
-            data, policy, output=output, reading=reading, force=say.force, watch=watch
+            data,
+            policy,
+            output=output,
+            reading=_parted(reading, separator),
+            force=say.force,
+            watch=watch,
         )
     _warn(say, found.roles, *found.original.notes)
     say.note(*(f"Warning: {w}" for w in found.warnings))
@@ -49,14 +66,20 @@ def release(say: Say, reading: Any, data: Data, policy: PolicyPath, output: Outp
 
 
 @command(app, "verify")
-def verify(say: Say, reading: Any, data: Released, policy: OwnPolicy = None) -> None:
+def verify(
+    say: Say,
+    reading: Any,
+    data: Released,
+    policy: OwnPolicy = None,
+    separator: Separator = None,
+) -> None:
     """Look for a set of items that breaks the promise, without the original."""
     from reticent.releases.folder import own_policy
     from reticent.transactions import report, text
 
     policy = policy or own_policy(data)
     with watching(say, STAGES, stoppable=False) as watch:
-        found = transactions.verify(data, policy, reading=reading, watch=watch)
+        found = transactions.verify(data, policy, reading=_parted(reading, separator), watch=watch)
     _warn(say, found.roles, only="private")  # public ones may all be suppressed
     say.note(*(f"Warning: {text}" for text in found.warnings))
     said = report.verify_summary(found, names=say.show_values)
@@ -73,6 +96,7 @@ def risk(
     chart: Annotated[
         Path | None, typer.Option(metavar="FILE.svg", help="Draw it into this file.")
     ] = None,
+    separator: Separator = None,
 ) -> None:
     """Show how many people a few known items single out, as the baskets are."""
     from reticent.files.output import check_free, whole_file
@@ -83,11 +107,13 @@ def risk(
             raise InputError("the chart is an .svg file", where=str(chart))
         check_free(chart, force=say.force)
     with watching(say, STAGES, stoppable=False) as watch:
-        found = transactions.risk(data, policy, most=known, reading=reading, watch=watch)
+        found = transactions.risk(
+            data, policy, most=known, reading=_parted(reading, separator), watch=watch
+        )
     if chart is not None:
         with whole_file(chart, force=say.force) as path:
             path.write_text(found.chart(), encoding="utf-8")
-    _warn(say, found.roles)
+    _warn(say, found.roles, *found.notes)
     say.result(text.risk(found), found.summary())
 
 
@@ -99,16 +125,23 @@ def evaluate(
     released: Released,
     policy: PolicyPath,
     known: Known = 3,
+    separator: Separator = None,
 ) -> None:
     """Measure what a release of baskets costs and what it stops."""
     from reticent.transactions import text
 
     with watching(say, STAGES, stoppable=False) as watch:
         found = transactions.evaluate(
-            original, released, policy, most=known, reading=reading, watch=watch
+            original, released, policy, most=known, reading=_parted(reading, separator), watch=watch
         )
     _warn(say, found.roles)
     say.result(text.evaluation(found), found.summary())
+
+
+def _parted(reading: Any, separator: str | None) -> Any:
+    """How to read, and what parts the items of lines."""
+    named = {"tab": "\t", "\\t": "\t", "blank": " ", "": " "}.get(separator or "", separator)
+    return reading if separator is None else replace(reading, separator=named)
 
 
 def _warn(say: Say, roles: ItemRoles, *notes: str, only: str = "") -> None:

@@ -9,6 +9,7 @@ support it had.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -18,7 +19,7 @@ import numpy as np
 
 from reticent.data.baskets import Baskets
 from reticent.errors import InputError, Problem, Stopped, Unsatisfiable, quoted
-from reticent.files import basket_files
+from reticent.files import basket_files, basket_lines
 from reticent.files.tabular import Reading
 from reticent.privacy import coherence
 from reticent.privacy.coherence import BasketFinding
@@ -88,10 +89,10 @@ def release(
 
     def write(spot: Spot) -> None:
         told = clock.rows(released.transactions)
-        basket_files.write(released, spot.data, policy.format, spot.suffix, told)
+        basket_files.write(released, spot.data, policy.format, spot.suffix, told, reading.separator)
 
     def recount(spot: Spot, _: None) -> BasketFinding:
-        own = folder.written(policy.format, spot.suffix)
+        own = folder.written(policy.format, spot.suffix, reading.separator)
         written = basket_files.read(spot.data, policy.format, own, spot.suffix, policy.two_columns)
         return _proven(written, policy, baskets)
 
@@ -227,22 +228,45 @@ def read(
     """Baskets, and what kind of thing they were."""
     if isinstance(data, str | Path):
         baskets = basket_files.read(data, policy.format, reading, columns=policy.two_columns)
-        _refuse_tables(baskets, data, policy)
-        return baskets, "file"
+        _refuse_tables(baskets, data, policy, reading or Reading())
+        hints = _hints(baskets, policy, reading or Reading())
+        return replace(baskets, notes=(*baskets.notes, *hints)), "file"
     return basket_files.taken(data, names, policy.two_columns)
 
 
-def _refuse_tables(baskets: Baskets, data: str | Path, policy: BasketPolicy) -> None:
+def _refuse_tables(
+    baskets: Baskets, data: str | Path, policy: BasketPolicy, reading: Reading
+) -> None:
     """A table that is read as lines would make every row a basket, with its id as an item."""
-    if policy.format != "basket" or ".csv" not in Path(data).name.lower():
+    by_sign = basket_lines.sign_of(reading.separator)
+    if policy.format != "basket" or by_sign or ".csv" not in Path(data).name.lower():
         return
     names = baskets.names.to_pylist()
     if 2 * sum("," in name or ";" in name for name in names) > len(names):
+        sign = basket_lines.seems_parted_by(baskets) or ","
         raise InputError(
             "most items hold a comma or a semicolon", where=str(data),
             why='with format = "basket" items are separated by blanks.',
-            do='if this is a table of id and item, set  format = "long".',
+            do=f'if this sign parts items, set  separator = "{sign}";  if this is a table of id '
+            'and item,  format = "long".',
         )  # fmt: skip
+
+
+def _hints(baskets: Baskets, policy: BasketPolicy, reading: Reading) -> Iterator[str]:
+    """What looks as if lines had been cut at the wrong sign."""
+    if policy.format != "basket":
+        return
+    if sign := basket_lines.sign_of(reading.separator):
+        if basket_lines.seems_whole(baskets, sign):
+            yield (
+                f"Warning: no line of {baskets.name} holds the separator "
+                f"{basket_lines.shown(sign)}, so each is one item."
+            )
+    elif sign := basket_lines.seems_parted_by(baskets):
+        yield (
+            f'Warning: most lines of {baskets.name} hold a "{sign}" within or behind items, which '
+            f'blanks part now; if that sign parts them, say  separator = "{sign}".'
+        )
 
 
 # --- asking without writing ----------------------------------------------------------------------
@@ -269,8 +293,14 @@ def verify(
     altered = (*place.altered, *_more_columns(baskets))
     return BasketVerdict(
         finding, baskets.transactions, baskets.occurrences, baskets.names, roles, altered,
-        (*_emptiness(policy, roles), *place.warnings),
+        (*_emptiness(policy, roles), *place.warnings, *_worth_a_look(baskets)),
     )  # fmt: skip
+
+
+def _worth_a_look(baskets: Baskets) -> Iterator[str]:
+    """What looks wrong in how they were read; to be told as a warning."""
+    said = "Warning: "
+    yield from (note.removeprefix(said) for note in baskets.notes if note.startswith(said))
 
 
 def _more_columns(baskets: Baskets) -> list[Problem]:
@@ -306,7 +336,9 @@ def risk(
     roles = policy.roles(baskets.names, original=not place.manifest)
     with clock.stage("count"):
         levels = coherence.exposure(roled(baskets, roles), policy.promise, most=most)
-    return BasketRisk(policy, levels, baskets.transactions, len(baskets.names), roles)
+    return BasketRisk(
+        policy, levels, baskets.transactions, len(baskets.names), roles, baskets.notes
+    )
 
 
 def check(
@@ -327,4 +359,4 @@ def check(
         baskets, _ = read(data, policy, policy.reads(reading))
     roles = policy.roles(baskets.names, original=True)
     refuse_infeasible(baskets, roles, policy)
-    return (*_emptiness(policy, roles), *roles.warnings)
+    return (*_emptiness(policy, roles), *_worth_a_look(baskets), *roles.warnings)

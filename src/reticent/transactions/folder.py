@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from reticent.errors import InputError
 from reticent.files import basket_files
+from reticent.files.basket_lines import sign_of
 from reticent.files.tabular import Reading
 from reticent.releases.folder import (
     Contents,
@@ -39,9 +40,11 @@ def suffix_for(data: Any, form: basket_files.Form) -> str:
     return others.get(suffix, suffix) or usual
 
 
-def written(form: basket_files.Form, suffix: str) -> Reading:
+def written(form: basket_files.Form, suffix: str, separator: str | None = None) -> Reading:
     """How a file that we wrote is to be read: nothing is left to guessing."""
-    return Reading(encoding="utf-8") if form == "basket" else as_written(suffix)
+    if form == "long":
+        return as_written(suffix)
+    return Reading(encoding="utf-8", separator=separator or " ")
 
 
 def opened_as(data: Any, form: basket_files.Form) -> Opened:
@@ -55,7 +58,8 @@ def opened_as(data: Any, form: basket_files.Form) -> Opened:
     found = opened(data, BASKETS, basket_files.suffixes(form))
     if found.reading is None:
         return found
-    return replace(found, reading=written(form, basket_files.suffix_of(found.data, form)))
+    suffix, separator = basket_files.suffix_of(found.data, form), manifest.get("separator")
+    return replace(found, reading=written(form, suffix, separator))
 
 
 def contents(release: BasketRelease, data: Any) -> Contents:
@@ -79,9 +83,16 @@ def contents(release: BasketRelease, data: Any) -> Contents:
             "kind": BASKETS.in_manifest,
             **release.policy.about.told(),
             "form": release.policy.format,
+            **_separator(release),
             "transactions": release.released.transactions,
         },
     )
+
+
+def _separator(release: BasketRelease) -> dict[str, str]:
+    """What parts the items of its lines, if blanks do not."""
+    sign = sign_of(release.reading.separator)
+    return {"separator": sign} if sign else {}
 
 
 def _input(release: BasketRelease, data: Any) -> dict[str, Any]:

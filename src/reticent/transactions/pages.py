@@ -78,6 +78,8 @@ def _shared(release: BasketRelease) -> dict[str, Any]:
         "smallest": release.finding.smallest,
         "order": release.policy.order,
         "command": command(
-            "reticent transactions release", release.reading.besides(release.policy.reading.told())
+            "reticent transactions release",
+            besides := release.reading.besides(release.policy.reads(None)),
+            {"--separator": "tab" if besides.separator == "\t" else besides.separator},
         ),
     }

@@ -35,6 +35,7 @@ from pydantic import (
 )
 
 from reticent.errors import SHOWN, InputError, Problem, did_you_mean, nearest, quoted
+from reticent.files.tabular import Reading
 from reticent.privacy.coherence import Coherence
 from reticent.privacy.promises import Record, Share
 from reticent.releases import policyfile
@@ -84,6 +85,13 @@ Threshold = Annotated[
     PlainSerializer(lambda number: int(number) if number.denominator == 1 else str(number)),
     WithJsonSchema({"anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"type": "string"}]}),
 ]
+
+
+def _sign(given: Any) -> Any:
+    return "\t" if given == "tab" else given
+
+
+Separator = Annotated[Literal[" ", ",", ";", "\t", "|"], BeforeValidator(_sign)]
 
 
 class Nuggets(Record):
@@ -141,6 +149,9 @@ class BasketPolicy(policyfile.PolicyFile):
     columns: BasketColumns | None = Field(
         default=None, description="Which columns of a long table are read, if it has more than two."
     )
+    separator: Separator = Field(
+        default=" ", description='What parts the items of a line: "," ";" "|" "tab"; else blanks.'
+    )
     private: Names = Field(description="Names or patterns of items to protect; [] for none.")
     public: Names = Field(
         default=("*",), description="Names or patterns of items that somebody may know."
@@ -190,7 +201,24 @@ class BasketPolicy(policyfile.PolicyFile):
             raise ValueError('utility = "itemsets" needs nuggets, as  { support = 0.01 }')
         if self.columns and self.format != "long":
             raise ValueError('only a table has columns: set  format = "long"')
+        if self.separator != " " and self.format == "long":
+            raise ValueError(
+                'only lines have a separator: set  format = "basket", or, for a table,  '
+                f"[reading]  delimiter = {policyfile.toml_value(self.separator)}"
+            )
         return self
+
+    def reads(self, told: Reading | None, table: str | None = None) -> Reading:
+        """How baskets are read: as somebody tells who asks, and else as the policy says."""
+        return super().reads(self._parted(told), table)
+
+    def reads_released(self, told: Reading | None) -> Reading:
+        """How released ones are read: their items are parted as those of the input."""
+        return super().reads_released(self._parted(told))
+
+    def _parted(self, told: Reading | None) -> Reading:
+        usual = Reading(separator=self.separator if self.format == "basket" else None)
+        return (told or Reading()).over(usual)
 
     @property
     def promised(self) -> list[str]:

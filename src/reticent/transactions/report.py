@@ -109,6 +109,7 @@ class BasketRisk:
     transactions: int
     items: int
     roles: ItemRoles
+    notes: tuple[str, ...] = ()  # what was assumed in reading them
 
     def summary(self) -> dict[str, Any]:
         """What ``transactions risk --json`` prints."""
