@@ -247,6 +247,7 @@ def bars(
     left, right, top, step = 190, WIDTH - 56, 26 if reference else 6, 30
     largest = max([bar.value for bar in rows] + [reference[1] if reference else 0.0]) or 1.0
     said = [f"{100 * bar.value:.1f} %" if share else number(bar.value) for bar in rows]
+    said = [text.replace("100.0", "100") for text in said]  # which has no room
     parts: list[Markup] = []
     for i, bar in enumerate(rows):
         y = top + i * step

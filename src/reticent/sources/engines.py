@@ -473,6 +473,11 @@ class RowSource(ABC):
                 "they are", where=self.name, do="drop them, or convert them to text or numbers.",
             )  # fmt: skip
 
+    def comparable(self, names: Iterable[str]) -> list[str]:
+        """Those of some columns whose values engines carry through unharmed."""
+        kinds = {name: self.schema.field(name).type for name in names}
+        return [name for name in kinds if name not in self.mixed and _travels(kinds[name])]
+
     def shown(self, name: str, *, trim: bool, counted: bool = True) -> ShownColumn | Untouched:
         """A column that is released as it stands; `counted`: by its values, if they are few."""
         kind = self.schema.field(name).type

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from reticent.tables.policy import Policy as Policy
     from reticent.tables.report import Release as Release
     from reticent.tables.report import Risk as Risk
+    from reticent.tables.singling import SinglingOut as SinglingOut
     from reticent.tables.sweep_folder import Sweep as Sweep
     from reticent.tables.sweeps import sweep as sweep
 
@@ -30,6 +31,7 @@ _HOMES = {
     "flow": ["apply", "check", "release", "risk", "verify"],
     "policy": ["Policy"],
     "report": ["Release", "Risk"],
+    "singling": ["SinglingOut"],
     "sweep_folder": ["Sweep"],
     "sweeps": ["sweep"],
 }

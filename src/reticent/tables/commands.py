@@ -32,6 +32,7 @@ STAGES = {
     "refine": "looking for what can be revealed",
     "compare cuts": "looking for better cuts",
     "release": "releasing",
+    "sets": "counting sets of columns",
     "learn": "masking as learnt on the training records alone",
     "tree": "growing decision trees",
     "bayes": "training naive Bayes",
@@ -117,19 +118,47 @@ def risk(
     reading: Any,
     means: dict[str, Any],
     data: Data,
-    policy: PolicyPath,
+    policy: Annotated[
+        Path | None,
+        typer.Option("--policy", "-p", metavar="P", help="Default: what singles people out."),
+    ] = None,
     previous: Earlier = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option("--column", metavar="NAME", help="Look for sets of these columns alone."),
+    ] = None,
+    page: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="PAGE.html", help="Write a page for the owner."),
+    ] = None,
 ) -> None:
-    """Show what an attacker could do with a table as it is."""
-    from reticent.tables import flow, report, text
+    """Show what an attacker could do with a table as it is.
 
+    Without a policy: which columns, and which small sets of them, single people out. With one: how
+    far the table is from each promise.
+    """
+    from reticent.tables import risk_page
+
+    if policy is None and previous:
+        raise InputError("earlier releases are about promises", where="--previous", do="add -p P.")
+    if policy is not None and column and page is None:
+        raise InputError(
+            "columns are chosen for what singles people out, which a policy's promises are not",
+            where="--column", do="leave it out, leave out the policy, or ask for a page with  -o.",
+        )  # fmt: skip
+    if page is not None:
+        risk_page.refuse_place(page, data, policy, force=say.force)
     with watching(say, STAGES, stoppable=False) as watch:
-        found = flow.risk(
-            data, policy, previous=named_paths(previous), reading=reading, watch=watch, **means
-        )
-    say.note(*found.prepared.table.notes, *(f"Warning: {w}" for w in found.prepared.foreseen))
-    told = report.risk_facts(found)
-    say.result(text.risk(told), report.risk_summary(told))
+        found = risk_page.risks(
+            data, policy, columns=column, previous=named_paths(previous),
+            singling_too=page is not None, reading=reading, watch=watch, **means,
+        )  # fmt: skip
+        if page is not None:
+            risk_page.write(found, page, data, force=say.force)
+    say.note(*found.notes)
+    if page is not None:
+        say.note(f"Written to {page}, a page for the owner of the data.")
+    say.result(found.text, found.summary)
 
 
 @command(app, "apply")

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from reticent.data.memory import Threads
 from reticent.errors import InputError, Problem, refuse
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from reticent.tables.policy import Policy
     from reticent.tables.report import Release, Risk
     from reticent.tables.search.greedy import Effort, Found
+    from reticent.tables.singling import SinglingOut
 
 _MOST_FILES = 10_000  # 2,000 parts take 15 s or more, each being synced to the disk
 
@@ -311,30 +312,47 @@ def _carried(data: Any, kind: str) -> list[Problem]:
     return [problem for schema, parts in looked for problem in baggage(schema, parts)]
 
 
+@overload
+def risk(data: Any, policy: None = None, **how: Any) -> SinglingOut: ...
+
+
+@overload
+def risk(data: Any, policy: Policy | Mapping[str, Any] | str | Path, **how: Any) -> Risk: ...
+
+
 def risk(
     data: Any,
-    policy: Policy | Mapping[str, Any] | str | Path,
+    policy: Policy | Mapping[str, Any] | str | Path | None = None,
     *,
+    columns: Sequence[str] | None = None,
     previous: Mapping[str, str | Path] | None = None,
     reading: Reading | None = None,
-    engine: Any = None,
-    engine_options: Mapping[str, str] | None = None,
-    memory_limit: int | str | None = None,
     table: str | None = None,
     watch: Watch | None = None,
-) -> Risk:
-    """Measure every promise on an unmasked table; for `engine` and the like see `release`."""
+    **means: Any,
+) -> Risk | SinglingOut:
+    """Measure every promise on an unmasked table; `means` are those of `release`: engine, ….
+
+    Without a policy: which columns, and which sets of up to three of all or some `columns`, single
+    out most records.
+    """
+    from reticent.tables.singling import what_singles_out
+
+    if policy is None:
+        return what_singles_out(
+            data, columns=columns, reading=reading, table=table, watch=watch, **means
+        )
     from reticent.tables.exposure import exposures
     from reticent.tables.policy import Policy
     from reticent.tables.report import Risk
 
     policy = Policy.of(policy).with_previous(previous or {})
     reading = policy.reads(reading, table)
-    means = means_of(engine, memory_limit, engine_options, reading.table)
+    found = means_of(**means, table=reading.table)
     clock = Clock(watch or Watch())
     with ExitStack() as ends:
         counting = partial(counted, policy=policy)
-        rows, _, _ = at_hand(data, reading, means, clock, ends, counting, policy.spare)
+        rows, _, _ = at_hand(data, reading, found, clock, ends, counting, policy.spare)
         prepared = fitted(rows, policy, reading)
         return Risk(prepared, exposures(prepared, worst=20))
 

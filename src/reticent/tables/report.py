@@ -374,6 +374,8 @@ def risk_facts(risk: Risk) -> Facts:
         {
             "about": exposure.promise.facts(),
             "short": exposure.promise.short,
+            "says": exposure.promise.plain_words,
+            "bound": exposure.promise.bound,
             "is_count": isinstance(exposure.promise, Anonymity),
             "value": exposure.value,
             "breaking": exposure.breaking,
