@@ -79,6 +79,11 @@ date_format = "%d.%m.%Y"
 sheet = "May"
 header_row = 3
 table = "patients"
+
+[writing]
+delimiter = ";"
+decimal = ","
+bom = true
 """
 LEAST = '[[anonymity]]\nover = ["A"]\nk = 2\n'
 
@@ -449,7 +454,7 @@ def test_the_schema_knows_the_keys_of_the_file() -> None:
     assert list(found["properties"]) == [
         "about", "class", "drop", "keep", "missing", "missing_values", "trim", "marker", "order",
         "suppress_records", "attributes", "anonymity", "confidence", "goal", "previous",
-        "inconsistent", "reading",
+        "inconsistent", "reading", "writing",
     ]  # fmt: skip
     written = tomllib.loads(FULL)
     assert set(written) == set(found["properties"])

@@ -24,7 +24,8 @@ from reticent.data.collapse import Codes, distinct
 from reticent.data.columns import Column
 from reticent.data.memory import Threads, runs
 from reticent.data.texts import is_text, texts
-from reticent.files.tabular import ARROW, delimiter_of
+from reticent.files.tabular import ARROW
+from reticent.files.writing import AS_USUAL, BOM, Writing
 
 _LINES = 1 << 16  # lines printed at a time: about 5 MB of text, so memory stays flat
 _FEW = 1 << 16
@@ -259,7 +260,11 @@ def by_printed_cell(column: Column) -> tuple[Column, Codes | None]:
 
 
 def write(
-    rows: Sheet | Iterable[Sheet], path: Path, suffix: str, told: Told = lambda done: None
+    rows: Sheet | Iterable[Sheet],
+    path: Path,
+    suffix: str,
+    told: Told = lambda done: None,
+    writing: Writing = AS_USUAL,
 ) -> None:
     """Write rows to `path` in the format that `suffix` names; `told` hears how many there are.
 
@@ -271,7 +276,7 @@ def write(
         _write_typed(sheets, path, suffix, told)
     else:
         with opened(path, suffix) as file:
-            _print(sheets, file, suffix, told)
+            _print(sheets, file, suffix, told, writing)
 
 
 @contextmanager
@@ -291,6 +296,7 @@ def write_parts(
     suffix: str,
     per_file: int,
     told: Told = lambda done: None,
+    writing: Writing = AS_USUAL,
 ) -> list[Path]:
     """Write rows as several files of about so many rows each, in the order of their names."""
     size = min(per_file, ROW_GROUP)
@@ -309,7 +315,7 @@ def write_parts(
     for first in sheets:
         paths.append(folder / f"part-{len(paths):05d}{suffix}")
         part = chain([first], islice(sheets, -(-per_file // size) - 1))
-        write(counted(part), paths[-1], suffix)
+        write(counted(part), paths[-1], suffix, writing=writing)
     return paths
 
 
@@ -378,9 +384,13 @@ def write_table(table: pa.Table, path: Path, suffix: str, told: Told = lambda do
 
 
 def _print(
-    sheets: Iterator[Sheet], file: IO[bytes] | gzip.GzipFile, suffix: str, told: Told
+    sheets: Iterator[Sheet],
+    file: IO[bytes] | gzip.GzipFile,
+    suffix: str,
+    told: Told,
+    writing: Writing,
 ) -> None:
-    delimiter = delimiter_of(suffix)
+    delimiter = writing.delimiter_for(suffix)
     known: dict[int, tuple[pa.Array, pa.Array]] = {}  # column → values, and as they are printed
     done = 0
     # Two threads print while the writer writes; Arrow lets go of the interpreter lock.
@@ -389,11 +399,13 @@ def _print(
             last = len(sheet.names) - 1
             if not number:
                 names = _printed(pa.array(sheet.names), delimiter, "", lone=False).to_pylist()
-                file.write((delimiter.join(names) + "\n").encode())
+                begun = BOM if writing.bom else ""
+                file.write((begun + delimiter.join(names) + "\n").encode())
             for j, values in enumerate(sheet.values):  # mostly those of the sheet before
                 if j not in known or known[j][0] is not values:
                     end = "\n" if j == last else delimiter
-                    known[j] = (values, _printed(values, delimiter, end, lone=not last))
+                    shown = writing.shown(sheet.names[j], values)
+                    known[j] = (values, _printed(shown, delimiter, end, lone=not last))
             cells = [printed for _, printed in known.values()]
             starts = np.concatenate([[0], np.cumsum(sheet.counts)])
             blocks = (slice(first, last) for first, last in runs(starts, _LINES))

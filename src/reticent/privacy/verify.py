@@ -49,6 +49,8 @@ _ALIKE = {  # cells that differ and print alike
 _NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?")
 # Its own reader of intervals: it shares none with those whose labels it judges.
 _INTERVAL = re.compile(r"\[(?P<low>[^,\[\]()]+),(?P<high>[^,\[\]()]+)(?P<end>[\])])")
+_COMMA_INTERVAL = re.compile(r"(\[)([^;\[\]()]+)(?:; )([^;\[\]()]+)([\])])")
+_COMMA_NUMBER = re.compile(r"-?\d+(,\d+)?([eE][+-]?\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,7 @@ class VerifierRules:
     missing_values: frozenset[str] = frozenset()
     missing_allowed: bool = True
     meeting: Meeting = dataclasses.field(default_factory=Meeting)  # with earlier releases
+    commas: frozenset[str] = frozenset()  # columns of numbers written with a decimal comma
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +200,7 @@ class _Counted(Queries):
             count = f"sum({source.counts})" if source.counts else "count(*)"
             each = f"SELECT {cells}, {count} AS n FROM {source.sql} {whole} GROUP BY ALL"
         database.execute(f"CREATE TEMP TABLE counted AS {each}")
-        self._print_cells()
+        self._print_cells(rules)
         self.beside: Rejoined | None = None
         self.rows = int(self.ask("SELECT coalesce(sum(n), 0) FROM counted")[0][0])
         self.people = frozenset(
@@ -228,31 +231,62 @@ class _Counted(Queries):
         )
         return int(most) > 0.8 * int(rows)
 
-    def _print_cells(self) -> None:
-        """Turn cells of typed files into texts, each distinct one once."""
+    def _print_cells(self, rules: VerifierRules) -> None:
+        """Turn cells of typed files into texts, and decimal commas into points, each cell once."""
         kinds = {name: kind for name, kind, *_ in self.ask("DESCRIBE counted")}
-        typed = [column for column in self.column.values() if kinds[column] != "VARCHAR"]
-        if not typed:
-            return
         cells, joins = [], []
-        for column in self.column.values():
-            if column not in typed or kinds[column] in _PRINT_AS_THEY_ARE:
-                cells.append(f"CAST({column} AS VARCHAR) AS {column}")
-                continue
-            values = self.database.sql(f"SELECT DISTINCT {column} FROM counted").to_arrow_table()
-            values = values.column(0).combine_chunks()
-            printed = pa.array(texts(values), pa.string())
-            told = pa.table({"value": values, "printed": printed})
-            self.database.register(f"texts_{column}", told)
+        for name, column in self.column.items():
+            text = kinds[column] == "VARCHAR"
+            if text or kinds[column] in _PRINT_AS_THEY_ARE:
+                values = self._said_with_points(name, column, rules) if text else None
+                if values is None:
+                    cells.append(f"CAST({column} AS VARCHAR) AS {column}")
+                    continue
+            else:
+                shown = self.database.sql(f"SELECT DISTINCT {column} FROM counted").to_arrow_table()
+                shown = shown.column(0).combine_chunks()
+                values = pa.table({"value": shown, "printed": pa.array(texts(shown), pa.string())})
+            self.database.register(f"texts_{column}", values)
             cells.append(f"texts_{column}.printed AS {column}")
             joins.append(
                 f"JOIN texts_{column} ON counted.{column} IS NOT DISTINCT FROM texts_{column}.value"
             )
+        if not joins and all(kinds[column] == "VARCHAR" for column in self.column.values()):
+            return
         self.make(
             "counted_texts",
             f"SELECT {', '.join(cells)}, sum(n) AS n FROM counted {' '.join(joins)} GROUP BY ALL",
         )
         self.database.execute("DROP TABLE counted; ALTER TABLE counted_texts RENAME TO counted")
+
+    def _said_with_points(self, name: str, column: str, rules: VerifierRules) -> Any:
+        """What cells with decimal commas mean; nothing where a column has none.
+
+        They are counted by what stands in the file: so two that mean the same are refused.
+        """
+        intervals, numbers = name in rules.intervals, name in rules.commas
+        if not intervals and not numbers:
+            return None
+        sign = "%;%" if intervals else "%,%"
+        odd = f"SELECT 1 FROM counted WHERE {column} LIKE '{sign}' LIMIT 1"
+        if not self.ask(odd):
+            return None
+        cells = [cell for (cell,) in self.ask(f"SELECT DISTINCT {column} FROM counted")]
+        if numbers and not all(not cell or _COMMA_NUMBER.fullmatch(cell) for cell in cells):
+            return None
+        said = [
+            cell and (cell.replace(",", ".") if numbers else _interval_with_points(cell))
+            for cell in cells
+        ]
+        if len({*said}) < len({*cells}):
+            raise InputError(
+                "intervals are written in two ways", where=f'column "{name}"',
+                why="whoever sees them can tell records apart that are counted as alike.",
+                do="write all of them with one decimal sign.",
+            )  # fmt: skip
+        return pa.table(
+            {"value": pa.array(cells, pa.string()), "printed": pa.array(said, pa.string())}
+        )
 
     def rejoined(self, rules: VerifierRules) -> Rejoined:
         """The same beside earlier releases."""
@@ -432,6 +466,18 @@ def _may_show(
             cell, rules.intervals[column], column in rules.fixed
         )
     return labels is None or cell in labels
+
+
+def _interval_with_points(cell: str) -> str:
+    """An interval whose borders have decimal commas as one that has points; others stay."""
+    match = _COMMA_INTERVAL.fullmatch(cell)
+    if match is None:
+        return cell
+    ends = (
+        match[i].replace(",", ".") if _COMMA_NUMBER.fullmatch(match[i]) else match[i]
+        for i in (2, 3)
+    )
+    return f"[{','.join(ends)}{match[4]}"
 
 
 def _is_interval(cell: str, bounds: Sequence[Any], fixed: bool) -> bool:

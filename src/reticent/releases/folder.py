@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from reticent.errors import InputError, Problem
-from reticent.files.tabular import CSV, SUFFIXES, Reading, delimiter_of, paths_of, suffix_of
+from reticent.files.tabular import CSV, SUFFIXES, Reading, paths_of, suffix_of
+from reticent.files.writing import AS_USUAL, DELIMITERS, Writing
 from reticent.releases.kinds import ReleaseKind, kind_in
 from reticent.releases.places import Spot
 from reticent.sources.addresses import is_url, shown_name
@@ -83,19 +84,45 @@ def digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def format_of(data: Any) -> str:
-    """The suffix of a folder's data: that of the input; Parquet for data frames."""
-    if not isinstance(data, str | Path) or is_url(data):
-        return ".parquet"
-    suffix = suffix_of(paths_of(data)[0])
-    return ".csv" if suffix in (".txt", ".data") else suffix
+def format_of(data: Any, writing: Writing = AS_USUAL) -> str:
+    """The suffix of a folder's data: that of the input; Parquet for data frames.
+
+    CSV, where somebody says how to write what that format does not leave open.
+    """
+    suffix = ".parquet"
+    if isinstance(data, str | Path) and not is_url(data):
+        suffix = suffix_of(paths_of(data)[0])
+    return ".csv" if suffix in (".txt", ".data") or writing.idle(suffix) else suffix
 
 
-def as_written(suffix: str) -> Reading:
+def as_written(suffix: str, writing: Writing = AS_USUAL) -> Reading:
     """How a file that we wrote is to be read: nothing is left to guessing."""
     if suffix not in CSV:
         return Reading(encoding="utf-8")
-    return Reading(delimiter=delimiter_of(suffix), quote='"', encoding="utf-8")
+    return Reading(delimiter=writing.delimiter_for(suffix), quote='"', encoding="utf-8")
+
+
+def reading_in(data: Path, manifest: Mapping[str, Any]) -> Reading:
+    """How the data of a release are to be read, as far as its manifest says so."""
+    if "writing" not in manifest:
+        return Reading()
+    return as_written(suffix_of(data), writing_in(manifest))
+
+
+def writing_in(manifest: Mapping[str, Any]) -> Writing:
+    """How a manifest says that its data are written."""
+    told = manifest.get("writing", {})
+    keys = ("delimiter", "decimal", "bom")
+    try:
+        found = Writing(**{key: told[key] for key in keys if key in told})
+        if found.delimiter in (None, *DELIMITERS) and found.decimal in (None, ".", ","):
+            return found
+    except TypeError:
+        pass
+    raise InputError(
+        "the manifest does not say how its data are written", where="manifest.json",
+        do="get the release again from its owner.",
+    )  # fmt: skip
 
 
 # --- what is opened again ------------------------------------------------------------------------
@@ -130,7 +157,8 @@ def opened(data: Any, kind: ReleaseKind, formats: Sequence[str] = SUFFIXES) -> O
             "command for that.",
         )  # fmt: skip
     path = published(place, formats)
-    reading = as_written(suffix_of(path, formats)) if path != place or manifest else None
+    ours = path != place or bool(manifest)
+    reading = as_written(suffix_of(path, formats), writing_in(manifest)) if ours else None
     problems = [*altered(place), *_unlisted(path, manifest)]
     return Opened(path, place, reading, manifest, tuple(problems), tuple(warnings(place)))
 

@@ -21,11 +21,13 @@ from pydantic import (
     ValidationError,
     ValidationInfo,
     field_validator,
+    model_validator,
 )
 
 from reticent.errors import InputError, Problem, did_you_mean, listed, quoted, refuse
 from reticent.files.delimited import unfit
 from reticent.files.tabular import Reading
+from reticent.files.writing import DELIMITERS, Writing
 from reticent.releases.about import About
 from reticent.releases.kinds import SCHEMA_COMMAND, SCHEMA_KEYS, ReleaseKind, kind_of
 
@@ -70,6 +72,39 @@ class TableReading(CellReading):
     """How the input and its cells are written, and where in a database it stands."""
 
     table: Named | None = Field(default=None, description="Which table of a database.")
+
+
+class TableWriting(BaseModel):
+    """How files that people open are written."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    delimiter: str | None = Field(
+        default=None, description="CSV: what parts cells: a comma, ; | or a tab."
+    )
+    decimal: Literal[".", ","] | None = Field(
+        default=None, description='The decimal sign; with a comma, intervals are "[0,5; 1,5)".'
+    )
+    bom: bool = Field(
+        default=False, strict=True, description="CSV: begins with a byte order mark, for Excel."
+    )
+
+    @field_validator("delimiter")
+    @classmethod
+    def _is_known(cls, delimiter: str | None) -> str | None:
+        if delimiter is not None and delimiter not in DELIMITERS:
+            raise ValueError("cells are parted by a comma, a semicolon, | or a tab")
+        return delimiter
+
+    @model_validator(mode="after")
+    def _tells_signs_apart(self) -> Self:
+        if self.delimiter == self.decimal == ",":
+            raise ValueError("delimiter and decimal are the same sign: part cells by a semicolon")
+        return self
+
+    def told(self) -> Writing:
+        """The same, as those who write are told."""
+        return Writing(**self.model_dump())
 
 
 class WrittenFile(BaseModel):

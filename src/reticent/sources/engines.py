@@ -34,6 +34,7 @@ from reticent.data.texts import is_text
 from reticent.errors import InputError, ReticentError, quoted
 from reticent.files.sheets import Sheet, by_printed_cell
 from reticent.files.tabular import from_arrow
+from reticent.files.writing import Writing
 
 if TYPE_CHECKING:
     import ibis.expr.types as ir
@@ -439,9 +440,11 @@ class RowSource(ABC):
 
     # Have the workers write rows as part files into a folder that they see; then count what is
     # there. None where there is nobody but this process.
-    write_parts: Callable[[RowRecoding, Path, str], list[Path]] | None = None
-    counted_parts: Callable[[Path, str, Sequence[str]], Iterator[pa.RecordBatch]] | None = None
-    alone_in_parts: Callable[[Path, str, Sequence[str]], int] | None = None
+    write_parts: Callable[[RowRecoding, Path, str, Writing], list[Path]] | None = None
+    counted_parts: (
+        Callable[[Path, str, Sequence[str], Writing], Iterator[pa.RecordBatch]] | None
+    ) = None
+    alone_in_parts: Callable[[Path, str, Sequence[str], Writing], int] | None = None
 
     @abstractmethod
     def close(self) -> None:

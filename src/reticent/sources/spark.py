@@ -37,7 +37,8 @@ from reticent.files.delimited import (
     stream_csv,
 )
 from reticent.files.sheets import ROW_GROUP, Sheet, write
-from reticent.files.tabular import CSV, delimiter_of
+from reticent.files.tabular import CSV
+from reticent.files.writing import AS_USUAL, Writing
 from reticent.sources.engines import (
     COUNT,
     Progress,
@@ -148,7 +149,9 @@ class Spark(RowSource):
 
     # --- rows that never pass through this process -----------------------------------------------
 
-    def write_parts(self, recoding: RowRecoding, place: Path, suffix: str) -> list[Path]:
+    def write_parts(
+        self, recoding: RowRecoding, place: Path, suffix: str, writing: Writing = AS_USUAL
+    ) -> list[Path]:
         """Have the workers write all rows, as `recoded` gives them, into a folder that they see.
 
         Part files in the order of their names are the sorted rows. A worker may be started twice
@@ -158,7 +161,8 @@ class Spark(RowSource):
         place.mkdir(parents=True, exist_ok=True)
         before = set(place.iterdir())
         with self._recoding(recoding) as rows, _by_value():
-            told = rows.mapInArrow(_writer(recoding, str(place), suffix), "part int, file string")
+            writer = _writer(recoding, str(place), suffix, writing)
+            told = rows.mapInArrow(writer, "part int, file string")
             with self._in_our_words():
                 kept = [place / row["file"] for row in sorted(told.collect())]
         for left in set(place.iterdir()) - before - set(kept):
@@ -169,24 +173,27 @@ class Spark(RowSource):
         return parts
 
     def counted_parts(
-        self, place: Path, suffix: str, names: Sequence[str]
+        self, place: Path, suffix: str, names: Sequence[str], writing: Writing = AS_USUAL
     ) -> Iterator[pa.RecordBatch]:
         """The distinct rows of some columns of part files; how often each stands comes last."""
-        written = self._written(place, suffix)
+        written = self._written(place, suffix, writing)
         keys = [written.key(name) for name in names]
         with written.reading(names) as source:
             for batch in written.answered(collapse(source, keys)):
                 yield pa.RecordBatch.from_arrays(batch.columns, [*names, COUNT])
 
-    def alone_in_parts(self, place: Path, suffix: str, names: Sequence[str]) -> int:
+    def alone_in_parts(
+        self, place: Path, suffix: str, names: Sequence[str], writing: Writing = AS_USUAL
+    ) -> int:
         """How many rows of part files no other one equals in some columns."""
-        return self._written(place, suffix).alone(names)
+        return self._written(place, suffix, writing).alone(names)
 
-    def _written(self, place: Path, suffix: str) -> Spark:
+    def _written(self, place: Path, suffix: str, writing: Writing) -> Spark:
         """Part files as rows to be counted."""
         paths = sorted(place.glob(f"part-*{suffix}"))
         if suffix in CSV:
-            told = Reading(delimiter=delimiter_of(suffix), quote='"', encoding="utf-8")
+            parted = writing.delimiter_for(suffix)
+            told = Reading(delimiter=parted, quote='"', encoding="utf-8")
             return of_csv(self.session, paths, [look(path, told, []) for path in paths])
         import pyarrow.parquet as pq
 
@@ -338,7 +345,7 @@ def _printer() -> Callable[[Any], str]:
 
 
 def _writer(
-    recoding: RowRecoding, place: str, suffix: str
+    recoding: RowRecoding, place: str, suffix: str, writing: Writing
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def write_part(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext
@@ -350,7 +357,7 @@ def _writer(
             return
         name = f"writing-{task.partitionId()}-{task.taskAttemptId()}{suffix}"
         sheets = (recoding.sheet(batch) for group in ([first], groups) for batch in group)
-        write(sheets, Path(place) / name, suffix)
+        write(sheets, Path(place) / name, suffix, writing=writing)
         part = [pa.array([task.partitionId()], pa.int32()), pa.array([name])]
         yield pa.RecordBatch.from_arrays(part, ["part", "file"])
 
@@ -363,11 +370,11 @@ def _by_value() -> Iterator[None]:
     from pyspark import cloudpickle
 
     from reticent import errors
-    from reticent.data import collapse, columns
-    from reticent.files import sheets, tabular
+    from reticent.data import collapse, columns, decimals
+    from reticent.files import sheets, tabular, writing
     from reticent.sources import engines
 
-    modules = (errors, collapse, engines, columns, tabular, sheets)
+    modules = (errors, collapse, engines, columns, decimals, tabular, sheets, writing)
     for module in modules:
         cloudpickle.register_pickle_by_value(module)
     try:

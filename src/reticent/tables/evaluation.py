@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from reticent.data.columns import Column, Table, stacked
+from reticent.data.decimals import with_points
 from reticent.errors import InputError, Unsatisfiable
 from reticent.evidence import classify
 from reticent.evidence.classify import Sides, majority
@@ -20,7 +21,7 @@ from reticent.privacy.verify import Proof
 from reticent.progress import Watch
 from reticent.releases import folder as release_folder
 from reticent.sources import arrival
-from reticent.tables import flow
+from reticent.tables import flow, folder
 from reticent.tables.arrival import fitted
 from reticent.tables.evidence.aligned import AlignedRows, aligned, for_classifiers, told
 from reticent.tables.evidence.attack import attacks
@@ -94,8 +95,12 @@ def evaluate(
     place = Path(released) if isinstance(released, str | Path) else None
     watch.stage("verify")
     proof = flow.verify(released, prepared.policy, reading=reading.cells)
-    table, _ = arrival.read(release_folder.published(place) if place else released)
-    masked = aligned(prepared, table)
+    manifest = release_folder.manifest_of(place) if place else {}
+    data = release_folder.published(place) if place else released
+    written = release_folder.reading_in(data, manifest) if place else None
+    table, _ = arrival.read(data, written)
+    commas = folder.with_commas(prepared.policy, manifest, table.columns, reading)
+    masked = aligned(prepared, with_points(table, commas))
     register = None
     if population is not None:
         register = masked.further(arrival.read(population, reading)[0], masked.columns)

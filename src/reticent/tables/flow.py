@@ -94,6 +94,8 @@ def release(
 
             policy = Policy.of(policy).with_previous(previous or {})
             reading = policy.reads(reading, table)
+            if place is not None and place.suffix:
+                policy.writing.told().refuse_idle(place.suffix, place.name)
             means = means_of(engine, memory_limit, engine_options, reading.table)
             away = elsewhere(data, means)
             # Reading needs the interpreter least,
@@ -230,11 +232,12 @@ def verify(
     `data` is a file, a release folder, a table of a database or a data frame. For `engine` and the
     like see `release`. `kind`: of a release folder, if it is no table of one owner.
     """
+    from reticent.data.decimals import with_points
     from reticent.privacy import verify as verifier
     from reticent.privacy.promises import columns_of
     from reticent.privacy.singled import alone_in, singled_out
     from reticent.releases.folder import opened as opened_as
-    from reticent.tables.folder import taxonomies_for
+    from reticent.tables.folder import taxonomies_for, with_commas
     from reticent.tables.masking import as_text
     from reticent.tables.policy import Policy
     from reticent.tables.previous.read import meeting, read_previous
@@ -259,18 +262,20 @@ def verify(
         own = opened.read_as(reading)
         rows, form, source = at_hand(opened.data, own, means, clock, ends, counting)
         rows = _as_published(rows, policy, opened.place)
+        commas = with_commas(policy, opened.manifest, rows.known, reading)
         met: tuple[str, ...] = ()
         if earlier:  # what cannot be compared with them is refused
             from reticent.tables.previous.check import NewTable, check
 
             try:
-                met = check(NewTable.out(policy, rows, taxonomies, reading), earlier)[1]
+                out = with_points(rows, commas)
+                met = check(NewTable.out(policy, out, taxonomies, reading), earlier)[1]
             except InputError as error:
                 raise InputError([*opened.altered, *error.problems]) from None
         elsewhere = [name for name in rows.known if name not in rows.columns]
         with clock.stage("verify"):
             cells = verifier.from_table(as_text(rows), counts=rows.counts, unread=elsewhere)
-            told = rules(policy, taxonomies, meets(rows.known))
+            told = rules(policy, taxonomies, meets(rows.known), commas)
             proof = verifier.verify(cells, told, memory_limit=means.for_engine)
             roles = policy.roles_in(rows.known)
             here = {*roles.released} <= {*rows.columns}
@@ -369,6 +374,7 @@ def apply(
     from reticent.files import tabular
     from reticent.files.output import check_free, refuse_inputs, whole_file
     from reticent.files.sheets import sheet, write
+    from reticent.files.writing import AS_USUAL
     from reticent.releases.places import format_asked
     from reticent.tables.learnt import read_learnt
     from reticent.tables.policy import Policy
@@ -384,13 +390,19 @@ def apply(
     refuse_inputs([target], [*inputs(data), Path(release_folder) / "private" / "recoding.json"])
     learnt = read_learnt(Path(release_folder))
     kept = Path(release_folder) / "private" / "policy.toml"
-    table, _ = read(data, Policy.load(kept).reads(reading) if kept.is_file() else reading)
+    writing = AS_USUAL
+    if kept.is_file():
+        policy = Policy.load(kept)
+        reading, writing = policy.reads(reading), policy.writing.told()
+    writing.refuse_idle(suffix, str(output))
+    table, _ = read(data, reading)
     if not table.rows:
         raise InputError("the table has no rows", where=table.name)
     columns, strange = learnt.mask(table)
     rows = sheet(columns, order=learnt.order)
+    shown = [name for name, recoding in learnt.recodings.items() if recoding.intervals]
     with whole_file(target, force=force) as path:
-        write(rows, path, suffix)
+        write(rows, path, suffix, writing=writing.of(shown))
     return {"rows": table.rows, "unforeseen": strange, "output": str(output), "covered": False}
 
 

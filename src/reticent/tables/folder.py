@@ -6,14 +6,15 @@ private/   recoding.json   trace.jsonl   stopped.jsonl   risk.json   alternative
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reticent.data.taxonomy import DEEPEST, Taxonomy, from_nested, from_rows
 from reticent.errors import InputError
-from reticent.files.tabular import paths_of
+from reticent.files.tabular import Reading, paths_of
+from reticent.privacy.promises import columns_of
 from reticent.releases.folder import (
     FORMAT,
     Contents,
@@ -75,10 +76,12 @@ def _manifest(release: Release) -> dict[str, Any]:
         | ({"mask": masks[name]} if name in masks else {})
         for name in prepared.roles.released
     ]
+    written = release.writing
     return {
         **prepared.policy.about.told(),
         "rows": release.sheet.rows,
         "marker": prepared.policy.marker,
+        **({"writing": written} if written else {}),
         "columns": columns,
         "taxonomies": {
             name: _as_json(report.as_far_as_shown(taxonomy, release.recodings[name]))
@@ -127,6 +130,7 @@ class Told:
 
     marker: str = ""
     taxonomies: Mapping[str, Taxonomy] = field(default_factory=dict)  # down to what it shows
+    numbers: frozenset[str] | None = None  # columns with a decimal comma; None: nobody says
 
 
 def told(manifest: Mapping[str, Any]) -> Told:
@@ -136,9 +140,26 @@ def told(manifest: Mapping[str, Any]) -> Told:
             name: (from_rows if isinstance(tree, list) else from_nested)(tree, "manifest.json")
             for name, tree in manifest.get("taxonomies", {}).items()
         }
-        return Told(str(manifest.get("marker", "")), trees)
+        numbers = manifest.get("writing", {}).get("numbers", ()) if manifest else None
+        columns = None if numbers is None else frozenset(map(str, numbers))
+        return Told(str(manifest.get("marker", "")), trees, columns)
     except (AttributeError, TypeError, IndexError):
         raise InputError("the manifest is damaged", where="manifest.json") from None
+
+
+def with_commas(
+    policy: Policy, manifest: Mapping[str, Any], names: Iterable[str], reading: Reading | None
+) -> frozenset[str]:
+    """The columns of a release whose numbers are written with a decimal comma.
+
+    Without a manifest: those that the policy does not mask, if it says so. They are taken for
+    numbers only if all their cells look so; cells of CSV came with the sign that they have.
+    """
+    if (known := told(manifest).numbers) is not None:
+        return known
+    came_so = reading is not None and reading.decimal == ","
+    says_so = policy.writing.decimal == "," and not came_so
+    return frozenset(names) - columns_of(policy.promises)[0] if says_so else frozenset()
 
 
 def taxonomies_for(

@@ -51,6 +51,7 @@ from reticent.releases.policyfile import toml_key, toml_lines
 
 _STAND_IN = "\0"  # begins names that no table has
 _PROMISES_NOTHING = "the policy promises nothing"
+_SECTIONS = ("about", "goal", "reading", "writing")
 _LISTED = ("anonymity", "confidence", "inconsistent")  # sections that may stand several times
 Mask = Literal["generalize", "suppress", "discretize"]
 Utility = Literal["classification", "distortion", "discernibility"]
@@ -205,6 +206,7 @@ class Policy(policyfile.PolicyFile):
         "goal": Goal,
         "previous": Previous,
         "reading": policyfile.TableReading,
+        "writing": policyfile.TableWriting,
     }
 
     class_: str | None = Field(
@@ -251,6 +253,7 @@ class Policy(policyfile.PolicyFile):
         default=(), description="Two values of different columns that nobody has together."
     )
     reading: policyfile.TableReading = policyfile.TableReading()
+    writing: policyfile.TableWriting = policyfile.TableWriting()
 
     @model_validator(mode="after")
     def _know_columns_of_releases(self) -> Self:
@@ -270,7 +273,7 @@ class Policy(policyfile.PolicyFile):
         elif head == "previous" and rest:
             first = f"[previous.{rest.pop(0)}]"
         else:
-            first = f"[{head}]" if head in ("about", "goal", "reading") else str(head)
+            first = f"[{head}]" if head in _SECTIONS else str(head)
         return ", ".join([first, *map(str, rest)])
 
     @field_validator("previous")
@@ -352,10 +355,12 @@ class Policy(policyfile.PolicyFile):
         attributes, goal = plain.pop("attributes", {}), plain.pop("goal", {})
         previous, reading = plain.pop("previous", {}), plain.pop("reading", {})
         about = plain.pop("about", {})
+        writing = plain.pop("writing", {})
         lists = {k: plain.pop(k, ()) for k in ("inconsistent", "anonymity", "confidence")}
         parts = [toml_lines(plain)] if plain else []
         parts += [f"[about]\n{toml_lines(about)}"] if about else []
         parts += [f"[reading]\n{toml_lines(reading)}"] if reading else []
+        parts += [f"[writing]\n{toml_lines(writing)}"] if writing else []
         parts += [f"[previous.{toml_key(n)}]\n{toml_lines(p)}" for n, p in previous.items()]
         parts += [f"[attributes.{toml_key(n)}]\n{toml_lines(a)}" for n, a in attributes.items()]
         parts += [f"[[{kind}]]\n{toml_lines(one)}" for kind, all_ in lists.items() for one in all_]

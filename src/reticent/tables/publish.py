@@ -16,19 +16,18 @@ from reticent.files.output import whole_file, write_text
 from reticent.files.sheets import LINES, ROW_GROUP, Sheet, write, write_parts
 from reticent.files.tabular import (
     CSV,
-    Reading,
     carriers,
-    delimiter_of,
     from_arrow,
     parse,
     schema_of,
     to_frame,
 )
+from reticent.files.writing import Writing
 from reticent.privacy import verify as verifier
 from reticent.privacy.singled import Alone, alone_in, singled_out
 from reticent.privacy.verify import Proof, baggage
 from reticent.progress import Clock
-from reticent.releases.folder import Contents, as_json_lines, format_of
+from reticent.releases.folder import Contents, as_json_lines, as_written, format_of
 from reticent.releases.places import Place, Spot
 from reticent.releases.publish import proven
 from reticent.releases.publish import publish as publish_at
@@ -87,7 +86,7 @@ def publish(
     return publish_at(
         outlet.place,
         clock,
-        usual=partial(format_of, outlet.data),
+        usual=partial(format_of, outlet.data, writing=prepared.policy.writing.told()),
         write=publishing.write,
         recount=publishing.recount,
         released=publishing.released,
@@ -144,7 +143,10 @@ class _Publishing:
             with self.clock.stage("judge"):
                 judged = utility(self.prepared, self.found.recodings)
         assert self.outlet.place is not None
-        return self._release(proof, output=self.outlet.place.name, utility=judged)
+        told = self._writing.told_for(spot.suffix)
+        if self._commas(spot.suffix):
+            told["numbers"] = sorted(self._commas(spot.suffix))
+        return self._release(proof, output=self.outlet.place.name, utility=judged, writing=told)
 
     def _release(self, proof: Proof, **more: Any) -> Release:
         from reticent.tables.held_back import held_back
@@ -173,7 +175,9 @@ class _Publishing:
         if self.masked.recoding is not None:
             assert self.source is not None
             assert self.source.write_parts is not None
-            return Written(self.source.write_parts(self.masked.recoding, spot.data, spot.suffix))
+            return Written(
+                self.source.write_parts(self.masked.recoding, spot.data, spot.suffix, self._writing)
+            )
         longest = [self.masked.sheet.longest]
 
         def rows(size: int) -> Sheet | Iterator[Sheet]:
@@ -184,12 +188,31 @@ class _Publishing:
         told = self.clock.rows(self._rows_due())
         if self.outlet.rows_per_file is None:
             size = LINES if spot.suffix in CSV else ROW_GROUP
-            write(rows(size), spot.data, spot.suffix, told)
+            write(rows(size), spot.data, spot.suffix, told, self._writing)
             paths = [spot.data]
         else:
-            paths = write_parts(rows, spot.data, spot.suffix, self.outlet.rows_per_file, told)
+            paths = write_parts(
+                rows, spot.data, spot.suffix, self.outlet.rows_per_file, told, self._writing
+            )
         give_back_memory()
         return Written(paths, max(longest))
+
+    @property
+    def _writing(self) -> Writing:
+        """How the policy says that files are written, and which columns show intervals."""
+        shown = [domain.name for domain in self.prepared.domains if domain.mask == "discretize"]
+        return self.prepared.policy.writing.told().of(shown)
+
+    def _commas(self, suffix: str) -> frozenset[str]:
+        """The columns of numbers whose decimal sign is a comma in the file."""
+        if suffix not in CSV:
+            return frozenset()
+        sheet = self.masked.sheet
+        known = dict(zip(sheet.names, (values.type for values in sheet.values), strict=True))
+        elsewhere = {} if self.source is None else {f.name: f.type for f in self.source.schema}
+        names = self.prepared.roles.released
+        kinds = {name: known.get(name, elsewhere.get(name)) for name in names}
+        return frozenset(self._writing.numbers(pa.schema([*kinds.items()])))
 
     def recount(self, spot: Spot, written: Written) -> Proof:
         """Recount the promises on the bytes just written."""
@@ -201,7 +224,8 @@ class _Publishing:
                 hidden = spill / "hidden.parquet"
                 write(self.masked.hidden(ROW_GROUP), hidden, ".parquet")
             cells, carried = self._read(written, spot.suffix, hidden)
-            proof = self._proven(replace(cells, people=self.masked.people), carried)
+            cells = replace(cells, people=self.masked.people)
+            proof = self._proven(cells, carried, self._commas(spot.suffix))
 
         def alone(names: Sequence[str]) -> int:
             cells, _ = self._read(written, spot.suffix, None)
@@ -217,10 +241,14 @@ class _Publishing:
         typed = [] if spot.suffix in CSV else [schema_of(p, spot.suffix) for p in written.paths]
         carried = [p for schema in typed for p in baggage(schema, [])]
         wanted = [name for name in names if name in self.masked.sheet.names]
-        counts = self.source.counted_parts(spot.data, spot.suffix, wanted)
-        proof = self._proven(verifier.from_counts(counts, wanted), carried)
-        assert self.source.alone_in_parts is not None
-        return self._looked_at(proof, partial(self.source.alone_in_parts, spot.data, spot.suffix))
+        counts = self.source.counted_parts(spot.data, spot.suffix, wanted, self._writing)
+        cells = verifier.from_counts(counts, wanted)
+        proof = self._proven(cells, carried, self._commas(spot.suffix))
+        counter = self.source.alone_in_parts
+        assert counter is not None
+        return self._looked_at(
+            proof, lambda names: counter(spot.data, spot.suffix, names, self._writing)
+        )
 
     def _looked_at(self, proof: Proof, alone: Alone) -> Proof:
         """The same with what no promise covers; `alone`: a counter of rows that stand elsewhere."""
@@ -249,18 +277,24 @@ class _Publishing:
             return source, [p for schema, groups in looked for p in baggage(schema, groups)]
         released = self.prepared.roles.released
         if set("\r\n") & set("".join(released)):  # not every reader takes such a header
-            tables = [as_text(from_arrow(parse(f, Reading(), suffix).arrow)) for f in paths]
+            reading = as_written(suffix, self._writing)
+            tables = [as_text(from_arrow(parse(f, reading, suffix).arrow)) for f in paths]
             return verifier.from_table(pa.concat_tables(tables), hidden=hidden), []
         source = verifier.from_csv(
-            paths, released, delimiter=delimiter_of(suffix), packed=suffix.endswith(".gz"),
-            longest=written.longest, hidden=hidden,
+            paths, released, delimiter=self._writing.delimiter_for(suffix),
+            packed=suffix.endswith(".gz"), longest=written.longest, hidden=hidden,
         )  # fmt: skip
         return source, []
 
-    def _proven(self, cells: verifier.PublishedCells, carried: Sequence[Problem]) -> Proof:
+    def _proven(
+        self,
+        cells: verifier.PublishedCells,
+        carried: Sequence[Problem],
+        commas: frozenset[str] = frozenset(),
+    ) -> Proof:
         """What the verifier counts; nothing less than all that the search found will do."""
         prepared = self.prepared
-        told = rules(prepared.policy, prepared.taxonomies, prepared.meeting)
+        told = rules(prepared.policy, prepared.taxonomies, prepared.meeting, commas)
         proof = verifier.verify(cells, told, memory_limit=self._memory_limit)
         proof = replace(proof, leftovers=(*proof.leftovers, *carried))
         agreed = all(proof.findings[i].value == value for i, value in self.found.values.items())

@@ -48,6 +48,8 @@ class Release:
     # How well a classifier learns from it: errors by name (see `tables.pages.public`), or the
     # reason why that was not measured.
     utility: Mapping[str, Any] | None = field(default=None, repr=False)
+    # How its file is written, where somebody said so; what readers of its manifest are told.
+    writing: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def steps(self) -> tuple[Step, ...]:

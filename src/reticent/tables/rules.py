@@ -10,9 +10,15 @@ from reticent.tables.policy import Bound, Policy
 
 
 def rules(
-    policy: Policy, taxonomies: dict[str, Taxonomy], meeting: Meeting | None = None
+    policy: Policy,
+    taxonomies: dict[str, Taxonomy],
+    meeting: Meeting | None = None,
+    commas: frozenset[str] = frozenset(),
 ) -> VerifierRules:
-    """What the verifier needs to know of a policy, and of earlier releases."""
+    """What the verifier needs to know of a policy, and of earlier releases.
+
+    `commas`: the columns of numbers that are written with a decimal comma.
+    """
     over, sensitive, _ = columns_of(policy.promises)
     labels: dict[str, frozenset[str] | None] = dict.fromkeys(sorted(over))
     intervals: dict[str, tuple[Bound, ...]] = {}
@@ -35,4 +41,5 @@ def rules(
         missing_values=frozenset(policy.missing_values),
         missing_allowed=policy.missing == "value",
         meeting=meeting or Meeting(),
+        commas=commas,
     )

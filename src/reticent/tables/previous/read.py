@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from reticent.data.columns import Column, Table
+from reticent.data.decimals import with_points
 from reticent.data.scales import kind_of
 from reticent.data.taxonomy import Taxonomy
 from reticent.errors import InputError, did_you_mean, quoted, refuse
@@ -69,9 +70,14 @@ def _read_one(
     name: str, path: Path, dropped: tuple[str, ...], policy: Policy, reading: Reading, whole: bool
 ) -> Earlier:
     refuse(release_folder.altered(path))  # of whatever kind, it is a table
-    told = folder.told(release_folder.manifest_of(path))
+    manifest = release_folder.manifest_of(path)
+    told = folder.told(manifest)
     counted = {c for p in policy.anonymity for c in theirs(p.of, name)}
-    table, _ = read(release_folder.published(path), reading.cells, set(dropped) - counted)
+    data = release_folder.published(path)
+    written = release_folder.reading_in(data, manifest).over(reading.cells)
+    table, _ = read(data, written, set(dropped) - counted)
+    commas = folder.with_commas(policy, manifest, table.columns, reading)
+    table = with_points(table, commas)
     if not table.rows:
         raise InputError("the table has no rows", where=table.name)
     lacking = [column for column in dropped if column not in table.known]
