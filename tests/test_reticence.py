@@ -538,8 +538,10 @@ def test_faults_of_ours_tell_no_cell(
 
 def test_results_in_a_notebook_tell_no_cell() -> None:
     found = reticent.release("data.csv", policy())
-    assert not marks(repr(found) + str(found) + found._repr_html_())
+    assert not marks(repr(found))
     assert marks(repr(found.proof)) <= may_be_told()
+    shown = {label for labels in found.cuts.values() for label in labels}
+    assert marks(str(found) + found._repr_html_()) <= marks(str(shown)) | may_be_told()
     assert not marks(json.dumps(reticent.risk("data.csv", policy()).summary()))
     measured = reticent.evaluate("data.csv", found.table, policy(), classifiers=["tree"])
     assert not marks(repr(measured) + str(measured) + json.dumps(measured.summary()))

@@ -610,7 +610,7 @@ def test_a_little_is_not_nothing() -> None:
         given, PLAIN | {"conditions": ["c", "d"], "sensitive": "job", "min_confidence": 0.5}
     )
     assert len(found.search.records) == 1
-    assert "(&lt;0.01%)" in found._repr_html_()
+    assert "&lt;0.01% of all" in found._repr_html_()
     assert "hidden, <0.01% of all" in text.release(report.facts(found))
     assert "<0.01 % of all" in html.unescape(pages.public(found))
 

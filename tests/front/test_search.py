@@ -146,7 +146,7 @@ def test_the_door_and_the_commands_do_the_same(profile: str) -> None:
     assert search.expose(found.profile, ratio=0.85).exposed.data() == EXPOSED["0.85"]
     whole = search.expose(found.profile, ratio=1, hide="sports")
     assert whole.hidden == search.expose(found.profile, ratio=1, hide=["sports"]).hidden
-    assert "<table>" in found._repr_html_()
+    assert "6 interests on 2 levels" in found._repr_html_()
 
 
 def test_outputs_are_their_owners_alone(profile: str) -> None:

@@ -19,7 +19,8 @@ from reticent.files.tabular import Reading
 from reticent.privacy import entries as verifier
 from reticent.privacy.entries import EntryExposure, EntryFinding
 from reticent.privacy.words import percent
-from reticent.releases.facts import Facts, seconds, small_table
+from reticent.releases.facts import Facts, seconds
+from reticent.releases.spoken import Spoken
 
 if TYPE_CHECKING:
     from reticent.suppress.entries.search import Hidden
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 _BEFORE = 2_000_000_000  # work spent on what requests alone would leave open, beside a release
 
 
-@dataclass(frozen=True)
-class EntryRelease:
+@dataclass(frozen=True, repr=False)
+class EntryRelease(Spoken):
     """A table without what would have told on those who asked, and the verifier's word."""
 
     original: Original = field(repr=False)
@@ -102,12 +103,13 @@ class EntryRelease:
         """What ``entries release --json`` prints."""
         return release_summary(facts(self))
 
-    def _repr_html_(self) -> str:
-        return html(facts(self))
+    def _says(self, words: Any) -> str:
+        said: str = words.release(facts(self))
+        return said
 
 
-@dataclass(frozen=True, slots=True)
-class EntryRisk:
+@dataclass(frozen=True, slots=True, repr=False)
+class EntryRisk(Spoken):
     """What a table with nothing but the requests hidden would tell."""
 
     original: Original = field(repr=False)
@@ -122,9 +124,13 @@ class EntryRisk:
         """What ``entries risk --json`` prints."""
         return risk_summary(self)
 
+    def _says(self, words: Any) -> str:
+        said: str = words.risk(self)
+        return said
 
-@dataclass(frozen=True, slots=True)
-class EntryVerdict:
+
+@dataclass(frozen=True, slots=True, repr=False)
+class EntryVerdict(Spoken):
     """What the verifier says of a table that somebody hands over as a release."""
 
     policy: EntryPolicy
@@ -149,6 +155,10 @@ class EntryVerdict:
     def summary(self) -> dict[str, Any]:
         """What ``entries verify --json`` prints."""
         return verify_summary(self)
+
+    def _says(self, words: Any) -> str:
+        said: str = words.verdict(self)
+        return said
 
 
 def facts(release: EntryRelease) -> Facts:
@@ -276,15 +286,3 @@ def verify_summary(verdict: EntryVerdict) -> dict[str, Any]:
         "altered": [problem.text() for problem in verdict.problems],
         "warnings": list(verdict.warnings),
     }
-
-
-def html(told: Facts) -> str:
-    """A small table for notebooks."""
-    rows = {
-        "promise": told.private["promise"],
-        "verified": "nothing beyond the requests" if told.private["empty"] else "kept",
-        "requests": f"{told.public['requests']:,}",
-        "further entries hidden": f"{told.public['hidden']['entries']:,} ({told.private['loss']})",
-    }
-    early = "; stopped early, less might be hidden" if told.public["stopped_early"] else ""
-    return small_table(f"{many(told.public['rows'], 'row')} released{early}", rows)

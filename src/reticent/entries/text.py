@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from reticent.entries import report
 from reticent.entries.asked import by_number
 from reticent.errors import many
-from reticent.terminal.text import table
+from reticent.terminal.text import composed, table
 
 if TYPE_CHECKING:
     from reticent.entries.report import EntryRisk, EntryVerdict
@@ -37,7 +37,7 @@ def release(told: Facts) -> str:
         lines += ["", table(["column", "hidden besides"], rows)]
     if private["output"]:
         lines += ["", f"Written to {private['output']}, after recounting the promise on it."]
-    return "\n".join(lines)
+    return composed(lines)
 
 
 def verdict(found: EntryVerdict) -> str:
@@ -46,7 +46,7 @@ def verdict(found: EntryVerdict) -> str:
     lines = [f"ALTERED: {problem.text()}" for problem in found.problems]
     lines.append(f"{many(found.rows, 'row')}, {many(found.requests, 'request')}.")
     if finding is None:
-        return "\n".join([*lines, "Nothing was counted: these are not the rows of the original."])
+        return composed([*lines, "Nothing was counted: these are not the rows of the original."])
     if finding.visible:
         lines.append(
             f"BROKEN: {many(len(finding.visible), 'requested entry', 'requested entries')} "
@@ -77,7 +77,7 @@ def verdict(found: EntryVerdict) -> str:
             "Without the original every value was tried for every request, a stricter test; cells "
             "and the order of rows were compared with nothing."
         )
-    return "\n".join(lines)
+    return composed(lines)
 
 
 def _exposures(told: Sequence[dict[str, Any]]) -> str:
@@ -109,4 +109,4 @@ def risk(found: EntryRisk) -> str:
         lines.append(f"There may be more: {_TOO_MANY}")
     if finding.exposed:
         lines += ["", _exposures(report.exposures(original, finding))]
-    return "\n".join(lines)
+    return composed(lines)

@@ -30,12 +30,12 @@ from reticent.joint.sharing import agree_on_class, exchange_columns, exchange_la
 from reticent.parties.intersection import align, intersect
 from reticent.parties.wire import Conversation, Message, others
 from reticent.privacy.promises import Anonymity, Promise
-from reticent.privacy.verify import Proof
 from reticent.progress import Clock, Watch
 from reticent.refine.engine import Step
 from reticent.refine.foreign import Partition
 from reticent.releases.kinds import JOINT
 from reticent.tables.prepare import Prepared, value_marks
+from reticent.tables.report import TableVerdict
 from reticent.tables.search.greedy import Found, Search
 from reticent.version import __version__
 
@@ -153,7 +153,7 @@ def verify(
     *,
     reading: Reading | None = None,
     watch: Watch | None = None,
-) -> Proof:
+) -> TableVerdict:
     """Recount every promise on a joint release, as anybody can who holds its public side."""
     from reticent.tables.flow import verify as recount
 

@@ -33,6 +33,7 @@ from reticent.parties.wire import Conversation
 from reticent.progress import Watch
 from reticent.releases.folder import digest
 from reticent.releases.places import Place
+from reticent.releases.spoken import Spoken
 from reticent.sources.addresses import data_of, file_of, is_url
 
 _RUNS = "runs.jsonl"  # in the identity's folder: which runs it was in, with whom
@@ -53,8 +54,8 @@ class IntegrateOptions:
     force: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class DryRun:
+@dataclass(frozen=True, slots=True, repr=False)
+class DryRun(Spoken):
     """What owners know after they have intersected their ids, and told nothing else."""
 
     owner: str
@@ -64,6 +65,10 @@ class DryRun:
     held_by: Mapping[tuple[str, ...], int]  # as the first of three or more owners sees it
     left_out: int  # records of ours that miss a value, and took no part
     between: Sequence[str]  # what owners should know of each other besides
+
+    def _says(self, words: Any) -> str:
+        said: str = words.dry_run(self)
+        return said
 
 
 def integrate(

@@ -10,6 +10,7 @@ from reticent.data.encode import MISSING
 from reticent.parties.tally import WireFacts
 from reticent.refine.foreign import ForeignColumn
 from reticent.releases.facts import Facts, seconds
+from reticent.releases.spoken import Spoken
 from reticent.tables.report import plain, promise_facts, template_facts
 
 if TYPE_CHECKING:
@@ -39,8 +40,8 @@ def said_in(step: str) -> str:
     return _SAID_IN.get(kind, step)
 
 
-@dataclass(frozen=True, slots=True)
-class JointRelease:
+@dataclass(frozen=True, slots=True, repr=False)
+class JointRelease(Spoken):
     """A joint table, how one owner came to it, and the verifier's word on it."""
 
     joint: JointTable = field(repr=False)
@@ -78,6 +79,10 @@ class JointRelease:
         """What ``integrate --json`` prints."""
         told = self.facts()
         return {**public_report(told), **told.private}
+
+    def _says(self, words: Any) -> str:
+        said: str = words.release(self)
+        return said
 
 
 def _public(release: JointRelease) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from reticent.errors import many
 from reticent.parties.participation import unfinished
-from reticent.terminal.text import table
+from reticent.terminal.text import composed, table
 
 if TYPE_CHECKING:
     from reticent.joint.policy import JointPolicy
@@ -39,7 +39,7 @@ def dry_run(found: DryRun) -> str:
         said = "; ".join(f"{words}: {', '.join(names)}" for words, names in told.items())
         lines.append(f"  {owner}: {said}")
     lines += [*found.between, "Nothing of that was sent."]
-    return "\n".join(lines)
+    return composed(lines)
 
 
 def after(found: JointRelease) -> list[str]:
@@ -87,7 +87,7 @@ def release(found: JointRelease) -> str:
         )
     if found.output:
         lines.append(f"Written to {found.output}, after recounting every promise on it.")
-    return "\n".join(lines)
+    return composed(lines)
 
 
 def _some(shown: Iterable[str], most: int = 6) -> str:

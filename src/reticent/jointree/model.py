@@ -24,6 +24,7 @@ from reticent.errors import InputError
 from reticent.jointree.learning import features_of
 from reticent.jointree.propagation import Numbers, Propagated
 from reticent.jointree.schema import JoinSchema, WrittenJoin
+from reticent.releases.spoken import Spoken
 from reticent.trees.tree import Feature, Split, TreeNode
 
 Count = int | Fraction | float
@@ -122,8 +123,8 @@ class JoinNode:
         return found
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class JoinTree:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class JoinTree(Spoken):
     """A tree that tells the class of a record from tables that join."""
 
     target: str  # "table.column" of the class
@@ -228,6 +229,10 @@ class JoinTree:
         digest = hashlib.sha256(self.json().encode("utf-8", "surrogatepass")).hexdigest()
         told = {"model": digest, "splits": splits, "seen": _plain_seen(self.seen)}
         return json.dumps(told, ensure_ascii=False, indent=1) + "\n"
+
+    def _says(self, words: Any) -> str:
+        said: str = words.shown(self)
+        return said
 
 
 def _told(asks: Question) -> dict[str, Any]:

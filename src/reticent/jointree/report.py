@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from reticent.jointree.model import HiddenQuestion, JoinNode, JoinTree, said
 from reticent.jointree.schema import JoinSchema
-from reticent.releases.facts import seconds, small_table
+from reticent.releases.facts import seconds
+from reticent.releases.spoken import Spoken
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 _FIRST = 5  # questions that a summary names
 
 
-@dataclass(frozen=True, slots=True)
-class JoinTest:
+@dataclass(frozen=True, slots=True, repr=False)
+class JoinTest(Spoken):
     """How a tree did on records that were set aside; shares are of those that join."""
 
     records: int  # set aside, with a class
@@ -109,9 +110,13 @@ class JoinTest:
             "seed": self.seed,
         }
 
+    def _says(self, words: Any) -> str:
+        said: str = words.tested(self)
+        return said
 
-@dataclass(frozen=True, slots=True)
-class TrainedTree:
+
+@dataclass(frozen=True, slots=True, repr=False)
+class TrainedTree(Spoken):
     """A tree over tables that join, what it was grown from, and how it did."""
 
     schema: JoinSchema = field(repr=False)
@@ -149,21 +154,13 @@ class TrainedTree:
             "seconds": seconds(self.seconds),
         }
 
-    def _repr_html_(self) -> str:
-        size = shape(self.tree)
-        rows = {
-            "joined rows": f"{self.rows:,}",
-            "records that join": f"{self.joining:,} of {self.records:,}",
-            "leaves": f"{size['leaves']:,}, at most {size['depth']} questions deep",
-        }
-        if self.test is not None:
-            rows["right, of records set aside"] = f"{self.test.accuracy:.1%}"
-            rows["one class for all"] = f"{self.test.majority:.1%}"
-        return small_table(f"A tree over {len(self.table_rows)} tables", rows)
+    def _says(self, words: Any) -> str:
+        said: str = words.trained(self)
+        return said
 
 
-@dataclass(frozen=True, slots=True)
-class JoinClasses:
+@dataclass(frozen=True, slots=True, repr=False)
+class JoinClasses(Spoken):
     """The classes of records, or of their joined rows, in the order of the class's table."""
 
     found: Any = field(repr=False)  # ClassifiedRecords, or the table of joined rows
@@ -200,6 +197,10 @@ class JoinClasses:
             "output": self.output,
             "seconds": seconds(self.seconds),
         }
+
+    def _says(self, words: Any) -> str:
+        said: str = words.classified(self)
+        return said
 
 
 def shape(tree: JoinTree) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from reticent.data.texts import one_line
 from reticent.errors import many
 from reticent.jointree import report
 from reticent.jointree.model import JoinTree, said
-from reticent.terminal.text import table
+from reticent.terminal.text import composed, table
 
 _TESTS = {"at_most": "by a threshold", "is": "one value against the rest", "by": "by value"}
 _CONTROL = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")  # that JSON leaves as they are
@@ -49,10 +49,10 @@ def trained(found: report.TrainedTree, *, show_values: bool = False) -> str:
         head = ["depth", "first questions", "split", counted, *(["first branch"] * show_values)]
         lines += ["", table(head, asked)]
     if found.test is not None:
-        lines += ["", *_tested(found.test)]
+        lines += ["", tested(found.test)]
     if found.output:
         lines += ["", f"Written to {found.output}. It shows values and counts of these tables."]
-    return "\n".join(lines)
+    return composed(lines)
 
 
 def sized(size: dict[str, Any]) -> str:
@@ -65,7 +65,6 @@ def sized(size: dict[str, Any]) -> str:
 
 
 def _tested(test: report.JoinTest) -> Iterator[str]:
-    """What came of records that were set aside."""
     if test.by is None:
         aside = many(test.records, "record")
     else:
@@ -112,6 +111,11 @@ def _single(test: report.JoinTest) -> str:
     return f" ({test.single:,} of them {things} without {test.by}, each by itself)"
 
 
+def tested(test: report.JoinTest) -> str:
+    """What came of records that were set aside."""
+    return composed(_tested(test))
+
+
 def classified(found: report.JoinClasses) -> str:
     """What became of records, on one screen; no labels."""
     none = found.records - found.joining
@@ -129,7 +133,7 @@ def classified(found: report.JoinClasses) -> str:
     if found.output:
         line = "a joined row" if found.joined else "a record"
         lines.append(f"Written to {found.output}, one line {line}.")
-    return "\n".join(lines)
+    return composed(lines)
 
 
 def shown(tree: JoinTree) -> str:
@@ -164,7 +168,7 @@ def dot(tree: JoinTree) -> str:
             words = _short(node.asks.branch_words(i))
             words += " or missing" if i == node.asks.missing else ""
             lines.append(f"  n{number} -> n{numbers[id(branch)]} [label={_label(words)}];")
-    return "\n".join([*lines, "}", ""])
+    return composed([*lines, "}", ""])
 
 
 def _short(words: str) -> str:

@@ -6,7 +6,6 @@ own. What everybody may know stands apart from what is for the owner's eyes.
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -28,11 +27,3 @@ class Facts:
 def seconds(spent: Mapping[str, float]) -> dict[str, float]:
     """Seconds by stage, as summaries print them."""
     return {stage: round(time, 4) for stage, time in spent.items()}
-
-
-def small_table(head: str, rows: Mapping[str, str]) -> str:
-    """A few facts by name, for notebooks."""
-    lines = "".join(
-        f"<tr><th>{name}</th><td>{html.escape(value)}</td></tr>" for name, value in rows.items()
-    )
-    return f"<p><b>{head}</b></p><table><tbody>{lines}</tbody></table>"

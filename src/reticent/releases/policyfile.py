@@ -30,6 +30,7 @@ from reticent.files.tabular import Reading
 from reticent.files.writing import DELIMITERS, Writing
 from reticent.releases.about import About
 from reticent.releases.kinds import SCHEMA_COMMAND, SCHEMA_KEYS, ReleaseKind, kind_of
+from reticent.releases.spoken import ComposedText, Spoken, TextTable, markup
 
 may_be_one = BeforeValidator(lambda given: (given,) if isinstance(given, str) else given)
 Names = Annotated[tuple[str, ...], may_be_one]
@@ -107,7 +108,7 @@ class TableWriting(BaseModel):
         return Writing(**self.model_dump())
 
 
-class WrittenFile(BaseModel):
+class WrittenFile(Spoken, BaseModel):
     """A TOML file that somebody wrote, or what was set in code, as a frozen record."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -177,6 +178,12 @@ class WrittenFile(BaseModel):
         """It as TOML without the comments of its file, which may hold anything."""
         return toml_lines(self.model_dump(mode="python", by_alias=True, exclude_defaults=True))
 
+    def _said(self) -> str:
+        return self.canonical()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self.name}>"
+
     def files(self) -> list[Path]:
         """The file itself, and those that it names."""
         return [self._source] if self._source else []
@@ -233,6 +240,11 @@ class PolicyFile(WrittenFile):
     def promised(self) -> list[str]:
         """What it promises, in words."""
         raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        promised = TextTable(["promise"], [[words] for words in self.promised])
+        whole = f"<details><summary>{self.called}</summary>{super()._repr_html_()}</details>"
+        return markup(ComposedText([f"A policy for {self.kind.name}", promised])) + whole
 
     def reads(self, told: Reading | None, table: str | None = None) -> Reading:
         """How the input is read: as somebody tells who asks, and else as the policy says."""

@@ -27,6 +27,7 @@ from typing import Any
 
 from reticent.data.texts import one_line
 from reticent.errors import InputError, Problem, refuse
+from reticent.releases.spoken import Spoken
 from reticent.search.profile import Profile, ProfileNode
 from reticent.search.words import Language
 
@@ -40,12 +41,16 @@ _WEIGHTS = 1_000_000.0  # no weight is larger: that of one document among a bill
 
 
 @dataclass(frozen=True, slots=True)
-class ExposedProfile:
+class ExposedProfile(Spoken):
     """What leaves a person's machine: labels with weights, and how much of the profile that is."""
 
     terms: tuple[tuple[str, float], ...]  # by code point
     ratio: float
     min_detail: float | None  # None: nothing is exposed
+
+    def _says(self, words: Any) -> str:
+        said: str = words.told(self)
+        return said
 
     @classmethod
     def of(cls, given: Any, where: str = "exposed profile") -> ExposedProfile:
@@ -124,8 +129,8 @@ def _is_number(given: Any, most: float = _WEIGHTS) -> bool:
 # --- what may be told ----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class ProfileExposure:
+@dataclass(frozen=True, slots=True, repr=False)
+class ProfileExposure(Spoken):
     """Which nodes of a profile are told. It is private; `exposed` is what leaves."""
 
     profile: Profile
@@ -157,6 +162,10 @@ class ProfileExposure:
         pairs = [(label, round(math.fsum(weights[label]), DECIMALS)) for label in sorted(weights)]
         detail = None if self.min_detail is None else round(float(self.min_detail), DECIMALS)
         return ExposedProfile(tuple(pairs), round(self.ratio, DECIMALS), detail)
+
+    def _says(self, words: Any) -> str:
+        said: str = words.would_be_told(self)
+        return said
 
 
 def expose(

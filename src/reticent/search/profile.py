@@ -26,11 +26,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import lcm
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reticent.errors import InputError
+from reticent.releases.spoken import Spoken
 from reticent.search.words import NONE
 
 KEYWORDS, DELTA = 20, Fraction(3, 5)
@@ -77,7 +79,7 @@ def left_by(support: Fraction, nodes: Sequence[ProfileNode]) -> Fraction:
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(Spoken):
     """A person's interests. It is private: what may be told of it, `exposing` says."""
 
     documents: int  # |D|, those with a term
@@ -101,6 +103,10 @@ class Profile:
     def worded(self, label: str) -> str:
         """A label as people write it: each stem by its commonest word."""
         return "/".join(self.words.get(term, term) for term in label.split("/"))
+
+    def _says(self, words: Any) -> str:
+        said: str = words.shown(self, None, None)
+        return said
 
 
 def keywords_of(terms: Sequence[str], most: int | None = KEYWORDS) -> list[str]:

@@ -23,9 +23,10 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
-from reticent.errors import InputError
+from reticent.errors import InputError, many
+from reticent.releases.spoken import Spoken
 from reticent.search.engines import FoundPage, SearchEngine
 from reticent.search.exposing import ExposedProfile, share_of
 from reticent.search.words import USUAL, Language
@@ -51,14 +52,21 @@ class RankedPage:
     because: tuple[tuple[str, int], ...] = field(repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class SearchAnswer:
+@dataclass(frozen=True, slots=True, repr=False)
+class SearchAnswer(Spoken):
     """Results in their new order, and how they came into it."""
 
     query: str = field(repr=False)
     pages: tuple[RankedPage, ...]
     alpha: Fraction
     fusion: Fusion
+
+    def __repr__(self) -> str:
+        return f"<SearchAnswer: {many(len(self.pages), 'result')}>"
+
+    def _says(self, words: Any) -> str:
+        said: str = words.answered(self, personal=self.alpha > 0)
+        return said
 
 
 def answer(

@@ -15,7 +15,8 @@ from itertools import pairwise
 from typing import Any
 
 from reticent.errors import listed, many
-from reticent.releases.facts import seconds, small_table
+from reticent.releases.facts import seconds
+from reticent.releases.spoken import Spoken
 from reticent.search.documents import SkippedFile
 from reticent.search.exposing import ExposureLevel, ProfileExposure, exposure_levels
 from reticent.search.profile import Profile, ProfileNode
@@ -43,8 +44,8 @@ class ReadTexts:
         return {"read": dict(self.kinds), "skipped": told}
 
 
-@dataclass(frozen=True, slots=True)
-class BuiltProfile:
+@dataclass(frozen=True, slots=True, repr=False)
+class BuiltProfile(Spoken):
     """A profile, and what it was made from."""
 
     profile: Profile
@@ -71,16 +72,9 @@ class BuiltProfile:
             "output": self.output,
         }
 
-    def _repr_html_(self) -> str:
-        size = shape(self.profile)
-        return small_table(
-            "A profile, for your eyes alone",
-            {
-                "documents": f"{self.profile.documents:,}",
-                "interests": f"{size['interests']:,}",
-                "levels": f"{size['levels']:,}",
-            },
-        )
+    def _says(self, words: Any) -> str:
+        said: str = words.built(self)
+        return said
 
 
 def shape(profile: Profile) -> dict[str, int]:
@@ -235,8 +229,8 @@ def exposed_data(found: ExposurePreview, output: str) -> dict[str, Any]:
 # --- searching -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class IndexedTexts:
+@dataclass(frozen=True, slots=True, repr=False)
+class IndexedTexts(Spoken):
     """What an index holds now, and what was read for it."""
 
     texts: ReadTexts
@@ -265,6 +259,10 @@ class IndexedTexts:
             "seconds": seconds(self.seconds),
             "output": self.output,
         }
+
+    def _says(self, words: Any) -> str:
+        said: str = words.indexed(self)
+        return said
 
 
 def page_data(one: RankedPage) -> dict[str, Any]:

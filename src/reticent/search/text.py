@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from reticent.data.texts import one_line
 from reticent.errors import listed, many
 from reticent.search.documents import SkippedFile
-from reticent.search.exposing import ProfileExposure, exposure_of
+from reticent.search.exposing import ExposedProfile, ProfileExposure, exposure_of
 from reticent.search.profile import Profile, ProfileNode, left_by
 from reticent.search.ranking import RankedPage, SearchAnswer
 from reticent.search.report import (
@@ -30,7 +30,7 @@ from reticent.search.report import (
     shape,
 )
 from reticent.search.words import NONE
-from reticent.terminal.text import table
+from reticent.terminal.text import composed, table
 
 if TYPE_CHECKING:
     from reticent.search.served import ServedAt
@@ -70,7 +70,7 @@ def built(found: BuiltProfile) -> str:
             " What it says, and how much of it to tell:\n"
             f"  reticent profile show {shlex.quote(found.output)} --depth 2 --ratio 0.25"
         )
-    return "\n".join(lines)
+    return composed(lines)
 
 
 def _read(texts: ReadTexts) -> str:
@@ -109,7 +109,7 @@ def shown(
         lines += _opening(preview(exposure_of(profile, [], hidden)).steps)
     else:
         lines += ["", *previewed(preview(exposure, steps=False), how)]
-    return "\n".join(lines)
+    return composed(lines)
 
 
 def _opening(steps: Sequence[SliderStep]) -> Iterator[str]:
@@ -206,6 +206,24 @@ def previewed(found: ExposurePreview, how: str = "", *, steps: bool = True) -> I
         yield f"A little less would leave out: {_named(less)}."
 
 
+def would_be_told(exposure: ProfileExposure) -> str:
+    """What would leave, and what a little more or less of it would say."""
+    return composed(previewed(preview(exposure)))
+
+
+def told(exposed: ExposedProfile) -> str:
+    """What leaves, as it leaves."""
+    if not exposed.terms:
+        return "Nothing is told."
+    return composed(
+        [
+            f"{many(len(exposed.terms), 'interest')}, {exposed.ratio:.1%} of a profile.",
+            "",
+            table(["label", "weight"], [[one_line(label), f"{w:g}"] for label, w in exposed.terms]),
+        ]
+    )
+
+
 def _reads(one: ToldInterest) -> str:
     """What a reader makes of a weight."""
     share = f"about {one.share:.0%} of your documents"
@@ -223,7 +241,7 @@ def _why_nothing(found: ExposurePreview) -> str:
 def exposed(found: ExposurePreview, output: str, how: str = "") -> str:
     """What was written to be told; of interests that are not told, nothing but how many."""
     lines = [*previewed(found, how, steps=False)]
-    return "\n".join([*lines, f"Written to {output}. Nothing has left this machine yet."])
+    return composed([*lines, f"Written to {output}. Nothing has left this machine yet."])
 
 
 def tree_line(
@@ -280,7 +298,7 @@ def indexed(found: IndexedTexts) -> str:
     lines.append(f"The index holds {many(found.documents, 'document')} ({', '.join(changes)}).")
     lines.append(_language(found.language, guessed=found.guessed))
     lines.append(f"Written to {found.output}, for your eyes alone: it holds their texts.")
-    return "\n".join(lines)
+    return composed(lines)
 
 
 def answered(found: SearchAnswer, *, personal: bool, elsewhere: bool = False) -> str:
@@ -295,7 +313,7 @@ def answered(found: SearchAnswer, *, personal: bool, elsewhere: bool = False) ->
     if elsewhere:
         nothing = ", and nothing of the profile" if personal else ", and nothing else"
         lines.append(f"The engine was told the query{nothing}.")
-    return "\n".join(lines)
+    return composed(lines)
 
 
 def _result(one: RankedPage) -> Iterator[str]:

@@ -20,6 +20,7 @@ from reticent.files.tabular import Reading
 from reticent.privacy.verify import Proof
 from reticent.progress import Watch
 from reticent.releases import folder as release_folder
+from reticent.releases.spoken import Spoken
 from reticent.sources import arrival
 from reticent.tables import flow, folder
 from reticent.tables.arrival import fitted
@@ -34,8 +35,8 @@ from reticent.tables.search.rare import find_leaving_out
 _FEWEST = 3  # records: of fewer, no third can be kept apart for testing
 
 
-@dataclass(frozen=True, slots=True)
-class Evaluation:
+@dataclass(frozen=True, slots=True, repr=False)
+class Evaluation(Spoken):
     """What a release costs and what it stops."""
 
     rows: int
@@ -56,6 +57,10 @@ class Evaluation:
             "attack": self.attack,
             "warnings": list(self.warnings),
         }
+
+    def _says(self, words: Any) -> str:
+        said: str = words.evaluation(self)
+        return said
 
 
 def evaluate(

@@ -12,7 +12,6 @@ import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -29,13 +28,12 @@ from reticent.tables.arrival import counted, fitted
 if TYPE_CHECKING:
     from reticent.data.columns import Table
     from reticent.files.tabular import Reading
-    from reticent.privacy.verify import Proof
     from reticent.releases.kinds import ReleaseKind
     from reticent.releases.places import Place
     from reticent.sources.engines import RowSource
     from reticent.sources.means import Means
     from reticent.tables.policy import Policy
-    from reticent.tables.report import Release, Risk
+    from reticent.tables.report import Release, Risk, TableVerdict
     from reticent.tables.search.greedy import Effort, Found
     from reticent.tables.singling import SinglingOut
 
@@ -226,7 +224,7 @@ def verify(
     table: str | None = None,
     watch: Watch | None = None,
     kind: ReleaseKind = TABLES,
-) -> Proof:
+) -> TableVerdict:
     """Recount every promise on a table that anybody hands over, without the original.
 
     `data` is a file, a release folder, a table of a database or a data frame. For `engine` and the
@@ -241,6 +239,7 @@ def verify(
     from reticent.tables.masking import as_text
     from reticent.tables.policy import Policy
     from reticent.tables.previous.read import meeting, read_previous
+    from reticent.tables.report import TableVerdict
     from reticent.tables.rules import rules
 
     policy = Policy.of(policy).with_previous(previous or {})
@@ -285,12 +284,8 @@ def verify(
             )
         alike = found.warnings() if found else ()
         leftovers = (*proof.leftovers, *_carried(opened.data, form), *opened.altered)
-    return replace(
-        proof,
-        leftovers=leftovers,
-        singled_out=found,
-        warnings=(*policy.emptiness, *met, *alike, *opened.warnings),
-    )
+    warnings = (*policy.emptiness, *met, *alike, *opened.warnings)
+    return TableVerdict(proof.rows, proof.findings, leftovers, warnings, found)
 
 
 def _as_published(rows: Table, policy: Policy, place: Path | None) -> Table:

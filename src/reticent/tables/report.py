@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import html as markup
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from reticent.errors import many
 from reticent.privacy.promises import Anonymity, ours
+from reticent.privacy.verify import Proof
 from reticent.privacy.words import NOTHING
 from reticent.releases.facts import Facts, seconds
+from reticent.releases.spoken import Spoken
 
 if TYPE_CHECKING:
     from reticent.data.recode import Recoding
     from reticent.data.taxonomy import Taxonomy
     from reticent.files.sheets import Sheet
     from reticent.privacy.risk import Exposure
-    from reticent.privacy.verify import PromiseFinding, Proof
+    from reticent.privacy.verify import PromiseFinding
     from reticent.refine.engine import Step
     from reticent.refine.limits import Limits
     from reticent.tables.held_back import HeldBack
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from reticent.tables.search.rare import LeftOut
 
 
-@dataclass(frozen=True, slots=True)
-class Release:
+@dataclass(frozen=True, slots=True, repr=False)
+class Release(Spoken):
     """A masked table, how it came about, and the verifier's word on it."""
 
     prepared: Prepared = field(repr=False)
@@ -99,12 +99,13 @@ class Release:
         """One record a step, as ``--trace`` writes them."""
         return trace(self)
 
-    def _repr_html_(self) -> str:
-        return html(self.facts())
+    def _says(self, words: Any) -> str:
+        said: str = words.release(self.facts())
+        return said
 
 
-@dataclass(frozen=True, slots=True)
-class Risk:
+@dataclass(frozen=True, slots=True, repr=False)
+class Risk(Spoken):
     """What an attacker could do with a table as it is."""
 
     prepared: Prepared = field(repr=False)
@@ -113,6 +114,23 @@ class Risk:
     def summary(self) -> dict[str, Any]:
         """What ``risk --json`` prints."""
         return risk_summary(risk_facts(self))
+
+    def _says(self, words: Any) -> str:
+        said: str = words.risk(risk_facts(self))
+        return said
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class TableVerdict(Spoken, Proof):
+    """What the verifier says of a table that somebody hands over."""
+
+    def summary(self) -> dict[str, Any]:
+        """What ``verify --json`` prints."""
+        return verify_summary(proof_facts(self))
+
+    def _says(self, words: Any) -> str:
+        said: str = words.verdict(proof_facts(self))
+        return said
 
 
 def plain(value: int | Fraction | None) -> int | str | None:
@@ -456,22 +474,3 @@ def verify_summary(told: Facts) -> dict[str, Any]:
         "leftovers": facts["leftovers"],
         "warnings": facts["warnings"],
     }
-
-
-def html(told: Facts) -> str:
-    """A small table for notebooks: each promise, asked and kept."""
-    public = told.public
-    rows = "".join(
-        f"<tr><td>{markup.escape(promise['text'])}</td>"
-        f"<td>{promise['about']['asked']}</td><td>{plain(before)}</td>"
-        f"<td>{plain(promise['value'])}</td>"
-        f"<td>{promise['nothing'] or ('kept' if promise['holds'] else 'broken')}</td></tr>"
-        for promise, before in zip(public["promises"], told.private["before"], strict=True)
-    )
-    early = " Stopped early: more could have been revealed." if public["stopped_early"] else ""
-    return (
-        f"<p><b>{many(public['rows'], 'row')} released</b> after "
-        f"{many(public['steps'], 'refinement')}.{early}</p>"
-        "<table><thead><tr><th>promise</th><th>asked</th>"
-        f"<th>before</th><th>after</th><th>verified</th></tr></thead><tbody>{rows}</tbody></table>"
-    )

@@ -17,12 +17,13 @@ from typing import Any
 from reticent.errors import InputError
 from reticent.files.output import clear_leftover, is_leftover, remove, whole_file, write_text
 from reticent.releases.places import SIDES
+from reticent.releases.spoken import Spoken
 
 _ITEMS = ("report.html", "sweep.csv", "sweep.json", "sweep.svg", "private")  # the state goes last
 
 
-@dataclass(frozen=True, slots=True)
-class Sweep:
+@dataclass(frozen=True, slots=True, repr=False)
+class Sweep(Spoken):
     """What a range of thresholds costs."""
 
     threshold: str  # "k" or "at_most"
@@ -53,6 +54,10 @@ class Sweep:
             "output": self.output,
             "warnings": list(self.warnings),
         }
+
+    def _says(self, words: Any) -> str:
+        said: str = words.sweep(self)
+        return said
 
 
 def folder_name(kind: str, threshold: int | Fraction) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from reticent.errors import listed, many
 from reticent.privacy.words import about_percent
 from reticent.tables.sweep_matrix import MEANINGS, SIGNS, ShownMatrix
-from reticent.terminal.text import cell, table
+from reticent.terminal.text import cell, composed, table
 
 if TYPE_CHECKING:
     from reticent.releases.facts import Facts
@@ -55,7 +55,7 @@ def release(told: Facts) -> str:
         lines += ["", _alternatives(private)]
     if private["output"]:
         lines += ["", f"Written to {private['output']}, after recounting every promise on it."]
-    return "\n".join(lines)
+    return composed(lines)
 
 
 def _alternatives(private: Mapping[str, Any]) -> str:
@@ -103,7 +103,7 @@ def risk(told: Facts) -> str:
                 f"{many(promise['breaking'], 'inference is', 'inferences are')} above {asked} "
                 f"({above})."
             )
-    return "\n".join(lines)
+    return composed(lines)
 
 
 def evaluation(found: Evaluation) -> str:
@@ -114,10 +114,13 @@ def evaluation(found: Evaluation) -> str:
     lines += [
         f"Distortion per record: {lost['distortion']:.3f}; {lost['hidden']:,} of "
         f"{lost['entries']:,} masked entries show nothing at all.",
-        f"Discernibility: {apart['before']:,} before, {apart['after']:,} after.\n",
+        f"Discernibility: {apart['before']:,} before, {apart['after']:,} after.",
+        "",
         *_attacks(found.attack),
     ]
-    return "\n".join(lines).rstrip()
+    if not lines[-1]:
+        lines.pop()
+    return composed(lines)
 
 
 _VIEWS = {
@@ -134,7 +137,8 @@ def _errors(found: Mapping[str, Any] | None) -> Iterator[str]:
     if found is None:
         return
     if "reason" in found:
-        yield f"Classification of {found['class']}: not measured, {found['reason']}.\n"
+        yield f"Classification of {found['class']}: not measured, {found['reason']}."
+        yield ""
         return
     how = f"on {found['tested']:,} records that training did not see"
     if found["rounds"] > 1:
@@ -149,7 +153,8 @@ def _errors(found: Mapping[str, Any] | None) -> Iterator[str]:
     ]
     rows.append(["always the largest class", *[_percent(found["majority"])] * len(errors)])
     yield f"How often {found['class']} is told wrong, {how}:"
-    yield table(["", *errors], rows) + "\n"
+    yield table(["", *errors], rows)
+    yield ""
 
 
 def _attacks(found: Mapping[str, Any]) -> Iterator[str]:
@@ -159,14 +164,16 @@ def _attacks(found: Mapping[str, Any]) -> Iterator[str]:
             [name, *(_one_in(name, record[side][key]) for side in ("before", "after"))]
             for name, key in _LINKAGE.items()
         ]
-        yield table(["", "before", "after"], rows) + "\n"
+        yield table(["", "before", "after"], rows)
+        yield ""
     for record in found["inference"]:
         yield f"How sure of {', '.join(record['sensitive'])} from {', '.join(record['over'])}:"
         rows = [
             ["largest confidence", *(cell(Fraction(record[s]["largest"])) for s in _SIDES)],
             ["mean confidence", *(_percent(record[s]["mean"]) for s in _SIDES)],
         ]
-        yield table(["", "before", "after"], rows) + "\n"
+        yield table(["", "before", "after"], rows)
+        yield ""
     for record in found["prediction"]:
         yield (
             f"A tree that guesses {record['sensitive']} from {', '.join(record['over'])} is right "
@@ -215,7 +222,7 @@ def sweep(found: Sweep) -> str:
         f"\nWritten to {found.output}; open report.html there. Publish one of these releases at "
         "most: two of them can be joined."
     )
-    return "\n".join(lines)
+    return composed(lines)
 
 
 def _matrix(found: Sweep) -> Iterator[str]:
@@ -293,7 +300,7 @@ def verdict(told: Facts) -> str:
         [one["short"], one["value"], one["nothing"] or words[one["holds"]]]
         for one in public["promises"]
     ]
-    return "\n".join(
+    return composed(
         [
             f"{many(public['rows'], 'row')} recounted.",
             "",

@@ -17,6 +17,7 @@ from reticent.files.tabular import Reading
 from reticent.privacy import coherence
 from reticent.privacy.coherence import BasketExposure
 from reticent.progress import Clock, Watch
+from reticent.releases.spoken import Spoken
 from reticent.transactions import folder, report
 from reticent.transactions.flow import known_of, nuggets_of, read
 from reticent.transactions.policy import BasketPolicy, ItemRoles, Mask, Nuggets
@@ -25,8 +26,8 @@ from reticent.transactions.report import MOST_KNOWN, roled
 _USUAL = Fraction(1, 100)  # the support of a nugget where a policy does not say
 
 
-@dataclass(frozen=True, slots=True)
-class BasketEvaluation:
+@dataclass(frozen=True, slots=True, repr=False)
+class BasketEvaluation(Spoken):
     """A release beside its original; pairs are before and after."""
 
     policy: BasketPolicy
@@ -52,6 +53,10 @@ class BasketEvaluation:
             "baselines": {name: dict(facts) for name, facts in self.baselines.items()},
             "warnings": list(self.roles.warnings),
         }
+
+    def _says(self, words: Any) -> str:
+        said: str = words.evaluation(self)
+        return said
 
 
 def evaluate(

@@ -9,12 +9,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from reticent.data.baskets import Baskets
-from reticent.errors import Problem, many
+from reticent.errors import Problem
 from reticent.files.tabular import Reading
 from reticent.privacy import coherence
 from reticent.privacy.coherence import BasketExposure, BasketFinding
 from reticent.privacy.words import NOTHING
-from reticent.releases.facts import Facts, seconds, small_table
+from reticent.releases.facts import Facts, seconds
+from reticent.releases.spoken import Spoken
 from reticent.transactions.policy import BasketPolicy, ItemRoles, Mask
 
 if TYPE_CHECKING:
@@ -24,8 +25,8 @@ _BEFORE = 200_000_000  # work spent on what the data expose as they are, beside 
 MOST_KNOWN = 3  # items, of that
 
 
-@dataclass(frozen=True)
-class BasketRelease:
+@dataclass(frozen=True, repr=False)
+class BasketRelease(Spoken):
     """Baskets without the items that would have singled somebody out, and the verifier's word."""
 
     policy: BasketPolicy
@@ -69,12 +70,13 @@ class BasketRelease:
         """What ``transactions release --json`` prints."""
         return release_summary(facts(self))
 
-    def _repr_html_(self) -> str:
-        return html(facts(self))
+    def _says(self, words: Any) -> str:
+        said: str = words.release(facts(self))
+        return said
 
 
-@dataclass(frozen=True, slots=True)
-class BasketVerdict:
+@dataclass(frozen=True, slots=True, repr=False)
+class BasketVerdict(Spoken):
     """What the verifier says of baskets that somebody hands over."""
 
     finding: BasketFinding
@@ -99,9 +101,13 @@ class BasketVerdict:
         """What ``transactions verify --json`` prints."""
         return verify_summary(self)
 
+    def _says(self, words: Any) -> str:
+        said: str = words.verdict(self, names=False)
+        return said
 
-@dataclass(frozen=True, slots=True)
-class BasketRisk:
+
+@dataclass(frozen=True, slots=True, repr=False)
+class BasketRisk(Spoken):
     """What baskets as they are expose."""
 
     policy: BasketPolicy
@@ -122,6 +128,10 @@ class BasketRisk:
 
         drawn = exposed_chart(self.levels, self.transactions, self.policy.promise)
         return standalone(drawn)
+
+    def _says(self, words: Any) -> str:
+        said: str = words.risk(self)
+        return said
 
 
 def roled(baskets: Baskets, roles: ItemRoles) -> coherence.RoledBaskets:
@@ -275,16 +285,3 @@ def beside(counted: tuple[int, int]) -> dict[str, Any]:
     before, after = counted
     loss = rounded(Fraction(before - after, max(before, 1)))
     return {"before": before, "after": after, "loss": loss}
-
-
-def html(told: Facts) -> str:
-    """A small table for notebooks."""
-    items = told.private["items"]
-    rows = {
-        "promise": told.private["promise"],
-        "verified": told.private["nothing"] or "kept",
-        "items suppressed": f"{items['suppressed']:,} of {items['before']:,}",
-        "occurrences lost": f"{told.private['loss']:.1%}",
-    }
-    early = "; stopped early, less might be suppressed" if told.public["stopped_early"] else ""
-    return small_table(f"{many(told.public['transactions'], 'transaction')} released{early}", rows)

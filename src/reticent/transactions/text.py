@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from reticent.errors import many
 from reticent.privacy.words import NOTHING
-from reticent.terminal.text import table
+from reticent.terminal.text import composed, table
 
 if TYPE_CHECKING:
     from reticent.privacy.coherence import BasketExposure
@@ -44,7 +44,7 @@ def release(told: Facts) -> str:
         lines += ["", table(["method", f"{private['lost_what']} lost"], rows)]
     if private["output"]:
         lines += ["", f"Written to {private['output']}, after recounting the promise on it."]
-    return "\n".join(lines)
+    return composed(lines)
 
 
 def verdict(found: BasketVerdict, *, names: bool) -> str:
@@ -63,7 +63,7 @@ def verdict(found: BasketVerdict, *, names: bool) -> str:
         )
     else:
         lines += [f"BROKEN: {finding.promise.text}.", *_breaking(found, names=names)]
-    return "\n".join([*(f"ALTERED: {problem.text()}" for problem in found.altered), *lines])
+    return composed([*(f"ALTERED: {problem.text()}" for problem in found.altered), *lines])
 
 
 def _breaking(found: BasketVerdict, *, names: bool) -> Iterator[str]:
@@ -88,10 +88,14 @@ def _breaking(found: BasketVerdict, *, names: bool) -> Iterator[str]:
 
 def risk(found: BasketRisk) -> str:
     """What baskets as they are tell."""
-    return (
-        f"{many(found.transactions, 'transaction')}, {many(found.items, 'item')}: "
-        f"{int(found.roles.public.sum()):,} public, {int(found.roles.private.sum()):,} private.\n\n"
-        + _levels(found.levels, found.policy, found.roles, found.transactions)
+    return composed(
+        [
+            f"{many(found.transactions, 'transaction')}, {many(found.items, 'item')}: "
+            f"{int(found.roles.public.sum()):,} public, "
+            f"{int(found.roles.private.sum()):,} private.",
+            "",
+            _levels(found.levels, found.policy, found.roles, found.transactions),
+        ]
     )
 
 
@@ -128,7 +132,7 @@ def evaluation(found: BasketEvaluation) -> str:
         for name, facts in found.baselines.items()
     ]
     ours = ["this release", lost(found.occurrences), lost(found.nuggets)]
-    return "\n".join(
+    return composed(
         [
             f"{many(found.transactions, 'transaction')}.",
             "",

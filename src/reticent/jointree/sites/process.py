@@ -58,6 +58,7 @@ from reticent.releases.facts import seconds
 from reticent.releases.folder import as_json
 from reticent.releases.places import format_asked
 from reticent.releases.policyfile import toml_key
+from reticent.releases.spoken import Spoken
 from reticent.sources.addresses import data_of
 from reticent.sources.arrival import inputs, parse
 from reticent.version import __version__
@@ -93,8 +94,8 @@ class SiteOptions:
     force: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class TrainedAtSite:
+@dataclass(frozen=True, slots=True, repr=False)
+class TrainedAtSite(Spoken):
     """A tree of several sites, as one of them has it, and how it came to it."""
 
     schema: JoinSchema = field(repr=False)
@@ -130,9 +131,13 @@ class TrainedAtSite:
             **_parted(self),
         }
 
+    def _says(self, words: Any) -> str:
+        said: str = words.trained(self)
+        return said
 
-@dataclass(frozen=True, slots=True)
-class ClassifiedAtSite:
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ClassifiedAtSite(Spoken):
     """The classes of records that all sites sent down their tree."""
 
     site: str
@@ -156,6 +161,10 @@ class ClassifiedAtSite:
             "classes": list(self.told),  # in the order of the model's
             **_parted(self),
         }
+
+    def _says(self, words: Any) -> str:
+        said: str = words.classified(self)
+        return said
 
 
 def _parted(found: TrainedAtSite | ClassifiedAtSite) -> dict[str, Any]:

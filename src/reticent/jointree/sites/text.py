@@ -9,7 +9,7 @@ from reticent.jointree.sites.layout import SiteLayout
 from reticent.jointree.sites.process import ClassifiedAtSite, TrainedAtSite
 from reticent.jointree.text import sized
 from reticent.parties.participation import unfinished
-from reticent.terminal.text import table
+from reticent.terminal.text import composed, table
 
 
 def before(layout: SiteLayout, site: str) -> list[str]:
@@ -64,7 +64,7 @@ def trained(found: TrainedAtSite, *, show_values: bool = False) -> str:
         if len(own) > len(rows):
             lines.append(f"and {len(own) - len(rows):,} more.")
     lines += ["", f"Written to {found.output}. It shows counts of all sites' tables."]
-    return "\n".join(lines)
+    return composed(lines)
 
 
 def classified(found: ClassifiedAtSite) -> str:

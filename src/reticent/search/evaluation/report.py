@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from reticent.releases.facts import seconds, small_table
+from reticent.releases.facts import seconds
+from reticent.releases.spoken import Spoken
 from reticent.search.evaluation.experiment import (
     FORMS,
     FUSIONS,
@@ -70,8 +71,8 @@ class CurvePoint:
     clusterings: int
 
 
-@dataclass(frozen=True, slots=True)
-class EvaluatedSearch:
+@dataclass(frozen=True, slots=True, repr=False)
+class EvaluatedSearch(Spoken):
     """What telling a part of a profile is worth, on one collection."""
 
     parts: Sequence[str]
@@ -125,14 +126,9 @@ class EvaluatedSearch:
             "output": self.output,
         }  # fmt: skip
 
-    def _repr_html_(self) -> str:
-        rows = {
-            f"{form} of a query's words, by {fusion}": told(one.gain, one.users)
-            for form in FORMS[:2]
-            for fusion in FUSIONS
-            if (one := self.point("own", form, fusion))
-        }
-        return small_table("Gain in AP with a whole profile", rows)
+    def _says(self, words: Any) -> str:
+        said: str = words.evaluated(self)
+        return said
 
 
 def point_data(one: CurvePoint) -> dict[str, Any]:

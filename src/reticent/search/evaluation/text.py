@@ -6,7 +6,7 @@ from reticent.errors import listed, many
 from reticent.search.evaluation.experiment import FORMS, FUSIONS, GROUPS
 from reticent.search.evaluation.pages import ASKED, WHO
 from reticent.search.evaluation.report import RATIOS, EvaluatedSearch, told
-from reticent.terminal.text import table
+from reticent.terminal.text import composed, table
 
 
 def evaluated(found: EvaluatedSearch) -> str:
@@ -39,4 +39,4 @@ def evaluated(found: EvaluatedSearch) -> str:
     lines.append(table(heads, rows))
     if found.output:
         lines += ["", f"Written to {found.output}; the curves are in index.html there."]
-    return "\n".join(lines)
+    return composed(lines)
