@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from reticent.doors import opened_on_use
 
 if TYPE_CHECKING:
+    from reticent.transactions.drafting import draft as draft
     from reticent.transactions.evaluation import BasketEvaluation as Evaluation
     from reticent.transactions.evaluation import evaluate as evaluate
     from reticent.transactions.flow import check as check
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from reticent.transactions.report import BasketVerdict as Verdict
 
 _HOMES = {
+    "drafting": ["draft"],
     "evaluation": ["Evaluation", "evaluate"],
     "flow": ["check", "release", "risk", "verify"],
     "policy": ["Policy"],
@@ -42,6 +44,7 @@ __all__ = [
     "Risk",
     "Verdict",
     "check",
+    "draft",
     "evaluate",
     "release",
     "risk",

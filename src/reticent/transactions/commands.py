@@ -38,6 +38,45 @@ Separator = Annotated[
 Known = Annotated[int, typer.Option(min=1, help="Items that somebody may know, at most.")]
 
 
+@command(app, "init")
+def init(
+    say: Say,
+    reading: Any,
+    data: Data,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="POLICY", help="Default: print it.")
+    ] = None,
+    basket: Annotated[
+        str | None, typer.Option(metavar="NAME", help="A table: the column of baskets.")
+    ] = None,
+    item: Annotated[
+        str | None, typer.Option(metavar="NAME", help="A table: the column of items.")
+    ] = None,
+    separator: Separator = None,
+) -> None:
+    """Draft a commented policy from baskets, and tell what its promise costs.
+
+    The draft names the items that it calls private, and no others without --show-values.
+    """
+    from reticent.transactions.drafting import draft_of
+
+    told = _parted(reading, separator)
+    with watching(say, STAGES, stoppable=False) as watch:
+        found = draft_of(data, output, basket, item, told, say.force, say.show_values, watch)
+    if not found.private:
+        say.note(
+            "Warning: no item is called private, as no name speaks of it; so the draft promises "
+            "crowds, and not that nothing is inferred."
+        )
+    if output is None and not say.json:
+        say.text(found.text())
+        return
+    say.result(
+        f"Drafted {output}; look for the lines marked  ?",
+        {"output": str(output) if output else None, **found.facts()},
+    )
+
+
 @command(app, "release")
 def release(
     say: Say,
