@@ -28,6 +28,7 @@ from reticent.data.memory import runs
 from reticent.errors import InputError, Problem, did_you_mean, quoted, refuse
 from reticent.files import basket_lines, sheets, tabular
 from reticent.files.delimited import Reading, read_lines
+from reticent.files.formats import refuse_no_text
 
 Form = Literal["basket", "long"]
 Columns = tuple[str, str]  # of id and item
@@ -83,6 +84,7 @@ def read(
     for path in paths_of(data, form):
         if tabular.suffix_of(path) in (".parquet", *tabular.ARROW):
             raise InputError("this is a table", where=str(path), do='set  format = "long".')
+        refuse_no_text(path, reading.encoding)
         parts += read_lines(path, reading, notes, partial(_parts, path, reading, notes))
     return made(str(data), parts, notes=notes)
 

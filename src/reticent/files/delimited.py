@@ -26,7 +26,8 @@ import pyarrow as pa
 
 from reticent.data.scales import has_year
 from reticent.errors import SHOWN, InputError, Problem, listed, quoted, refuse, remedy
-from reticent.files.output import name_of
+from reticent.files.formats import is_packed as _is_packed
+from reticent.files.headers import LOOKED_AT, header_at
 
 _DELIMITERS = ",;\t|"
 _BLOCK = 4 << 20  # 4 MB: 1 MB blocks were a fifth slower, 16 MB ones no faster
@@ -154,6 +155,8 @@ def _assumed(path: Path, dialect: Dialect, reading: Reading) -> Iterator[str]:
     """What was assumed in reading a file."""
     if dialect.encoding == "latin-1" and not reading.encoding:
         yield _read_as_latin(path)
+    if dialect.above and reading.header_row is None:
+        yield told_header(path, "line", dialect.above)
     yield from told_unnamed(dialect.unnamed, path)
 
 
@@ -200,8 +203,29 @@ def sniff(path: Path, reading: Reading) -> Dialect:
     lines = [line for line in lines[: 200 if ended else -1] or lines if line.strip()][:100]
     single = '"' not in text and len(lines) > 1 and not reading.quote
     quotes = "'\"" if single else reading.quote or '"'
-    delimiter, quote = _signs(path, lines, reading.delimiter, quotes)
+    delimiter, quote = _signs(path, lines, reading.delimiter, quotes, told=reading.header_row)
+    if reading.header_row is None and (above := _title(text, ended, delimiter, quote)):
+        reading = replace(reading, header_row=above + 1)
     return _with_header(path, Dialect(delimiter, quote, encoding, above=above), reading)
+
+
+def _title(text: str, ended: bool, delimiter: str, quote: str) -> int:
+    """How many lines stand above the header, those of a title; 0 if there is no title."""
+    lines = text.removeprefix("\ufeff").splitlines(keepends=True)
+    reader = csv.reader(lines[: 200 if ended else -1], delimiter=delimiter, quotechar=quote)
+    rows, begins = [], [0]
+    try:
+        for row in itertools.islice(reader, LOOKED_AT):
+            rows.append(row)
+            begins.append(reader.line_num)
+    except csv.Error:  # who reads it says what is wrong
+        return 0
+    at = header_at(rows)
+    return begins[at] if at > 0 and any(map(_is_filled, rows[:at])) else 0
+
+
+def _is_filled(row: Sequence[str]) -> bool:
+    return any(cell.strip() for cell in row)
 
 
 def _begun(path: Path) -> tuple[bytes, bool]:
@@ -209,12 +233,6 @@ def _begun(path: Path) -> tuple[bytes, bool]:
     with _open(path, "rb") as file:
         head = file.read(_HEAD)
         ended = not file.read(1)
-    if head[:2] == b"\x1f\x8b" or head[:4] == b"PK\x03\x04":
-        raise InputError(
-            "this is an archive, not text",
-            where=str(path),
-            do="end the names of gzipped files in .gz; export spreadsheets as CSV.",
-        )
     return head, ended
 
 
@@ -230,12 +248,15 @@ def _decoded(path: Path, head: bytes, ended: bool, told: str | None) -> tuple[st
     return "latin-1", head.decode("latin-1")
 
 
-def _signs(path: Path, lines: Sequence[str], told: str | None, quotes: str) -> tuple[str, str]:
+def _signs(
+    path: Path, lines: Sequence[str], delimiter: str | None, quotes: str, *, told: int | None
+) -> tuple[str, str]:
     """The delimiter and quote that cut most lines into equally many cells; ties to the first.
 
+    Lines of a title do not count; if the header's line is `told`, there are none.
     Single quotes count only where every row has some and no double one stands.
     """
-    delimiters = told or ("\t" if ".tsv" in path.name.lower() else _DELIMITERS)
+    delimiters = delimiter or ("\t" if ".tsv" in path.name.lower() else _DELIMITERS)
 
     def merit(signs: tuple[str, str]) -> tuple[int, int]:
         delimiter, quote = signs
@@ -243,9 +264,10 @@ def _signs(path: Path, lines: Sequence[str], told: str | None, quotes: str) -> t
         if quote == "'" and not all(opened):
             return (-1, 0)
         try:
-            widths = [len(row) for row in csv.reader(lines, delimiter=delimiter, quotechar=quote)]
+            rows = [*csv.reader(lines, delimiter=delimiter, quotechar=quote)]
         except csv.Error:
             return (-1, 0)
+        widths = [len(row) for row in (rows if told else rows[header_at(rows) :])]
         wide = bool(widths) and widths[0] > 1
         return (sum(width == widths[0] for width in widths) if wide else 0, wide and widths[0])
 
@@ -332,6 +354,15 @@ def told_unnamed(unnamed: Sequence[str], where: object) -> Iterator[str]:
         yield f"{where}: {said} called {quoted(unnamed)}."
 
 
+def told_header(where: object, row: str, at: int) -> str:
+    """What is said of a header that was found below a title."""
+    by = remedy("--header-row, or header_row in [reading],", "header_row in [reading]")
+    return (
+        f"{where}: the header was found in {row} {at + 1}; what stands above it was taken for a "
+        f"title. {by} tells otherwise."
+    )
+
+
 def is_made_up(name: str) -> bool:
     """Whether a program called a column so, that had no name: ours, pandas or R.
 
@@ -366,7 +397,9 @@ def _parse(path: Path, dialect: Dialect) -> pa.Table:
 
 
 def _source(path: Path) -> Any:
-    return pa.input_stream(str(path), compression="gzip") if _is_packed(path) else str(path)
+    if _is_packed(path):
+        return pa.input_stream(str(path), compression="gzip")
+    return pa.OSFile(str(path))  # of a name that ends in .gz, Arrow would believe it
 
 
 def _options(path: Path, dialect: Dialect, block: int, cell: pa.DataType) -> dict[str, Any]:
@@ -668,10 +701,6 @@ def _undecodable(path: Path, encoding: str) -> InputError:
 
 
 # --- opening -------------------------------------------------------------------------------------
-
-
-def _is_packed(path: Path) -> bool:
-    return name_of(path).lower().endswith(".gz")
 
 
 def _open(path: Path, mode: str, **how: Any) -> Any:

@@ -15,25 +15,37 @@ import pyarrow as pa
 from reticent.data.columns import Column, Table, encode, is_supported, smallest
 from reticent.data.texts import is_text
 from reticent.errors import InputError, did_you_mean, quoted
+from reticent.files import formats
 from reticent.files.delimited import Reading as Reading
 from reticent.files.delimited import is_made_up as is_made_up
 from reticent.files.delimited import named, read_csv, told_unnamed, unreadable
+from reticent.files.formats import ARROW as ARROW
+from reticent.files.formats import CSV as CSV
+from reticent.files.formats import WORKBOOKS as WORKBOOKS
 
-CSV = (".csv", ".tsv", ".txt", ".data", ".csv.gz", ".tsv.gz")
-ARROW = (".arrow", ".feather", ".ipc")
-SUFFIXES = (*CSV, ".parquet", *ARROW)
+SUFFIXES = (*CSV, ".parquet", *ARROW)  # that are written
+READABLE = (*SUFFIXES, *WORKBOOKS)
 _PLAIN = (".dat", ".basket", ".txt", ".data", ".csv")
 LINES = (*_PLAIN, *(f"{suffix}.gz" for suffix in _PLAIN))  # of baskets, one a line
 
 
-def suffix_of(path: Path, known: Sequence[str] = SUFFIXES) -> str:
-    """The suffix that tells a format, ``.csv.gz`` included; empty where there is none.
+def suffix_of(path: Path, known: Sequence[str] = READABLE) -> str:
+    """The suffix that tells a format, ``.csv.gz`` included; empty where there is none."""
+    return formats.suffix_of(path, known)
 
-    >>> suffix_of(Path("A.CSV.gz")), suffix_of(Path("release"))
-    ('.csv.gz', '')
+
+def format_of(path: Path, reading: Reading | None = None, notes: list[str] | None = None) -> str:
+    """The format of a file, as its suffix: by its first bytes; if they tell nothing, by its name.
+
+    What is no table is refused, and that its name told another format is added to `notes`.
     """
-    name = path.name.lower()
-    return max((s for s in known if name.endswith(s)), key=len, default="")
+    seen = [] if notes is None else notes
+    told = reading.encoding if reading else None
+    found = formats.format_of(path, suffix_of(path), seen, told=told)
+    if not found:
+        known = ", ".join(READABLE)
+        raise InputError("its name tells no known format", where=str(path), do=f"known: {known}.")
+    return found
 
 
 def delimiter_of(suffix: str) -> str:
@@ -41,7 +53,7 @@ def delimiter_of(suffix: str) -> str:
     return "\t" if suffix.startswith(".tsv") else ","
 
 
-def paths_of(data: str | Path, known: Sequence[str] = SUFFIXES) -> list[Path]:
+def paths_of(data: str | Path, known: Sequence[str] = READABLE) -> list[Path]:
     """The files behind a file name, a folder or a glob; in a folder, those of a `known` suffix."""
     path = Path(data)
     if "://" in str(data):
@@ -87,11 +99,13 @@ class Parsed:
 def parse(data: str | Path, reading: Reading | None = None, suffix: str | None = None) -> Parsed:
     """Parse one file, or several that share their columns; `suffix` tells a format unseen."""
     reading = reading or Reading()
-    refuse_sheet(data, reading)
     notes: list[str] = []
     parts: list[pa.Table] = []
+    coded = True
     for path in paths_of(data):
-        part = _read_arrow(path, suffix or suffix_of(path), reading, notes)
+        kind = suffix or format_of(path, reading, notes)
+        coded = coded and kind in CSV
+        part = _read_arrow(path, kind, reading, notes)
         if parts:
             refuse_others(path, part.column_names, parts[0].column_names)
             part = part.select(parts[0].column_names)  # the order of columns may differ
@@ -100,7 +114,6 @@ def parse(data: str | Path, reading: Reading | None = None, suffix: str | None =
         whole = parts[0] if len(parts) == 1 else pa.concat_tables(parts)
     except pa.ArrowInvalid:
         raise InputError("its files give one column different types", where=str(data)) from None
-    coded = (suffix or suffix_of(paths_of(data)[0])) in CSV
     return Parsed(str(data), whole, tuple(dict.fromkeys(notes)), coded)
 
 
@@ -183,9 +196,11 @@ def _from_reader(name: str, cells: pa.ChunkedArray) -> Column:
 
 
 def _read_arrow(path: Path, suffix: str, reading: Reading, notes: list[str]) -> pa.Table:
-    if not suffix:
-        known = ", ".join(SUFFIXES)
-        raise InputError("its name tells no known format", where=str(path), do=f"known: {known}.")
+    if suffix in WORKBOOKS:
+        from reticent.files.workbooks import read_workbook
+
+        return read_workbook(path, suffix, reading, notes)
+    refuse_sheet(path, reading)
     try:
         if suffix in CSV:
             return read_csv(path, reading, notes)
@@ -337,8 +352,8 @@ def carriers(
     """
     if kind == "file":
         for path in paths_of(data):
-            suffix = told or suffix_of(path)
-            if suffix not in CSV:
+            suffix = told or format_of(path)
+            if suffix in (".parquet", *ARROW):
                 yield schema_of(path, suffix), _groups(path, suffix)
     else:
         table = _arrow_of(data, kind)

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from reticent.errors import InputError, Problem
-from reticent.files.tabular import CSV, SUFFIXES, Reading, paths_of, suffix_of
+from reticent.files.tabular import CSV, SUFFIXES, WORKBOOKS, Reading, paths_of, suffix_of
+from reticent.files.tabular import format_of as found_format
 from reticent.files.writing import AS_USUAL, DELIMITERS, Writing
 from reticent.releases.kinds import ReleaseKind, kind_in
 from reticent.releases.places import Spot
@@ -91,15 +92,17 @@ def format_of(data: Any, writing: Writing = AS_USUAL) -> str:
     """
     suffix = ".parquet"
     if isinstance(data, str | Path) and not is_url(data):
-        suffix = suffix_of(paths_of(data)[0])
-    return ".csv" if suffix in (".txt", ".data") or writing.idle(suffix) else suffix
+        suffix = found_format(paths_of(data)[0])
+    text = suffix in (".txt", ".data", *WORKBOOKS)
+    return ".csv" if text or writing.idle(suffix) else suffix
 
 
 def as_written(suffix: str, writing: Writing = AS_USUAL) -> Reading:
     """How a file that we wrote is to be read: nothing is left to guessing."""
     if suffix not in CSV:
-        return Reading(encoding="utf-8")
-    return Reading(delimiter=writing.delimiter_for(suffix), quote='"', encoding="utf-8")
+        return Reading(encoding="utf-8", header_row=1)
+    delimiter = writing.delimiter_for(suffix)
+    return Reading(delimiter=delimiter, quote='"', encoding="utf-8", header_row=1)
 
 
 def reading_in(data: Path, manifest: Mapping[str, Any]) -> Reading:

@@ -47,7 +47,7 @@ class FileReading(BaseModel):
     encoding: str | None = Field(default=None, description="CSV: utf-8, latin-1, utf-16, …")
     sheet: Named | None = Field(default=None, description="Which sheet of a spreadsheet.")
     header_row: int | None = Field(
-        default=None, ge=1, strict=True, description="CSV: the line of the header, from 1 on."
+        default=None, ge=1, strict=True, description="The row of the header, from 1 on."
     )
 
     @field_validator("*")

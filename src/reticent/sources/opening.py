@@ -17,8 +17,11 @@ from reticent.errors import InputError
 from reticent.files.delimited import Dialect, Reading, about_rows, look, stream_csv, unreadable
 from reticent.files.tabular import (
     CSV,
+    WORKBOOKS,
+    Parsed,
     batches_of,
     count_rows,
+    format_of,
     frame_kind,
     names_of,
     parse,
@@ -28,7 +31,6 @@ from reticent.files.tabular import (
     refuse_sheet,
     refuse_twice,
     schema_of,
-    suffix_of,
 )
 from reticent.sources.addresses import (
     is_ibis_connection,
@@ -53,7 +55,7 @@ def opened(
 ) -> Iterator[RowSource]:
     """A table where it stands, for as long as its engine is needed."""
     notes: list[str] = []
-    if isinstance(data, str | Path) and reading:
+    if is_url(data) and reading:
         refuse_sheet(shown_name(data), reading)
     with ExitStack() as ends:
         spill = ends.enter_context(spill_folder())
@@ -94,8 +96,6 @@ def streamed(
 
     What is assumed in reading them is added to `notes`.
     """
-    if isinstance(data, str | Path) and reading:
-        refuse_sheet(shown_name(data), reading)
     schema, rows, standing = _rows_of(data, reading or Reading(), notes)
     name = str(data) if isinstance(data, str | Path) else "data"
     refuse_twice(schema.names, name)
@@ -142,10 +142,14 @@ def _on_spark(
         schema, rows, stream = _frame(data, notes)
         return spark.of_arrow(session, schema, rows, stream, progress=progress)
     paths, name = paths_of(data), str(data)
-    if (suffix := suffix_of(paths[0])) in CSV:
+    if (suffix := _one_format(paths, reading, notes)) in WORKBOOKS:
+        schema, rows, stream = _parsed(parse(data, reading), notes)
+        return spark.of_arrow(session, schema, rows, stream, progress=progress)
+    refuse_sheet(data, reading)
+    if suffix in CSV:
         dialects = _dialects(paths, reading, notes)
         return spark.of_csv(session, paths, dialects, name, progress=progress)
-    schema, rows, _ = _rows_of(data, reading, notes)
+    schema, rows, _ = _typed(paths, name, suffix, notes)
     if suffix != ".parquet":
         raise InputError(f"Spark reads no {suffix} files", where=name, do="give Parquet or CSV.")
     return spark.of_parquet(session, paths, schema, rows, name, progress=progress)
@@ -156,12 +160,33 @@ def _rows_of(data: Any, reading: Reading, notes: list[str]) -> tuple[pa.Schema, 
     if not isinstance(data, str | Path):
         return _frame(data, notes)
     paths = paths_of(data)
-    suffix = suffix_of(paths[0])
-    if not suffix:
-        parse(data, reading)  # says what is wrong with the name
+    suffix = _one_format(paths, reading, notes)
+    if suffix in WORKBOOKS:
+        return _parsed(parse(data, reading), notes)
+    refuse_sheet(data, reading)
     if suffix in CSV:
         return _csv(paths, reading, notes)
     return _typed(paths, str(data), suffix, notes)
+
+
+def _one_format(paths: list[Path], reading: Reading, notes: list[str]) -> str:
+    """The format that files have, whatever their names say."""
+    found = [format_of(path, reading, notes) for path in paths]
+    for path, suffix in zip(paths, found, strict=True):
+        if (suffix in CSV) != (found[0] in CSV) or (suffix not in CSV and suffix != found[0]):
+            raise InputError("its files have different formats", where=str(path), do="give one.")
+    return found[0]
+
+
+def _parsed(parsed: Parsed, notes: list[str]) -> tuple[pa.Schema, int, Stream]:
+    """Rows that are in memory, for an engine to count all the same."""
+    notes += parsed.notes
+    arrow, schema = parsed.arrow, plain_schema(parsed.arrow.schema)
+
+    def stream(names: Sequence[str]) -> pa.RecordBatchReader:
+        return _plain_batches(schema, names, arrow.select(list(names)).to_reader())
+
+    return schema, arrow.num_rows, stream
 
 
 def _dialects(paths: list[Path], reading: Reading, notes: list[str]) -> list[Dialect]:

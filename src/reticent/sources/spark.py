@@ -36,6 +36,7 @@ from reticent.files.delimited import (
     pieces_of,
     stream_csv,
 )
+from reticent.files.formats import is_packed
 from reticent.files.sheets import ROW_GROUP, Sheet, write
 from reticent.files.tabular import CSV
 from reticent.files.writing import AS_USUAL, Writing
@@ -432,21 +433,24 @@ def of_csv(
 def _parser(
     pieces: Sequence[Any], names: list[str], keys: list[str]
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    known = [(str(p.path.resolve()), p.start, p.size, p.how) for p in pieces]
+    known = [
+        (str(p.path.resolve()), p.start, p.size, p.how, "gzip" if is_packed(p.path) else None)
+        for p in pieces
+    ]
 
     def parse(numbers: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
         import pyarrow.csv as pcsv
 
         for number in (n for batch in numbers for n in batch.column(0).to_pylist()):
-            path, start, size, how = known[number]
+            path, start, size, how, packed = known[number]
             options = {
                 "read_options": pcsv.ReadOptions(**how["read"]),
                 "parse_options": pcsv.ParseOptions(**how["parse"]),
                 "convert_options": pcsv.ConvertOptions(**how["convert"], include_columns=names),
             }
             if size is None:
-                source = pa.input_stream(path)
+                source = pa.input_stream(path, compression=packed) if packed else pa.OSFile(path)
             else:
                 with open(path, "rb") as file:
                     file.seek(start)

@@ -120,8 +120,9 @@ _READING: dict[str, Any] = {
     "decimal": Annotated[str | None, typer.Option(help="CSV: the decimal sign, . or ,")],
     "date_format": Annotated[str | None, typer.Option(help="CSV: dates, such as %d.%m.%Y")],
     "header_row": Annotated[
-        int | None, typer.Option(min=1, help="CSV: the line of the header, below a title.")
+        int | None, typer.Option(min=1, help="The row of the header, below a title.")
     ],
+    "sheet": Annotated[str | None, typer.Option(help="Which sheet of a spreadsheet.")],
 }
 
 
