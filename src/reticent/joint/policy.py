@@ -233,6 +233,10 @@ class JointPolicy(Policy):
                 self.goal.search == "thorough",
                 'owners go one way together: leave it away, or say "greedy".',
             ),
+            "coarsen": (
+                any(one.coarsen for one in self.attributes.values()),
+                "each owner coarsens its own columns before the run: leave it away.",
+            ),
             "[goal] utility": (
                 callable(self.goal.utility),
                 "a function cannot be compared between owners: name a utility.",

@@ -13,7 +13,7 @@ import dataclasses
 import glob
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -27,6 +27,7 @@ import pyarrow as pa
 from reticent.data.memory import spill_folder
 from reticent.data.texts import texts
 from reticent.errors import Broken, InputError, Problem, many, quoted, refuse
+from reticent.privacy.floors import Floor, FloorFinding
 from reticent.privacy.promises import Anonymity, Confidence, Promise, ours
 from reticent.privacy.rejoin import Meeting, Queries, Rejoined, columns_of, text_of
 from reticent.privacy.rejoin_fast import FastJoin
@@ -73,11 +74,13 @@ class Proof:
     leftovers: tuple[Problem, ...] = ()  # columns or hidden content that must not be there
     warnings: tuple[str, ...] = ()  # what breaks no promise but should be looked at
     singled_out: SingledOut | None = None  # by what no promise covers
+    floors: tuple[FloorFinding, ...] = ()  # how fine single columns are
 
     @property
     def holds(self) -> bool:
         """Whether nothing was found that breaks the policy; uncheckable promises aside."""
-        return not self.leftovers and all(f.holds is not False for f in self.findings)
+        kept = all(f.holds is not False for f in self.findings)
+        return kept and not self.leftovers and all(one.holds for one in self.floors)
 
     @property
     def verdict(self) -> bool | None:
@@ -105,6 +108,7 @@ class VerifierRules:
     missing_allowed: bool = True
     meeting: Meeting = dataclasses.field(default_factory=Meeting)  # with earlier releases
     commas: frozenset[str] = frozenset()  # columns of numbers written with a decimal comma
+    floors: tuple[Floor, ...] = ()  # columns that are published no finer than a rule says
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +136,11 @@ def verify(
     _refuse_lacking(rules, source)
     with _reading(source, memory_limit) as database:
         counted = _Counted(database, source, rules)
-        refuse(_foreign_labels(counted, rules))
+        floors = tuple(_how_fine(counted, one, rules) for one in rules.floors)
+        finer = {one.floor.column for one in floors if not one.holds}  # which says enough
+        refuse(_foreign_labels(counted, rules, finer))
         findings = tuple(_recount(counted, promise, rules) for promise in rules.promises)
-        return Proof(counted.rows, findings, tuple(_still_there(rules, source)))
+        return Proof(counted.rows, findings, tuple(_still_there(rules, source)), floors=floors)
 
 
 def alone(source: PublishedCells, names: Sequence[str], *, memory_limit: int | None = None) -> int:
@@ -188,9 +194,9 @@ class _Counted(Queries):
     def __init__(self, database: Any, source: PublishedCells, rules: VerifierRules) -> None:
         super().__init__(database)
         wanted = {name for promise in rules.promises for name in ours(columns_of(promise))}
-        wanted |= rules.meeting.linking(rules.promises)
+        wanted |= rules.meeting.linking(rules.promises) | {one.column for one in rules.floors}
         self.column = {n: f"c{i}" for i, n in enumerate(source.names) if n in wanted}
-        cells = ", ".join(self.column.values())
+        cells = ", ".join(self.column.values()) or "0 AS nothing"
         whole = ""
         if source.hidden and "POSITIONAL" in source.sql:  # a shorter side would be filled up
             whole = "WHERE here IS NOT NULL AND there IS NOT NULL"
@@ -427,7 +433,8 @@ def _is_present(column: str, rules: VerifierRules) -> str:
 
 def _refuse_lacking(rules: VerifierRules, source: PublishedCells) -> None:
     """What the policy publishes must be there; what is only counted may have been dropped."""
-    lacking = sorted(rules.expected - {*source.names, *source.unread})
+    named = rules.expected | {one.column for one in rules.floors}
+    lacking = sorted(named - {*source.names, *source.unread})
     if lacking:
         raise InputError(
             f"the table lacks {quoted(lacking)}",
@@ -436,9 +443,13 @@ def _refuse_lacking(rules: VerifierRules, source: PublishedCells) -> None:
         )
 
 
-def _foreign_labels(counted: _Counted, rules: VerifierRules) -> Iterator[Problem]:
-    """Every masked cell must be something the policy can show."""
+def _foreign_labels(
+    counted: _Counted, rules: VerifierRules, known: Collection[str] = ()
+) -> Iterator[Problem]:
+    """Every masked cell must be something the policy can show; not said twice of `known`."""
     for column, labels in rules.labels.items():
+        if column in known:
+            continue
         shown = counted.ask(
             f"SELECT {counted.column[column]}, sum(n) FROM counted GROUP BY 1 ORDER BY 1"
         )
@@ -516,6 +527,18 @@ def _point(end: Any) -> Any:
     if isinstance(end, date):
         return datetime(end.year, end.month, end.day)
     return Fraction(repr(end)) if isinstance(end, float) else Fraction(end)
+
+
+def _how_fine(counted: _Counted, floor: Floor, rules: VerifierRules) -> FloorFinding:
+    """Look at every cell of a column that is to be coarse; what is missing tells nothing."""
+    column = counted.column[floor.column]
+    shown = counted.ask(f"SELECT {column}, sum(n) FROM counted GROUP BY 1")
+    nothing = {"", rules.marker, *rules.missing_values}
+    finer = [
+        int(n) for cell, n in shown
+        if cell is not None and cell.strip() not in nothing and not floor.allows(cell)
+    ]  # fmt: skip
+    return FloorFinding(floor, len(finer), sum(finer))
 
 
 def _still_there(rules: VerifierRules, source: PublishedCells) -> Iterable[Problem]:

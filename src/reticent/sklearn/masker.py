@@ -23,7 +23,7 @@ from sklearn.utils import assert_all_finite, check_consistent_length, column_or_
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
-from reticent.data.columns import encode, trimmed, without_missing
+from reticent.data.columns import encode, without_missing
 from reticent.data.recode import Recoding
 from reticent.errors import InputError
 from reticent.files.delimited import named
@@ -89,6 +89,7 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
             cells.append(arrow_of(classes, policy.class_))
         found = release(pa.table(cells, names=names), policy)
         self.policy_ = policy
+        self.door_ = found.prepared.door
         self.recodings_ = {
             name: _open_to_strangers(recoding, found.prepared)
             for name, recoding in found.recodings.items()
@@ -114,6 +115,10 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
             (position := names.index(name)): self._labels(recoding, cells_of(X, position, name))
             for name, recoding in self.recodings_.items()
         }
+        coarse = [n for n in names if self.door_.changes(n) and n not in self.recodings_]
+        for position, name in ((names.index(name), name) for name in coarse):
+            taken, _ = self.door_.lenient(encode(name, cells_of(X, position, name)))
+            labels[position] = taken.cells()
         asked = _get_output_config("transform", self)["dense"]
         kind = kind_of(X) if asked == "default" else asked
         return _assembled(X, names, self._released(), labels, kind)
@@ -141,9 +146,7 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
 
     def _labels(self, recoding: Recoding, cells: pa.Array) -> pa.Array:
         """What each row shows in one masked column."""
-        column = encode(recoding.column, cells)
-        if self.policy_.trim:
-            column = trimmed(column)
+        column, _ = self.door_.lenient(encode(recoding.column, cells))
         column = without_missing(column, self.policy_.missing_values)
         if self.policy_.missing == "error" and column.missing is not None:
             rows = int((column.codes == column.missing).sum())

@@ -29,7 +29,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from reticent.data import memory
-from reticent.data.columns import Codes, Column, Table, encode, smallest, trimmed
+from reticent.data.columns import Codes, Column, Table, encode, smallest
+from reticent.data.door import Door
 from reticent.data.texts import is_text
 from reticent.errors import InputError, ReticentError, quoted
 from reticent.files.sheets import Sheet, by_printed_cell
@@ -46,6 +47,7 @@ ROW = "r"  # the number of a row in its file, where that is asked for
 _WORD = 2**62  # places of several columns are packed into numbers below this
 _SAMPLE = 200_000  # rows
 _MOST_PLACES = 1 << 20  # of a column that nobody masks; with more values it is taken as it stands
+_MOST_MAPPED = 1 << 23  # of one that is coarsened: as text, about a gigabyte
 _BLANKS = (  # that Python's `strip` takes off; engines know fewer
     "\t-\r\x1c- \x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 )
@@ -481,15 +483,22 @@ class RowSource(ABC):
         kinds = {name: self.schema.field(name).type for name in names}
         return [name for name in kinds if name not in self.mixed and _travels(kinds[name])]
 
-    def shown(self, name: str, *, trim: bool, counted: bool = True) -> ShownColumn | Untouched:
-        """A column that is released as it stands; `counted`: by its values, if they are few."""
-        kind = self.schema.field(name).type
-        values = self.values(name, _MOST_PLACES) if counted else None
+    def shown(self, name: str, door: Door, *, counted: bool = True) -> ShownColumn | Untouched:
+        """A column that nobody masks, as it is taken in; `counted`: by its values, if few."""
+        kind, mapped = self.schema.field(name).type, door.changes(name)
+        most = _MOST_MAPPED if mapped else _MOST_PLACES
+        values = self.values(name, most) if counted or mapped else None
+        if values is None and mapped:
+            raise InputError(
+                f"it has more than {most:,} values, too many to look at each",
+                where=f'column "{name}"',
+                do="drop it, or coarsen it where it stands.",
+            )  # fmt: skip
         if values is None:
-            return Untouched(self.key(name), kind, trim and is_text(kind))
+            return Untouched(self.key(name), kind, door.trim and is_text(kind))
         codes = np.arange(len(values), dtype=smallest(max(len(values), 1)))
         raw = Column(name, codes, values, numbered=False)
-        return ShownColumn.of(self.key(name), raw, trimmed(raw) if trim else raw)
+        return ShownColumn.of(self.key(name), raw, door.column(raw))
 
 
 def rows_of(table: Table, rows: NDArray[np.bool_], key: Callable[[str], str]) -> pa.Table:

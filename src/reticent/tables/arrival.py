@@ -33,7 +33,8 @@ def counted(source: RowSource, policy: Policy) -> Table:
     table = source.counted(names)
     if len(names) < len(every) and not table.long:
         table = source.counted(every)
-    unknown = [name for name in every if name not in table.columns]
+    mapped = {name for name, one in policy.attributes.items() if one.coarsen}
+    unknown = [name for name in every if name not in table.columns and name not in mapped]
     return replace(table, about=source.about_distinct(unknown))
 
 

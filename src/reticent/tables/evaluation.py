@@ -97,6 +97,12 @@ def evaluate(
     reading = policy.reads(reading)
     rows = arrival.read(original, reading, policy.spare)[0]
     prepared = fitted(rows, policy, reading)
+    if not prepared.domains:
+        raise InputError(
+            "the policy masks no column, so there is nothing to compare", where=policy.name,
+            why="what its rules for single cells cost is what they say.",
+            do="add an [[anonymity]] or a [[confidence]] template.",
+        )  # fmt: skip
     place = Path(released) if isinstance(released, str | Path) else None
     watch.stage("verify")
     proof = flow.verify(released, prepared.policy, reading=reading.cells)

@@ -254,7 +254,8 @@ def verify(
 
         def counting(source: RowSource) -> Table:
             names = source.schema.names
-            wanted = meets(names).linking().union(*columns_of(policy.promises))
+            coarse = [one.column for one in policy.floors({})]
+            wanted = meets(names).linking().union(coarse, *columns_of(policy.promises))
             return source.counted([name for name in names if name in wanted])
 
         clock = Clock(watch or Watch())
@@ -285,7 +286,7 @@ def verify(
         alike = found.warnings() if found else ()
         leftovers = (*proof.leftovers, *_carried(opened.data, form), *opened.altered)
     warnings = (*policy.emptiness, *met, *alike, *opened.warnings)
-    return TableVerdict(proof.rows, proof.findings, leftovers, warnings, found)
+    return TableVerdict(proof.rows, proof.findings, leftovers, warnings, found, proof.floors)
 
 
 def _as_published(rows: Table, policy: Policy, place: Path | None) -> Table:

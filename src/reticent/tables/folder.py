@@ -104,6 +104,7 @@ def _recoding(release: Release) -> dict[str, Any]:
         "drop": list(prepared.roles.dropped),
         "released": list(prepared.roles.released),
         "trim": prepared.policy.trim,
+        "door": prepared.door.plain(),
         "missing_values": list(prepared.policy.missing_values),
         "order": prepared.policy.order,
         "columns": {name: recoding.plain() for name, recoding in release.recodings.items()},

@@ -6,7 +6,8 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from reticent.data.columns import Column, Table, trimmed, without_missing
+from reticent.data.columns import Column, Table, without_missing
+from reticent.data.door import Door
 from reticent.data.recode import Recoding
 from reticent.errors import InputError, quoted
 from reticent.releases.folder import FORMAT, told_kind
@@ -19,7 +20,7 @@ class Learnt:
     recodings: dict[str, Recoding]
     released: tuple[str, ...]
     dropped: frozenset[str]
-    trim: bool
+    door: Door
     missing_values: tuple[str, ...]
     order: str
 
@@ -36,12 +37,14 @@ class Learnt:
             )
         columns, strange = [], {}
         for name in (n for n in self.released if n in table.columns):
-            column = trimmed(table.columns[name]) if self.trim else table.columns[name]
+            column, rows = self.door.lenient(table.columns[name])
+            if rows:
+                strange[name] = rows
             if name in self.recodings:
                 cleaned = without_missing(column, self.missing_values)
                 column, rows = self.recodings[name].apply(cleaned)
                 if rows:
-                    strange[name] = rows
+                    strange[name] = strange.get(name, 0) + rows
             columns.append(column)
         return columns, strange
 
@@ -71,7 +74,9 @@ def read_learnt(folder: Path) -> Learnt:
             {name: Recoding.from_plain(name, record) for name, record in plain["columns"].items()},
             tuple(plain["released"]),
             frozenset(plain["drop"]),
-            plain["trim"],
+            Door.from_plain(
+                plain.get("door", {}), trim=plain["trim"], missing=plain["missing_values"]
+            ),
             tuple(plain["missing_values"]),
             plain["order"],
         )

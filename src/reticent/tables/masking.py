@@ -128,12 +128,12 @@ def _recoding(
     for name, column in columns.items():
         raw = replace(counted.columns[name], codes=counted.columns[name].codes[here])
         shown[name] = engines.ShownColumn.of(source.key(name), raw, column)
-    trim, released = prepared.policy.trim, prepared.roles.released
+    door, released = prepared.policy.door(prepared.reading), prepared.roles.released
     unknown = [name for name in released if name not in shown]
     return engines.RowRecoding(
         shown
         | {
-            name: source.shown(name, trim=trim, counted=i < _MOST_JOINS)
+            name: source.shown(name, door, counted=i < _MOST_JOINS)
             for i, name in enumerate(unknown)
         },
         order=released, told=released,

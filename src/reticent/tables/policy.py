@@ -31,9 +31,12 @@ from pydantic import (
     model_validator,
 )
 
+from reticent.data.door import Coarsening, Door, Prefixes, Tops, Years
 from reticent.data.taxonomy import DEEPEST, Taxonomy, from_nested
 from reticent.errors import InputError, Problem, did_you_mean, listed, quoted, refuse
+from reticent.files.delimited import Reading
 from reticent.files.taxonomies import load
+from reticent.privacy.floors import Coarsen, Floor
 from reticent.privacy.promises import (
     Anonymity,
     Cell,
@@ -64,6 +67,11 @@ def _plain(value: Any) -> Any:
     if isinstance(value, bool) or (isinstance(value, float) and not math.isfinite(value)):
         raise ValueError("a bound is a finite number, a date or a time")
     return value
+
+
+def _or_the_word(schema: dict[str, Any]) -> None:
+    """What editors are told of coarsen: it may be one word, too."""
+    schema["anyOf"].insert(0, {"const": "year"})
 
 
 Bound = Annotated[int | float | datetime | date | str, BeforeValidator(_plain)]
@@ -104,14 +112,20 @@ class Attribute(Record):
         strict=True,
         description="false: nobody can link records by it, though earlier releases have it, too.",
     )
+    coarsen: Coarsen | None = Field(
+        default=None,
+        description='How fine its cells are at most, before all else, in any role: "year", '
+        "{ top = 90 } or { digits = 3 }.",
+        json_schema_extra=_or_the_word,
+    )
 
     @model_validator(mode="before")
     @classmethod
     def _has_a_mask(cls, given: Any) -> Any:
-        """Only what is about joining goes without; else the place of the key is to blame."""
+        """What has nothing to do with masking goes without; else the place is to blame."""
         if isinstance(given, Mapping) and "mask" not in given and "intervals" in given:
             return {"mask": "discretize", **given}  # there is no other that has them
-        if isinstance(given, Mapping) and not {"mask", "join"} & given.keys():
+        if isinstance(given, Mapping) and not {"mask", "join", "coarsen"} & given.keys():
             return {"mask": "", **given}
         return given
 
@@ -134,7 +148,18 @@ class Attribute(Record):
         for name, bounds in (("range", self.range), ("intervals", self.intervals)):
             if bounds and not _rising(bounds):
                 raise ValueError(f"the bounds of {name} must be of one kind and rise")
+        if self.coarsen and self.coarsen.digits and self.mask == "discretize":
+            raise ValueError('postcodes are no numbers: use mask = "suppress" or a taxonomy')
+        if self.coarsen and self.intervals and self.coarsen.parts(self.intervals):
+            raise ValueError("the intervals part what coarsen shows as one")
         return self
+
+    @property
+    def masked_by(self) -> Mask | None:
+        """How it is masked; None: as its cells tell. Those of coarse cells do not."""
+        if self.mask or self.coarsen is None:
+            return self.mask
+        return "suppress" if self.coarsen.digits else "discretize"
 
 
 def _levels(tree: Any) -> int:
@@ -411,7 +436,40 @@ class Policy(policyfile.PolicyFile):
     @property
     def promised(self) -> list[str]:
         """What it promises, in words."""
-        return [promise.text for promise in self.promises]
+        floors = (one.text for one in self.floors({}))
+        return [*(promise.text for promise in self.promises), *floors]
+
+    def floors(self, taxonomies: Mapping[str, Taxonomy]) -> tuple[Floor, ...]:
+        """The columns that are published no finer than a rule says."""
+        over = columns_of(self.promises)[0]
+        found = []
+        for name, one in self.attributes.items():
+            if one.coarsen is None or name in self.drop:
+                continue
+            edges: tuple[Any, ...] | None = None
+            if name in over and one.masked_by == "discretize":
+                edges = one.intervals or one.range or ()
+            tree = taxonomies.get(name) if name in over else None
+            above = {tree.labels[parent] for parent in tree.parents if parent >= 0} if tree else ()
+            found.append(Floor(name, one.coarsen, edges, frozenset(above)))
+        return tuple(found)
+
+    def door(self, reading: Reading) -> Door:
+        """What becomes of the cells of a table as it is taken in."""
+        over = columns_of(self.promises)[0]
+        coarse: dict[str, Coarsening] = {}
+        for name, attribute in self.attributes.items():
+            one = attribute.coarsen
+            if one is None or name in self.drop:
+                continue
+            plain = name in over and attribute.masked_by == "discretize"
+            if one.year:
+                coarse[name] = Years(one.oldest, reading.date_format, plain)
+            elif one.top is not None:
+                coarse[name] = Tops(one.top, reading.decimal or ".", plain)
+            elif one.digits is not None:
+                coarse[name] = Prefixes(one.digits, one.small, one.length)
+        return Door(self.trim, coarse, self.missing_values)
 
     @property
     def emptiness(self) -> tuple[str, ...]:
@@ -584,7 +642,7 @@ class Policy(policyfile.PolicyFile):
 
     def _contradictions(self) -> Iterator[Problem]:
         """What cannot be meant, whatever the table."""
-        if not self.promises:
+        if not self.promises and not self.floors({}):
             yield Problem(
                 _PROMISES_NOTHING,
                 where=self.name,

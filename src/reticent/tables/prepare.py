@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from reticent.data import memory
 from reticent.data.collapse import Codes
 from reticent.data.columns import Column, Table, smallest, trimmed, without_missing
+from reticent.data.door import Door
 from reticent.data.encode import Domain, discretized, generalized, suppressed
 from reticent.data.linking import Linked, number_rows
 from reticent.data.scales import kind_of
@@ -36,6 +37,7 @@ from reticent.privacy.verify import absent_values
 from reticent.tables.policy import Attribute, Policy, Roles
 
 _MANY_VALUES = 5_000  # a suppressed column from which on a search can take long
+_AS_ITS_CELLS_TELL = Attribute(join=True)
 _MOST_CLASS_COUNTS = 100_000_000  # counts of 8 bytes each
 
 
@@ -51,6 +53,7 @@ class Prepared:
     domains: tuple[Domain, ...]  # masked columns, in tie order
     taxonomies: dict[str, Taxonomy]
     rows_in: int  # before records with missing values were left out
+    door: Door = field(default_factory=Door)  # what became of its cells as they were taken in
     asides: tuple[str, ...] = ()  # warnings of what stands around; no page keeps them
     earlier: Mapping[str, Linked] = field(default_factory=dict)  # releases it may be joined with,
     meeting: Meeting | None = None  # what the verifier is told of them,
@@ -77,6 +80,10 @@ class Prepared:
         rank = np.empty(len(order), dtype=column.codes.dtype)
         rank[order] = np.arange(len(order))
         return memory.look_up(rank, column.codes), len(order)
+
+    def form(self, name: str) -> dict[str, Any]:
+        """How numbers and times of a masked column are written."""
+        return form_of(self.policy.attributes.get(name), self.reading)
 
     def attributes(self, promise: Promise, foreign: Sequence[str] = ()) -> list[int]:
         """The positions of the columns of a promise's `over`; those of other owners come last."""
@@ -163,7 +170,8 @@ def fit(
     table: Table, policy: Policy, roles: Roles, taxonomies: dict[str, Taxonomy], reading: Reading
 ) -> Prepared:
     """The same where it is settled what each column is for; of others, nothing is there."""
-    shown = without_blanks(table, policy)
+    door = policy.door(reading)
+    shown = door.table(table)
     shown, cleaned = _decide_missing(shown, cleared(shown, policy), policy, roles)
     problems: list[Problem] = []
     for promise in policy.confidence:
@@ -179,8 +187,9 @@ def fit(
     problems.extend(_too_many_classes(cleaned, roles, domains))
     refuse(problems)
     return Prepared(
-        policy, reading, roles, shown, cleaned, tuple(domains), taxonomies, table.records
-    )
+        policy, reading, roles, shown, cleaned, tuple(domains), taxonomies, table.records,
+        door.settled(table),
+    )  # fmt: skip
 
 
 def without_blanks(table: Table, policy: Policy) -> Table:
@@ -291,18 +300,27 @@ def domain_of(
 ) -> Domain:
     """A masked column, encoded as the policy says."""
     where = f'{policy.name}, attribute "{column.name}"'
-    attribute = policy.attributes.get(column.name)
-    if attribute is None:
-        told = kind_of(column, **reading.form)
-        attribute = Attribute(mask="suppress" if told in ("text", "boolean") else "discretize")
-    if attribute.mask == "suppress":
+    attribute = policy.attributes.get(column.name, _AS_ITS_CELLS_TELL)
+    form = form_of(attribute, reading)
+    mask = attribute.masked_by
+    if mask is None:
+        told = kind_of(column, **form)
+        mask = "suppress" if told in ("text", "boolean") else "discretize"
+    if mask == "suppress":
         return suppressed(column, policy.marker)
-    if attribute.mask == "generalize":
+    if mask == "generalize":
         return generalized(column, taxonomies[column.name], policy.marker, where)
     return discretized(
         column, policy.marker, where, limits=attribute.range, bins=attribute.intervals,
-        rounded=attribute.round, **reading.form,
+        rounded=attribute.round, **form,
     )  # fmt: skip
+
+
+def form_of(attribute: Attribute | None, reading: Reading) -> dict[str, Any]:
+    """How numbers and times of a masked column are written; years are no dates."""
+    if attribute is not None and attribute.coarsen and attribute.coarsen.year:
+        return Reading().form
+    return reading.form
 
 
 def _warnings(prepared: Prepared) -> Iterator[str]:

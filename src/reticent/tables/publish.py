@@ -240,7 +240,8 @@ class _Publishing:
         names = self.prepared.roles.released
         typed = [] if spot.suffix in CSV else [schema_of(p, spot.suffix) for p in written.paths]
         carried = [p for schema in typed for p in baggage(schema, [])]
-        wanted = [name for name in names if name in self.masked.sheet.names]
+        coarse = {one.column for one in self.prepared.policy.floors({})}
+        wanted = [name for name in names if name in coarse or name in self.masked.sheet.names]
         counts = self.source.counted_parts(spot.data, spot.suffix, wanted, self._writing)
         cells = verifier.from_counts(counts, wanted)
         proof = self._proven(cells, carried, self._commas(spot.suffix))

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from reticent.data.recode import Recoding
     from reticent.data.taxonomy import Taxonomy
     from reticent.files.sheets import Sheet
+    from reticent.privacy.floors import FloorFinding
     from reticent.privacy.risk import Exposure
     from reticent.privacy.verify import PromiseFinding
     from reticent.refine.engine import Step
@@ -171,6 +172,7 @@ def facts(release: Release) -> Facts:
             promise_facts(finding, number, release.implied.get(number - 1, -1) + 1)
             for number, finding in enumerate(release.proof.findings, 1)
         ],
+        "coarse": [floor_facts(finding) for finding in release.proof.floors],
         "attributes": {
             domain.name: {"mask": domain.mask, "values": labels[domain.name]}
             for domain in prepared.domains
@@ -235,6 +237,23 @@ def promise_facts(finding: PromiseFinding, number: int, implied_by: int) -> dict
     }
 
 
+def floor_facts(finding: FloorFinding) -> dict[str, Any]:
+    """How fine a column may be at most, and what the verifier saw."""
+    return {
+        "column": finding.floor.column,
+        "says": finding.floor.text,
+        "values": finding.values,
+        "rows": finding.rows,
+        "holds": finding.holds,
+    }
+
+
+def _coarse(public: Mapping[str, Any]) -> dict[str, Any]:
+    """The same for programs, where a policy says so of some column."""
+    told = [{k: v for k, v in one.items() if k != "values"} for one in public["coarse"]]
+    return {"coarse": told} if told else {}
+
+
 def template_facts(promise: Mapping[str, Any]) -> dict[str, Any]:
     """A promise and what became of it, as summaries and reports for programs say it."""
     said = {"after": plain(promise["value"]), "verified": bool(promise["holds"])}
@@ -255,6 +274,7 @@ def release_summary(told: Facts) -> dict[str, Any]:
             template_facts(promise) | {"before": plain(before)}
             for promise, before in zip(public["promises"], private["before"], strict=True)
         ],
+        **_coarse(public),
         "attributes": public["attributes"],
         "left_out": who and {key: who[key] for key in ("records", "of", "at_most")},
         "rounds": private["rounds"],
@@ -280,6 +300,7 @@ def public(told: Facts) -> dict[str, Any]:
         **{key: facts[key] for key in ("about",) if key in facts},
         **{key: facts[key] for key in ("rows", "left_out", "steps", "stopped_early")},
         "templates": [template_facts(p) | {"groups": p["groups"]} for p in facts["promises"]],
+        **_coarse(facts),
         **{
             key: facts[key]
             for key in ("attributes", "utility", "singled_out", "warnings", "joined_with")
@@ -454,6 +475,7 @@ def proof_facts(proof: Proof) -> Facts:
         "rows": proof.rows,
         "holds": proof.verdict,
         "promises": [promise_facts(finding, i, 0) for i, finding in enumerate(proof.findings, 1)],
+        "coarse": [floor_facts(finding) for finding in proof.floors],
         "leftovers": [problem.text() for problem in proof.leftovers],
         "warnings": list(proof.warnings),
     }
@@ -471,6 +493,7 @@ def verify_summary(told: Facts) -> dict[str, Any]:
             | {"after": plain(one["value"]), "groups": one["groups"], "holds": one["holds"]}
             for one in facts["promises"]
         ],
+        **_coarse(facts),
         "leftovers": facts["leftovers"],
         "warnings": facts["warnings"],
     }

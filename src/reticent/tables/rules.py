@@ -25,9 +25,9 @@ def rules(
     fixed = set()
     for name in over & policy.attributes.keys():
         attribute = policy.attributes[name]
-        if attribute.mask == "generalize":
+        if attribute.masked_by == "generalize":
             labels[name] = frozenset(taxonomies[name].labels)
-        elif attribute.mask == "discretize":
+        elif attribute.masked_by == "discretize":
             intervals[name] = attribute.intervals or attribute.range or ()
             fixed |= {name} if attribute.intervals else set()
     return VerifierRules(
@@ -42,4 +42,5 @@ def rules(
         missing_allowed=policy.missing == "value",
         meeting=meeting or Meeting(),
         commas=commas,
+        floors=policy.floors(taxonomies),
     )

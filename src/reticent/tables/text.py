@@ -27,28 +27,27 @@ def release(told: Facts) -> str:
         + (f"; {many(rare, 'rare record')} left out, so that others can show more" if rare else "")
         + ("; stopped early, more could be revealed" if public["stopped_early"] else "")
         + ".",
-        "",
-        table(
-            ["promise", "before", "after", "verified"],
-            [
-                [
-                    promise["short"],
-                    before,
-                    promise["value"],
-                    promise["nothing"] or ("yes" if promise["holds"] else "NO"),
-                ]
-                for promise, before in zip(public["promises"], private["before"], strict=True)
-            ],
-        ),
-        "",
-        table(
-            ["column", "mask", "values", "shown as"],
-            [
-                [name, shown["mask"], len(shown["values"]), _few(shown["values"])]
-                for name, shown in public["attributes"].items()
-            ],
-        ),
     ]
+    promised = [
+        [
+            promise["short"],
+            before,
+            promise["value"],
+            promise["nothing"] or ("yes" if promise["holds"] else "NO"),
+        ]
+        for promise, before in zip(public["promises"], private["before"], strict=True)
+    ]
+    if promised:
+        lines += ["", table(["promise", "before", "after", "verified"], promised)]
+    if public["coarse"]:
+        coarse = [[one["says"], "yes" if one["holds"] else "NO"] for one in public["coarse"]]
+        lines += ["", table(["every cell", "verified"], coarse)]
+    shown = [
+        [name, column["mask"], len(column["values"]), _few(column["values"])]
+        for name, column in public["attributes"].items()
+    ]
+    if shown:
+        lines += ["", table(["column", "mask", "values", "shown as"], shown)]
     if private["held_back"]:
         lines += ["", *(f"{one['says']} {one['do']}" for one in private["held_back"])]
     if private["alternatives"]:
@@ -300,11 +299,17 @@ def verdict(told: Facts) -> str:
         [one["short"], one["value"], one["nothing"] or words[one["holds"]]]
         for one in public["promises"]
     ]
-    return composed(
-        [
-            f"{many(public['rows'], 'row')} recounted.",
-            "",
-            table(["promise", "found", "verdict"], rows),
-            *public["leftovers"],
-        ]
-    )
+    lines = [f"{many(public['rows'], 'row')} recounted."]
+    if rows:
+        lines += ["", table(["promise", "found", "verdict"], rows)]
+    if coarse := [[one["says"], _how_coarse(one)] for one in public["coarse"]]:
+        lines += ["", table(["every cell", "verdict"], coarse)]
+    return composed([*lines, *public["leftovers"]])
+
+
+def _how_coarse(one: Mapping[str, Any]) -> str:
+    """The verifier's word on the cells of one column."""
+    if one["holds"]:
+        return "holds"
+    tell = "tells" if one["values"] == 1 else "tell"
+    return f"BROKEN: {many(one['values'], 'value')} on {many(one['rows'], 'row')} {tell} more"

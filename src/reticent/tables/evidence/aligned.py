@@ -49,7 +49,7 @@ class AlignedRows:
                 where=table.name,
             )
         policy = self.prepared.policy
-        return cleared(without_blanks(table, policy), policy)
+        return cleared(policy.door(self.prepared.reading).table(table), policy)
 
 
 def told(table: Table, name: str) -> Table:
@@ -79,7 +79,7 @@ def aligned(prepared: Prepared, released: Table) -> AlignedRows:
             domain,
             {text or "" for text in shown[domain.name].texts()},
             taxonomy=prepared.taxonomies.get(domain.name),
-            **prepared.reading.form,
+            **prepared.form(domain.name),
         )
         for domain in prepared.domains
     }

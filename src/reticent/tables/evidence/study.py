@@ -68,7 +68,7 @@ def rates(
 def named(prepared: Prepared, rates: Mapping[str, float]) -> dict[str, float]:
     """Errors by their names in the papers, then what they differ by."""
     names = ["AE"] if prepared.policy.anonymity else []
-    names += ["SE"] if prepared.policy.confidence else []
+    names += ["SE"] if prepared.policy.confidence or not names else []
     masked = rates["masked"]
     found = {"BE": rates["BE"], **dict.fromkeys(names, masked)}
     found |= {name: rates[name] for name in ("UE", "RE", "learnt_on_training") if name in rates}

@@ -89,6 +89,7 @@ def check(
         *_unknown_attributes(new, earlier),
         *_idle_pairs(new, earlier),
         *_vague_pairs(new, earlier),
+        *_finer(new, earlier),
     ]
     linked = {}
     for name, one in earlier.items():
@@ -259,6 +260,25 @@ def _vague_pairs(new: NewTable, earlier: Mapping[str, Earlier]) -> Iterator[Prob
                     f'nobody can say which intervals of column "{name}" this rules out',
                     where=f"{new.policy.name}, [[inconsistent]] {i}",
                     do=f'give it fixed  intervals  in  [attributes."{name}"].',
+                )
+
+
+def _finer(new: NewTable, earlier: Mapping[str, Earlier]) -> Iterator[Problem]:
+    """Columns that are made coarse here and met earlier in cells that cannot be compared."""
+    for floor in new.policy.floors(new.taxonomies):
+        if not new.policy.attributes[floor.column].join:
+            continue
+        together = floor.coarsen.top is not None or floor.coarsen.oldest is not None
+        for one in (one for one in earlier.values() if floor.column in one.published):
+            finer = new.policy.door(new.reading).changes_cells(one.table.columns[floor.column])
+            if finer or (floor.edges is not None and together):
+                yield Problem(
+                    f'column "{floor.column}" is made coarser here, and {one.where} tells it '
+                    + ("more finely" if finer else "in other words"),
+                    where=f'{new.policy.name}, attribute "{floor.column}", coarsen',
+                    why="nobody can count who may be whom by cells that are written differently.",
+                    do="coarsen that release alike, drop the column here, or say  join = false  "
+                    "if nobody can know people by it.",
                 )
 
 

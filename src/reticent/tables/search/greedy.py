@@ -151,6 +151,8 @@ class Search:
         """Refine until nothing is left to reveal, or it is time to stop; says which."""
         from reticent.refine.engine import candidates, refine
 
+        if not self.cuts.domains:  # a policy that masks nothing, and only says how fine cells are
+            return False
         steps = refine(self.cuts, self.measures, self.goal, self.losses, choose=choose)
         while True:
             late = effort.deadline is not None and time.monotonic() >= effort.deadline
@@ -212,7 +214,7 @@ class Search:
                 attribute,
                 refined=refined.get(domain.name, ()),
                 taxonomy=self.prepared.taxonomies.get(domain.name),
-                **self.prepared.reading.form,
+                **self.prepared.form(domain.name),
             )
             for attribute, domain in enumerate(self.prepared.domains)
         }
