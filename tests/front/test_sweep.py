@@ -31,10 +31,10 @@ from at_hand import contents, mode, refusal
 from pages_at_hand import Page
 from reticent import InputError, Unsatisfiable
 from reticent.refine.cuts import Cuts
+from reticent.releases.sweeping import SweepFolder
 from reticent.sources import arrival
 from reticent.tables import masking, sweeps
 from reticent.tables.policy import Policy
-from reticent.tables.sweep_folder import SweepFolder
 from terminal import answer, finished, run, start
 
 WORD = "SEC" + "RET"  # in every cell that no release may show

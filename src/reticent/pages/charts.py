@@ -268,6 +268,25 @@ def bars(
     return _image(title, "; ".join(told) + ".", bottom + 28, parts)
 
 
+def apart(tried: Sequence[float], *, log: bool = False) -> list[float]:
+    """The thresholds that can stand below an axis without touching: first, last and some between.
+
+    >>> apart([2, 3, 4, 50, 1000], log=True)
+    [2, 4, 50, 1000]
+    """
+    if not tried:
+        return []
+    scale = [math.log(x) if log else x for x in tried]
+    least = (scale[-1] - scale[0]) / 10
+    kept = [0]
+    for i in range(1, len(tried)):
+        if scale[i] - scale[kept[-1]] >= least:
+            kept.append(i)
+    if kept[-1] != len(tried) - 1:
+        kept[-1 if len(kept) > 1 else len(kept) :] = [len(tried) - 1]
+    return [tried[i] for i in kept]
+
+
 def lines(
     title: str,
     x_label: str,

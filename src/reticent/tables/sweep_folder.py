@@ -1,25 +1,21 @@
-"""What a sweep comes to, and its folder: which releases stand in it, so that a later run can go on.
-
-A release folder appears whole, then its line in the state. So an interrupted sweep goes on where
-it was: a release without its line is made again, one with it is not.
-"""
+"""What a sweep of a table comes to; its folder is that of every sweep (`releases.sweeping`)."""
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
-from reticent.errors import InputError
-from reticent.files.output import clear_leftover, is_leftover, remove, whole_file, write_text
-from reticent.releases.places import SIDES
 from reticent.releases.spoken import Spoken
+from reticent.releases.sweeping import SweptPoints, folder_name
 
-_ITEMS = ("report.html", "sweep.csv", "sweep.json", "sweep.svg", "private")  # the state goes last
+# What every point of a sweep of a table has, and a file that its whole release has.
+TABLE_POINTS = SweptPoints(
+    ("k", "at-most"),
+    ("threshold", "kept", "steps", "distortion", "groups", "reidentified", "shows", "cuts"),
+    "recoding.json",
+)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -58,137 +54,3 @@ class Sweep(Spoken):
     def _says(self, words: Any) -> str:
         said: str = words.sweep(self)
         return said
-
-
-def folder_name(kind: str, threshold: int | Fraction) -> str:
-    """The folder of one point."""
-    return f"{kind.replace('_', '-')}-{threshold_text(threshold)}".replace("/", "_of_")
-
-
-def threshold_text(value: int | Fraction) -> str:
-    """A threshold as short as it is exact: a decimal where there is one.
-
-    >>> threshold_text(Fraction(1, 5)), threshold_text(Fraction(1, 3)), threshold_text(20)
-    ('0.2', '1/3', '20')
-    """
-    if value.denominator == 1:
-        return str(value)
-    decimal = repr(float(value))
-    return decimal if Fraction(decimal) == value else str(value)
-
-
-class SweepFolder:
-    """Which points stand, kept beside them."""
-
-    def __init__(self, place: Path, *, force: bool) -> None:
-        """Look at a place, which must be free or hold a sweep; nothing is touched yet."""
-        if place.name in ("", ".", "..") or not place.parent.is_dir():
-            raise InputError(
-                "this is no name for a new folder", where=str(place),
-                do="give a name in a folder that exists.",
-            )  # fmt: skip
-        self.place, self.force = place, force
-        self.path = place / "private" / "state.json"
-        self.begun = False
-        self.mark = ""
-        self.done: dict[str, dict[str, Any]] = {}
-        self.kept: dict[str, Any] | None = None
-        if not self.path.exists():
-            if place.is_symlink() or place.is_file() or (place.exists() and not _empty(place)):
-                raise InputError(
-                    "it exists already, and is no sweep", where=str(place),
-                    do="choose another place.",
-                )  # fmt: skip
-            return
-        try:
-            kept = json.loads(self.path.read_text(encoding="utf-8"))
-            self.kept = {"mark": str(kept["mark"]), "done": dict(kept["done"])}
-        except (OSError, ValueError, TypeError, KeyError):
-            raise InputError(
-                "what an earlier sweep noted cannot be read", where=str(self.path),
-                why="so nobody can tell what here is whose.",
-                do="choose another place, or remove the folder yourself.",
-            ) from None  # fmt: skip
-
-    def claim(self, mark: str) -> None:
-        """Take over what an earlier run of the same sweep has done."""
-        self.mark = mark
-        if self.kept is None:
-            return
-        if not self.force and self.kept["mark"] != mark:
-            raise InputError(
-                "another sweep stands here: of other data, another policy or other options",
-                where=str(self.place),
-                do="choose another place, or replace it with --force.",
-            )
-        for other in sorted(self.place.iterdir()):
-            clear_leftover(other)  # of thresholds, too, that nobody asks for again
-        if not self.force:
-            self.done = {
-                name: record
-                for name, record in self.kept["done"].items()
-                if _is_record(record) and ("infeasible" in record or _is_whole(self.place / name))
-            }
-
-    def begin(self) -> None:
-        """Make room, once there is something to put there: under `force` the old sweep goes."""
-        if self.begun:
-            return
-        self.begun = True
-        if self.force and self.kept is not None:
-            releases = filter(_is_release, sorted(self.place.iterdir()))
-            for old in (*releases, *(self.place / name for name in _ITEMS)):
-                remove(old)
-        try:
-            self.place.mkdir(exist_ok=True)
-            self.path.parent.mkdir(mode=0o700, exist_ok=True)
-        except OSError as error:
-            raise InputError(
-                f"cannot write it: {error.strerror or 'the system refused'}", where=str(self.place)
-            ) from None
-        self.save()
-
-    def keep(self, name: str, record: dict[str, Any]) -> None:
-        """Count a point as done."""
-        self.done[name] = record
-        if self.begun or (self.kept is not None and not self.force):
-            self.save()
-
-    def save(self) -> None:
-        """Write the state, whole."""
-        with whole_file(self.path, force=True, private=True) as path:
-            write_text(path, json.dumps({"mark": self.mark, "done": self.done}) + "\n")
-
-
-def _empty(place: Path) -> bool:
-    """Whether a folder holds nothing, or no more than a run killed at its very beginning leaves."""
-    return all(
-        is_leftover(path) or (path.name == "private" and path.is_dir() and not path.is_symlink())
-        for path in place.iterdir()
-    ) and all(is_leftover(path) for path in (place / "private").glob("*"))
-
-
-def _is_record(record: Any) -> bool:
-    keys = ("threshold", "kept", "steps", "distortion", "groups", "reidentified", "shows", "cuts")
-    if not isinstance(record, dict):
-        return False
-    return all(key in record for key in keys) or isinstance(record.get("infeasible"), str)
-
-
-def _is_release(path: Path) -> bool:
-    """Whether this is a release folder of a sweep, with nothing of anybody else's in it."""
-    named = re.fullmatch(r"(k|at-most)-[0-9][0-9a-z_.]*", path.name) is not None
-    if not named or path.is_symlink() or not path.is_dir():
-        return False
-    return {other.name for other in path.iterdir()} <= set(SIDES)
-
-
-def _is_whole(path: Path) -> bool:
-    """Whether a release folder has everything that its manifest lists."""
-    try:
-        manifest = json.loads((path / "public" / "manifest.json").read_text(encoding="utf-8"))
-        sizes = {path / "public" / n: told["bytes"] for n, told in manifest["files"].items()}
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
-        return False
-    listed = all(file.is_file() and file.stat().st_size == n for file, n in sizes.items())
-    return _is_release(path) and listed and (path / "private" / "recoding.json").is_file()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -116,26 +115,9 @@ def _drawn(swept: Sweep, title: str, y_label: str, series: Sequence[charts.Serie
     by_k = swept.threshold == "k"
     label = "smallest group allowed, k" if by_k else "confidence allowed"
     tried = sorted({x for one in series for x, _ in one.points})
-    return charts.lines(title, label, y_label, series, x_log=by_k, x_ticks=_apart(tried, by_k))
-
-
-def _apart(tried: Sequence[float], log: bool) -> list[float]:
-    """The thresholds that can stand below an axis without touching: first, last and some between.
-
-    >>> _apart([2, 3, 4, 50, 1000], True)
-    [2, 4, 50, 1000]
-    """
-    if not tried:
-        return []
-    scale = [math.log(x) if log else x for x in tried]
-    least = (scale[-1] - scale[0]) / 10
-    kept = [0]
-    for i in range(1, len(tried)):
-        if scale[i] - scale[kept[-1]] >= least:
-            kept.append(i)
-    if kept[-1] != len(tried) - 1:
-        kept[-1 if len(kept) > 1 else len(kept) :] = [len(tried) - 1]
-    return [tried[i] for i in kept]
+    return charts.lines(
+        title, label, y_label, series, x_log=by_k, x_ticks=charts.apart(tried, log=by_k)
+    )
 
 
 def _along(swept: Sweep, key: str) -> list[tuple[float, Any]]:

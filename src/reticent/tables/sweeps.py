@@ -4,14 +4,12 @@
               k-20/ …                             a release folder a threshold
               private/state.json                  what was done, from what: for going on later
 
-An interrupted sweep goes on where it was (`tables.sweep_folder`).
+An interrupted sweep goes on where it was (`releases.sweeping`).
 """
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,7 +23,7 @@ import numpy as np
 from reticent.data.recode import as_python
 from reticent.errors import InputError, Problem, Stopped, Unsatisfiable
 from reticent.evidence import classify
-from reticent.files.output import refuse_inputs, whole_file, write_text
+from reticent.files.output import refuse_inputs
 from reticent.files.tabular import Reading, paths_of
 from reticent.pages.charts import standalone
 from reticent.privacy.promises import Anonymity, Confidence, as_fraction
@@ -33,6 +31,13 @@ from reticent.progress import Clock, Watch
 from reticent.refine.loading import patience
 from reticent.releases import folder as release_folder
 from reticent.releases.places import Place, format_asked
+from reticent.releases.sweeping import (
+    SweepFolder,
+    as_table,
+    folder_name,
+    threshold_text,
+    write_beside,
+)
 from reticent.sources import arrival
 from reticent.tables.arrival import fitted
 from reticent.tables.evidence import study
@@ -47,7 +52,7 @@ from reticent.tables.report import Release
 from reticent.tables.search.greedy import Found
 from reticent.tables.search.rare import LeftOut, find_leaving_out
 from reticent.tables.search.riding import search_together
-from reticent.tables.sweep_folder import Sweep, SweepFolder, folder_name, threshold_text
+from reticent.tables.sweep_folder import TABLE_POINTS, Sweep
 from reticent.tables.sweep_matrix import fingerprint, with_changes
 from reticent.tables.sweep_page import page_of, plot
 from reticent.version import __version__
@@ -101,7 +106,7 @@ def sweep(
     place = Path(output)
     format_asked(output, writes=())
     refuse_inputs([place], [*arrival.inputs(data), *policy.files()])
-    state = SweepFolder(place, force=force)
+    state = SweepFolder(place, TABLE_POINTS, force=force)
     watch.stage("read")
     table, _ = arrival.read(data, reading, policy.spare)
     prepared = fitted(table, points[0].policy, reading)
@@ -330,23 +335,11 @@ def _write(swept: Sweep, place: Path) -> None:
     told = {k: v for k, v in swept.summary().items() if k not in ("resumed", "output")}
     texts = {
         "sweep.json": json.dumps(told, ensure_ascii=False, indent=1) + "\n",
-        "sweep.csv": _table(swept),
+        "sweep.csv": as_table(list(_lines(swept))),
         "sweep.svg": standalone(plot(swept)),
         "report.html": page_of(swept),
     }
-    for name, text in texts.items():
-        with whole_file(place / name, force=True) as path:
-            write_text(path, text)
-
-
-def _table(swept: Sweep) -> str:
-    lines = list(_lines(swept))
-    file = io.StringIO()
-    names = list(dict.fromkeys(name for line in lines for name in line))
-    writer = csv.DictWriter(file, names, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(lines)
-    return file.getvalue()
+    write_beside(place, texts)
 
 
 def _lines(swept: Sweep) -> Iterator[dict[str, Any]]:
