@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -63,14 +64,19 @@ MAY_IMPORT: dict[str, set[str]] = {
 }
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
+
+
 def imports_of(path: Path) -> set[str]:
     """Every module of ours that a file imports, anywhere in it, for type checkers only or not."""
-    return _imported(ast.walk(ast.parse(path.read_text("utf-8"))), path)
+    return _imported(ast.walk(parsed(path)), path)
 
 
 def loads_of(path: Path) -> set[str]:
     """The same without what type checkers alone see: what running the file can load."""
-    return _imported(running(ast.parse(path.read_text("utf-8"))), path)
+    return _imported(running(parsed(path)), path)
 
 
 def _imported(nodes: Iterator[ast.AST], path: Path) -> set[str]:
@@ -175,7 +181,7 @@ def test_a_door_loads_nothing_at_once(door: str) -> None:
 def test_a_class_name_stands_for_one_thing() -> None:
     found: dict[str, list[str]] = {}
     for path in sorted(SRC.rglob("*.py")):
-        for node in ast.parse(path.read_text("utf-8")).body:
+        for node in parsed(path).body:
             if isinstance(node, ast.ClassDef):
                 found.setdefault(node.name, []).append(str(path.relative_to(SRC)))
     assert not {name: places for name, places in found.items() if len(places) > 1}

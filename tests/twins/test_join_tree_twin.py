@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from at_hand import some_or_many
 from naive import join_tree as naive
 from reticent.data.columns import Table, without_missing
 from reticent.errors import InputError
@@ -204,7 +205,7 @@ def check(seed: int, data: naive.Tables, rules: dict[str, Any]) -> str:
     return joined.numbers
 
 
-@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("part", some_or_many(0, 1, 2, 3))
 def test_a_tree_over_a_join_is_the_one_over_its_rows(part: int) -> None:
     seen = {check(seed, *random_case(seed)) for seed in range(part * 100, part * 100 + 100)}
     assert seen == {"int64", "empty"}
@@ -334,7 +335,7 @@ def check_classes(seed: int) -> int:
 
 
 def test_records_are_classified_as_their_joined_rows_vote() -> None:
-    assert sum(check_classes(seed) for seed in range(150)) > 5_000
+    assert sum(check_classes(seed) for seed in range(60)) > 2_000
 
 
 @pytest.mark.slow

@@ -244,6 +244,7 @@ def test_two_threads_find_what_one_finds(monkeypatch: pytest.MonkeyPatch) -> Non
     check(range(5000, 5010), [2], "conditional")
 
 
+@pytest.mark.slow
 def test_more_records_than_two_bytes_count_keep_their_numbers() -> None:
     """Numbers of records then need wider cells than slots do."""
     rng = random.Random(7)

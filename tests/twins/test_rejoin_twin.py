@@ -12,6 +12,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+from at_hand import some_or_many
 from reticent.errors import InputError
 from reticent.privacy import rejoin_fast
 from reticent.privacy.promises import Anonymity, Confidence, Promise
@@ -84,7 +85,7 @@ def random_promise(rng: random.Random, releases: Sequence[str]) -> Promise:
     return Confidence(over=tuple(over), sensitive=sensitive, at_most=share).among(releases)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("most_people", [10_000, 0])
+@pytest.mark.parametrize("most_people", some_or_many(10_000, 0))
 def test_the_fast_path_finds_what_the_plain_join_finds(
     most_people: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

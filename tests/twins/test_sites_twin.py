@@ -261,10 +261,13 @@ def crowded_case(seed: int) -> tuple[naive.Tables, dict[str, Any]]:
 
 
 @pytest.mark.usefixtures("in_the_open")
-@pytest.mark.parametrize("least", [2, pytest.param(3, marks=pytest.mark.slow)])
-def test_nobody_is_told_of_fewer_records_than_min_count(least: int) -> None:
+@pytest.mark.parametrize(
+    ("least", "cases"),
+    [(2, 60), *(pytest.param(least, 220, marks=pytest.mark.slow) for least in (2, 3))],
+)
+def test_nobody_is_told_of_fewer_records_than_min_count(least: int, cases: int) -> None:
     refused = others = checked = 0
-    for seed in range(220):
+    for seed in range(cases):
         data, rules = crowded_case(seed) if seed % 2 else random_case(seed)
         rules = {**rules, "prune": False, "weight": "row"}
         if len(data.names) < 2:
@@ -300,6 +303,6 @@ def test_nobody_is_told_of_fewer_records_than_min_count(least: int) -> None:
         assert not isinstance(alone, InputError)
         free = model_of(alone, grown(alone, schema.grow.options()), schema)
         others += plain(root, data, free.classes) != plain(free.root, data, free.classes)
-    assert refused > 20
-    assert checked > 20
+    assert refused > cases // 11
+    assert checked > cases // 11
     assert others > 0
