@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 _HIDDEN = "  Values are hidden because they may be personal; --show-values shows them."
+FEW = 8  # names that a sentence lists in full; of more, it lists three
 SHOWN = 10  # problems, rows or values listed before "… and N more"
 
 
@@ -164,13 +165,29 @@ def many(count: int, thing: str, things: str = "") -> str:
     return f"{count:,} {thing if count == 1 else things or thing + 's'}"
 
 
-def quoted(names: Iterable[str], most: int = 40) -> str:
+def quoted(names: Iterable[str], most: int = SHOWN) -> str:
     """Column names in quotes, the first few.
 
     >>> quoted(["Age", "Zip code"])
     '"Age", "Zip code"'
     """
     return listed([f'"{name}"' for name in names], most)
+
+
+def few(names: Iterable[str], last: str = "") -> str:
+    """Names as a sentence lists them: all of a few; of many the first, and how many more.
+
+    >>> few(["Age", "Job"]), few(["Age", "Job"], "and")
+    ('Age, Job', 'Age and Job')
+    >>> few(f"q{i}" for i in range(1, 301))
+    'q1, q2, q3 and 297 more'
+    """
+    every = list(names)
+    if len(every) > FEW:
+        return f"{', '.join(every[:3])} {last or 'and'} {len(every) - 3:,} more"
+    if not last or len(every) < 2:
+        return ", ".join(every)
+    return f"{', '.join(every[:-1])} {last} {every[-1]}"
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from reticent.entries import report
 from reticent.entries.original import commonest
-from reticent.errors import many
+from reticent.errors import few, many
 from reticent.pages import charts
 from reticent.pages.page import MOST, command, page, usefulness
 from reticent.privacy import words
@@ -47,7 +47,7 @@ def private(release: EntryRelease) -> str:
     """The report for the owner: what was hidden where and why, and who was at risk before."""
     riskiest = report.exposures(release.original, release.before)
     # From which columns rules started that forced something to be hidden, and how much.
-    rules = Counter(", ".join(one["rule"]) for one in report.reasons(release) if one["rule"])
+    rules = Counter(tuple(one["rule"]) for one in report.reasons(release) if one["rule"])
     return page(
         "entries/templates/private.html",
         report.facts(release).all
@@ -67,7 +67,7 @@ def private(release: EntryRelease) -> str:
             "rules": release.search.rules,
             "reasons": list(islice(report.reasons(release), MOST)),
             "more_reasons": max(len(release.search.records) - MOST, 0),
-            "by_rule": rules.most_common(_MOST_BARS),
+            "by_rule": [(few(names), n) for names, n in rules.most_common(_MOST_BARS)],
             "more_rules": max(len(rules) - _MOST_BARS, 0),
             "method": _regions(release.search.method.split(" and "), release, "and"),
             "marks": int(release.original.asked.fixed.sum()),
@@ -97,6 +97,7 @@ def _shared(release: EntryRelease) -> dict[str, Any]:
         "conditions": roles.conditions,
         "sensitive": roles.sensitive,
         "says": promise.plain_words(roles.sensitive),
+        "field": promise.in_the_field,
         "empty": bool(promise.emptiness),
         "support": promise.min_support,
         "confidence": words.measured(promise.min_confidence),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from reticent.entries import report
 from reticent.entries.asked import by_number
-from reticent.errors import many
+from reticent.errors import few, many
 from reticent.terminal.text import composed, table
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _exposures(told: Sequence[dict[str, Any]]) -> str:
     """Who is told on, and by what; columns and counts, no values."""
     most = 10
     rows = [
-        [f"{one['record']:,}", one["rules"], ", ".join(one["columns"]), one["own"], one["support"]]
+        [f"{one['record']:,}", one["rules"], few(one["columns"]), one["own"], one["support"]]
         for one in told[:most]
     ]
     shown = table(["record", "unsafe rules", "the surest starts from", "right for", "of"], rows)

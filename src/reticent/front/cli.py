@@ -135,12 +135,12 @@ def policy_check(
     with watching(say, kind.commands().STAGES, stoppable=False) as watch:
         warnings = kind.door().check(policy, data, reading=reading, watch=watch, **options)
     say.note(*(f"Warning: {w}" for w in warnings))
-    promises = kind.door().Policy.load(policy).promised
-    said = "\n".join(f"  {text}" for text in promises)
+    promising = kind.door().Policy.load(policy)
+    said = "\n".join(f"  {text}" for text in promising.promised_in_brief)
     fits = f" and fits {shown_name(data)}" if data else ""
     say.result(
         f"{policy} is a valid policy{fits}. It promises:\n{said}",
-        {"promises": promises, "warnings": list(warnings)},
+        {"promises": promising.promised, "warnings": list(warnings)},
     )
 
 

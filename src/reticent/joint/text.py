@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from reticent.errors import many
 from reticent.parties.participation import unfinished
-from reticent.terminal.text import composed, table
+from reticent.terminal.text import columns_table, composed, table
 
 if TYPE_CHECKING:
     from reticent.joint.policy import JointPolicy
@@ -68,12 +68,13 @@ def release(found: JointRelease) -> str:
             ],
         ),
         "",
-        table(
+        columns_table(
             ["column", "owner", "values", "shown as"],
             [
                 (name, one["owner"], len(one["shown"]), _some(one["shown"]))
                 for name, one in public["attributes"].items()
             ],
+            [len(one["shown"]) for one in public["attributes"].values()],
         ),
         "",
         f"{many(private['not_common'], 'record')} of {private['owner']} "

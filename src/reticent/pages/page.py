@@ -14,6 +14,7 @@ from typing import Any
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from reticent.errors import few
 from reticent.files.tabular import Reading
 from reticent.pages import charts
 from reticent.privacy import words
@@ -35,6 +36,7 @@ def _environment() -> Environment:
     )
     environment.filters["number"] = charts.number
     environment.filters["measured"] = words.measured
+    environment.filters["few"] = few
     return environment
 
 

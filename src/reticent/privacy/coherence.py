@@ -105,6 +105,26 @@ class Coherence(Record):
             f"{'it' if self.p == 1 else 'them'}{sure if self.h < 1 else ''}."
         )
 
+    def in_the_field(self, smallest: int | None = None) -> str:
+        """The promise in the words of the field, and the smallest cohort that was found.
+
+        >>> Coherence(h=0.8, k=3, p=2).in_the_field(4)
+        '(h, k, p)-coherence with h = 80 %, k = 3 and p = 2 over the public items; smallest cohort:
+        4 baskets'
+        >>> Coherence(h=1, k=3, p=2).in_the_field()
+        'kᵐ-anonymity with k = 3 and m = 2 over the public items, which is (h, k, p)-coherence with
+        h = 100 %'
+        """
+        known = "unlimited" if self.p is None else str(self.p)
+        said = f"(h, k, p)-coherence with h = {measured(self.h)}, k = {self.k:,} and p = {known}"
+        said += " over the public items"
+        if self.h == 1:
+            said = (
+                f"kᵐ-anonymity with k = {self.k:,} and m = {known} over the public items, which is "
+                "(h, k, p)-coherence with h = 100 %"
+            )
+        return said if smallest is None else f"{said}; smallest cohort: {many(smallest, 'basket')}"
+
     def among(self, *, private: bool) -> Coherence:
         """What it comes to among items: where none is private, nobody can be sure of one."""
         return self if private else self.model_copy(update={"h": Fraction(1)})

@@ -119,6 +119,24 @@ class SafeEntries(Record):
         return f"{who} finds their {sensitive} in at most {most} of them{also}."
 
     @property
+    def in_the_field(self) -> str:
+        """The promise in the words of the field.
+
+        >>> SafeEntries(min_support=60, min_confidence=0.6).in_the_field
+        'local suppression: of the entries asked for (primary), and of others (secondary) until no
+        association rule about those who asked has a support above 60 and a confidence above 60 %'
+        """
+        said = "local suppression: of the entries asked for (primary)"
+        if self.min_confidence == 1:
+            return said
+        few = f"a support above {self.min_support:,} and " if self.min_support else ""
+        most = f"of up to {self.max_pattern} conditions " if self.max_pattern else ""
+        return (
+            f"{said}, and of others (secondary) until no association rule {most}about those who "
+            f"asked has {few}a confidence above {measured(self.min_confidence)}"
+        )
+
+    @property
     def emptiness(self) -> str:
         """Why it promises nothing beyond the requests; no text if it does."""
         if self.min_confidence < 1:

@@ -14,7 +14,7 @@ decided in integers everywhere.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, Literal
@@ -29,7 +29,7 @@ from pydantic import (
     WithJsonSchema,
 )
 
-from reticent.errors import Problem, many
+from reticent.errors import Problem, few, many
 from reticent.privacy.words import NOTHING, brief, joined, measured, percent
 
 
@@ -116,6 +116,9 @@ Share = Annotated[
 ]
 
 
+Naming = Callable[[Iterable[str]], str]  # how a sentence lists names
+
+
 class Theirs(str):
     """A column of an earlier release, as a policy writes it.
 
@@ -168,6 +171,10 @@ def _even_joined(said: str, releases: Sequence[str]) -> str:
 def _counted(groups: int, worst: str, releases: Sequence[str]) -> str:
     where = f"the join with {joined(releases)}" if releases else "the released rows"
     return f"In {where}, {many(groups, 'group')} can be told apart; {worst}."
+
+
+def _quasi_identifiers(names: Sequence[str]) -> str:
+    return f"the quasi-identifier{'s' if len(names) > 1 else ''} {joined(names)}"
 
 
 def _them(names: Sequence[str]) -> str:
@@ -232,18 +239,30 @@ class Anonymity(Record):
         if self.k > 1:
             return ""
         return (
-            f"a k of 1 over {', '.join(self.over)} {NOTHING}: whoever knows "
+            f"a k of 1 over {few(self.over)} {NOTHING}: whoever knows "
             f"{_them(self.over)} may find one person. Ask for at least 2."
         )
 
     @property
     def text(self) -> str:
-        """The promise in words."""
+        """The promise in words, every column named."""
+        return self._said(", ".join)
+
+    @property
+    def told(self) -> str:
+        """The same for people: of many columns the first.
+
+        >>> Anonymity(over=[f"q{i}" for i in range(1, 301)], k=4).told
+        'every combination of q1, q2, q3 and 297 more is shared by at least 4 records'
+        """
+        return self._said(few)
+
+    def _said(self, named: Naming) -> str:
         who = self._records(self.k)
         if self.of:
-            who = f"{many(self.k, 'distinct value')} of {', '.join(self.of)}"
+            who = f"{many(self.k, 'distinct value')} of {named(self.of)}"
         return (
-            f"{_beside(self.releases)}every combination of {', '.join(self.over)} is shared by at "
+            f"{_beside(self.releases)}every combination of {named(self.over)} is shared by at "
             f"least {who}"
         )
 
@@ -254,8 +273,8 @@ class Anonymity(Record):
         >>> Anonymity(over=["Job", "Sex"], k=4).short
         'Job, Sex: at least 4 records'
         """
-        who = f"{self.k:,} {', '.join(self.of)}" if self.of else self._records(self.k)
-        return f"{', '.join(self.over)}: at least {who}"
+        who = f"{self.k:,} {few(self.of)}" if self.of else self._records(self.k)
+        return f"{few(self.over)}: at least {who}"
 
     @property
     def plain_words(self) -> str:
@@ -271,6 +290,30 @@ class Anonymity(Record):
         elif self.k == 1:
             said = f"Groups of equal {over} may be of any size."
         return _even_joined(said, self.releases)
+
+    def in_the_field(self, value: int | Fraction | None = None) -> str:
+        """The promise in the words of the field, and what was found.
+
+        >>> Anonymity(over=["Age", "Job"], k=5).in_the_field(7)
+        'k-anonymity with k = 5 over the quasi-identifiers Age and Job; smallest equivalence class:
+        7 records'
+        """
+        over = _quasi_identifiers(self.over)
+        said = f"k-anonymity with k = {self.k:,} over {over}"
+        if self.releases:
+            said = (
+                f"(X, Y)-anonymity of the join with {joined(self.releases)}, with k = {self.k:,} "
+                f"over {over}"
+            )
+        elif self.of:  # an id of people, mostly; else it is l-diversity in its simplest form
+            said = (
+                f"(X, Y)-anonymity with k = {self.k:,}: distinct {joined(self.of)}, not records, "
+                f"are counted in each equivalence class over {over}. Where they name people, that "
+                "is k-anonymity of people; of a sensitive attribute, distinct l-diversity"
+            )
+        if value is None:
+            return said
+        return f"{said}; smallest equivalence class: {self._different(int(value))}"
 
     @property
     def bound(self) -> str:
@@ -294,16 +337,16 @@ class Anonymity(Record):
 
     def infeasible(self, value: int | Fraction) -> Problem:
         """Why no release can keep it, and what could be kept instead."""
-        asked = f"⟨{{{', '.join(self.over)}}}, k = {self.k}⟩"
+        asked = f"⟨{{{few(self.over)}}}, k = {self.k}⟩"
         if self.releases:
             return _broken_join(asked, self.releases, f"there is a joined group of {value}")
         counted = many(int(value), "row")
         if self.of:
-            counted = f"{many(int(value), 'distinct value')} of {', '.join(self.of)}"
+            counted = f"{many(int(value), 'distinct value')} of {few(self.of)}"
         lower = f"lower k to {value} or less, or add rows." if int(value) > 1 else "add rows."
         return Problem(
             f"No release keeps {asked}: even the fully masked table is one group of {counted}.",
-            do=lower if value else f"every {', '.join(self.of)} is missing: count by another.",
+            do=lower if value else f"every {few(self.of)} is missing: count by another.",
         )
 
     def facts(self) -> dict[str, Any]:
@@ -382,23 +425,30 @@ class Confidence(Record):
         if self.at_most < 1:
             return ""
         return (
-            f"an at_most of 1 over {', '.join(self.over)} {NOTHING}: whoever knows "
+            f"an at_most of 1 over {few(self.over)} {NOTHING}: whoever knows "
             f"{_them(self.over)} may be sure of {joined(self.sensitive)}. Ask for less than 1."
         )
 
     @property
     def text(self) -> str:
-        """The promise in words."""
+        """The promise in words, every column named."""
+        return self._said(", ".join)
+
+    @property
+    def told(self) -> str:
+        """The same for people: of many columns the first."""
+        return self._said(few)
+
+    def _said(self, named: Naming) -> str:
         return (
-            f"{_beside(self.releases)}nobody who knows {', '.join(self.over)} is more than "
-            f"{self.at_most} sure "
-            f"of a sensitive value of {', '.join(self.sensitive)}"
+            f"{_beside(self.releases)}nobody who knows {named(self.over)} is more than "
+            f"{self.at_most} sure of a sensitive value of {named(self.sensitive)}"
         )
 
     @property
     def short(self) -> str:
         """The promise where room is short."""
-        return f"{', '.join(self.over)} → {', '.join(self.sensitive)}: at most {self.at_most}"
+        return f"{few(self.over)} → {few(self.sensitive)}: at most {self.at_most}"
 
     @property
     def plain_words(self) -> str:
@@ -410,6 +460,26 @@ class Confidence(Record):
         what = joined((_inferred(c, v) for c, v in self.sensitive.items()), "or")
         sure = f"more than {measured(self.at_most)} sure {what}."
         return _even_joined(f"Nobody who knows {joined(self.over)} can be {sure}", self.releases)
+
+    def in_the_field(self, value: int | Fraction | None = None) -> str:
+        """The promise in the words of the field, and what was found.
+
+        It is no l-diversity: that asks for several values, and how they are mixed; this bounds each
+        value that the policy lists, and lets others be as frequent as they are.
+
+        >>> Confidence(over=["Job"], sensitive={"Test": ["HIV"]}, at_most=0.2).in_the_field()
+        'a bound on attribute disclosure: in no equivalence class over the quasi-identifier Job has
+        a sensitive value of Test a share above 20 %, the α of (α, k)-anonymity without its k; akin
+        to l-diversity, not the same'
+        """
+        where = f" of the join with {joined(self.releases)}" if self.releases else ""
+        said = (
+            f"a bound on attribute disclosure: in no equivalence class{where} over "
+            f"{_quasi_identifiers(self.over)} has a sensitive value of {joined(self.sensitive)} a "
+            f"share above {measured(self.at_most)}, the α of (α, k)-anonymity without its k; akin "
+            "to l-diversity, not the same"
+        )
+        return said if value is None else f"{said}. Largest share: {measured(value)}"
 
     @property
     def bound(self) -> str:
@@ -429,7 +499,7 @@ class Confidence(Record):
 
     def infeasible(self, value: int | Fraction) -> Problem:
         """Why no release can keep it, and what could be kept instead."""
-        about = f"{{{', '.join(self.over)}}} → {', '.join(self.sensitive)}"
+        about = f"{{{few(self.over)}}} → {few(self.sensitive)}"
         asked = f"⟨{about}, at most {self.at_most}⟩"
         if self.releases:
             return _broken_join(asked, self.releases, f"one sensitive value has confidence {value}")

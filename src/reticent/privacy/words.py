@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 
+from reticent.errors import few
+
 NOTHING = "promises nothing"  # instead of a tick, where a promise can only be kept
 
 
 def joined(names: Iterable[str], last: str = "and") -> str:
-    """Names as a sentence lists them.
+    """Names as a sentence lists them; of many, the first.
 
     >>> joined(["Age", "Job", "Sex"]), joined(["Age"])
     ('Age, Job and Sex', 'Age')
     """
-    *most, end = names
-    return f"{', '.join(most)} {last} {end}" if most else end
+    return few(names, last)
 
 
 def percent(share: Fraction, sign: str = " %") -> str:

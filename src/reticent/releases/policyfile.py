@@ -24,7 +24,7 @@ from pydantic import (
     model_validator,
 )
 
-from reticent.errors import InputError, Problem, did_you_mean, listed, quoted, refuse
+from reticent.errors import InputError, Problem, did_you_mean, few, listed, quoted, refuse
 from reticent.files.delimited import unfit
 from reticent.files.tabular import Reading
 from reticent.files.writing import DELIMITERS, Writing
@@ -238,11 +238,16 @@ class PolicyFile(WrittenFile):
 
     @property
     def promised(self) -> list[str]:
-        """What it promises, in words."""
+        """What it promises, in words, every column named."""
         raise NotImplementedError
 
+    @property
+    def promised_in_brief(self) -> list[str]:
+        """The same for people: of many columns the first."""
+        return self.promised
+
     def _repr_html_(self) -> str:
-        promised = TextTable(["promise"], [[words] for words in self.promised])
+        promised = TextTable(["promise"], [[words] for words in self.promised_in_brief])
         whole = f"<details><summary>{self.called}</summary>{super()._repr_html_()}</details>"
         return markup(ComposedText([f"A policy for {self.kind.name}", promised])) + whole
 
@@ -419,7 +424,7 @@ def several_roles(claims: Mapping[str, Collection[str]], where: str, why: str) -
         roles = [role for role, names in claims.items() if name in names]
         if len(roles) > 1:
             yield Problem(
-                f'column "{name}" has {len(roles)} roles: {", ".join(roles)}',
+                f'column "{name}" has {len(roles)} roles: {few(roles)}',
                 where=where, why=why, do="leave it in one of these places.",
             )  # fmt: skip
 

@@ -435,9 +435,15 @@ class Policy(policyfile.PolicyFile):
 
     @property
     def promised(self) -> list[str]:
-        """What it promises, in words."""
+        """What it promises, in words, every column named."""
         floors = (one.text for one in self.floors({}))
         return [*(promise.text for promise in self.promises), *floors]
+
+    @property
+    def promised_in_brief(self) -> list[str]:
+        """The same for people: of many columns the first."""
+        floors = (one.text for one in self.floors({}))
+        return [*(promise.told for promise in self.promises), *floors]
 
     def floors(self, taxonomies: Mapping[str, Taxonomy]) -> tuple[Floor, ...]:
         """The columns that are published no finer than a rule says."""

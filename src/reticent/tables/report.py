@@ -222,10 +222,11 @@ def promise_facts(finding: PromiseFinding, number: int, implied_by: int) -> dict
     return {
         "number": number,
         "about": promise.facts(),
-        "text": promise.text,
+        "text": promise.told,
         "short": promise.short,
         "says": promise.plain_words,
         "found": promise.counted(finding.value, finding.groups),
+        "field": promise.in_the_field(finding.value),
         "asked": promise.bound,
         "value": finding.value,
         "groups": finding.groups,

@@ -29,6 +29,7 @@ class Sweep(Spoken):
     output: str
     warnings: tuple[str, ...]
     promises: tuple[str, ...]  # in words, with the swept threshold open
+    told: tuple[str, ...]  # the same for people: of many columns the first
     rows: int
     seed: int
     notes: tuple[str, ...] = ()  # what was assumed in reading the table

@@ -45,7 +45,7 @@ def page_of(swept: Sweep) -> str:
             "kept": len(kept),
             "cost": plot(swept),
             "risk": _drawn(swept, "Records found by threshold", "of all records, in %", [found]),
-            "promises": swept.promises,
+            "promises": list(zip(swept.told, swept.promises, strict=True)),
             "rows": swept.rows,
             "seed": swept.seed,
             "reason": swept.floor.get("reason"),

@@ -26,7 +26,7 @@ from reticent.evidence import classify
 from reticent.files.output import refuse_inputs
 from reticent.files.tabular import Reading, paths_of
 from reticent.pages.charts import standalone
-from reticent.privacy.promises import Anonymity, Confidence, as_fraction
+from reticent.privacy.promises import Anonymity, Confidence, Promise, as_fraction
 from reticent.progress import Clock, Watch
 from reticent.refine.loading import patience
 from reticent.releases import folder as release_folder
@@ -138,24 +138,28 @@ def sweep(
     threshold, resumed = points[0].swept, len(points) - len(waiting)
     swept = Sweep(
         threshold, records, measuring.floor, resumed, str(output), prepared.foreseen,
-        _said(policy, threshold), prepared.table.rows, seed, table.notes,
+        *_said(policy, threshold), prepared.table.rows, seed, table.notes,
     )  # fmt: skip
     _write(swept, place)
     return swept
 
 
-def _said(policy: Policy, threshold: str) -> tuple[str, ...]:
-    """The promises of a sweep: those swept are open, the others as the policy makes them."""
+def _said(policy: Policy, threshold: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The promises of a sweep, with all columns and for people.
+
+    Those swept are open, the others as the policy makes them.
+    """
     number: Any
-    number, kind, *words = {
+    number, kind, one, each = {
         "k": (2, Anonymity, "at least 2 ", "at least k "),  # 2, as k are several
         "at_most": (Fraction(1), Confidence, "more than 1 sure", "more than h sure"),
     }[threshold]
-    opened = policy.with_thresholds(**{threshold: number})
-    return tuple(
-        promise.text.replace(*words) if isinstance(promise, kind) else promise.text
-        for promise in opened.promises
-    )
+
+    def opened(words: str, promise: Promise) -> str:
+        return words.replace(one, each) if isinstance(promise, kind) else words
+
+    promises = policy.with_thresholds(**{threshold: number}).promises
+    return tuple(opened(p.text, p) for p in promises), tuple(opened(p.told, p) for p in promises)
 
 
 def _points(policy: Policy, k: Any, at_most: Any) -> list[Point]:

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from reticent.errors import listed, many
+from reticent.errors import SHOWN, few, listed, many
 from reticent.privacy.words import about_percent
 from reticent.tables.sweep_matrix import MEANINGS, SIGNS, ShownMatrix
-from reticent.terminal.text import cell, composed, table
+from reticent.terminal.text import cell, columns_table, composed, table
 
 if TYPE_CHECKING:
     from reticent.releases.facts import Facts
@@ -47,9 +47,12 @@ def release(told: Facts) -> str:
         for name, column in public["attributes"].items()
     ]
     if shown:
-        lines += ["", table(["column", "mask", "values", "shown as"], shown)]
+        telling = [len(column["values"]) for column in public["attributes"].values()]
+        lines += ["", columns_table(["column", "mask", "values", "shown as"], shown, telling)]
     if private["held_back"]:
-        lines += ["", *(f"{one['says']} {one['do']}" for one in private["held_back"])]
+        held = [f"{one['says']} {one['do']}" for one in private["held_back"]]
+        more = [f"… and {many(len(held) - SHOWN, 'more such column')}."] * (len(held) > SHOWN)
+        lines += ["", *held[:SHOWN], *more]
     if private["alternatives"]:
         lines += ["", _alternatives(private)]
     if private["output"]:
@@ -63,7 +66,7 @@ def _alternatives(private: Mapping[str, Any]) -> str:
     rows = [["released", _percent(private["error"]), "-", "-"]]
     for other in private["alternatives"]:
         changed = [*other["finer"], *(f"{name} (otherwise)" for name in other["otherwise"])]
-        told = [", ".join(names) or "-" for names in (changed, other["coarser"])]
+        told = [few(names) or "-" for names in (changed, other["coarser"])]
         rows.append([f"--alternative {other['alternative']}", _percent(other["error"]), *told])
     heads = ["other cuts that keep the same promises", "error", "finer", "coarser"]
     if not errors:
@@ -158,7 +161,7 @@ def _errors(found: Mapping[str, Any] | None) -> Iterator[str]:
 
 def _attacks(found: Mapping[str, Any]) -> Iterator[str]:
     for record in found["linkage"]:
-        yield f"Who knows {', '.join(record['over'])}:"
+        yield f"Who knows {few(record['over'])}:"
         rows = [
             [name, *(_one_in(name, record[side][key]) for side in ("before", "after"))]
             for name, key in _LINKAGE.items()
@@ -166,7 +169,7 @@ def _attacks(found: Mapping[str, Any]) -> Iterator[str]:
         yield table(["", "before", "after"], rows)
         yield ""
     for record in found["inference"]:
-        yield f"How sure of {', '.join(record['sensitive'])} from {', '.join(record['over'])}:"
+        yield f"How sure of {few(record['sensitive'])} from {few(record['over'])}:"
         rows = [
             ["largest confidence", *(cell(Fraction(record[s]["largest"])) for s in _SIDES)],
             ["mean confidence", *(_percent(record[s]["mean"]) for s in _SIDES)],
@@ -175,7 +178,7 @@ def _attacks(found: Mapping[str, Any]) -> Iterator[str]:
         yield ""
     for record in found["prediction"]:
         yield (
-            f"A tree that guesses {record['sensitive']} from {', '.join(record['over'])} is right "
+            f"A tree that guesses {record['sensitive']} from {few(record['over'])} is right "
             f"for {_percent(record['before'])} before and {_percent(record['after'])} after; "
             f"always guessing the commonest value, for {_percent(record['base'])}."
         )

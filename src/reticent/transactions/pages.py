@@ -69,6 +69,7 @@ def _shared(release: BasketRelease) -> dict[str, Any]:
     return {
         "about": release.policy.about,
         "says": promise.plain_words,
+        "field": promise.in_the_field(release.finding.smallest),
         "emptiness": promise.emptiness,
         "k": promise.k,
         "h": words.measured(promise.h),
