@@ -7,6 +7,7 @@ import pickle
 import sys
 from collections import Counter
 from collections.abc import Callable
+from datetime import date
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.compose import make_column_transformer
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_split
@@ -302,6 +304,110 @@ def test_dropped_columns_go_and_may_be_gone_already() -> None:
     refusal(lambda: Masker(counted).fit(table.drop_columns("Name")), 'no column "Name"')
 
 
+# --- numbers instead of labels -------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@parametrize_with_checks(  # type: ignore[misc,untyped-decorator,unused-ignore]
+    [Masker(k=2, output="midpoint")], expected_failed_checks=lambda masker: CANNOT
+)
+def test_scikit_learns_checks_of_numbers(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+@pytest.mark.parametrize("kind", ["census", "bank", "clinic"])
+def test_a_code_is_a_label_and_keeps_its_order(kind: str, written: Callable[[str], Path]) -> None:
+    path, table = written(kind), make(kind, 500, seed=4)
+    masker = Masker(path).fit(table)
+    trees = Policy.load(path).taxonomies()
+    shown = {name: masker.transform(table)[name].to_pylist() for name in masker.recodings_}
+    for output in ("ordinal", "midpoint"):
+        numbered = Masker(path, output=output).fit(table)
+        assert numbered.cuts_ == masker.cuts_
+        told = numbered.transform(table)
+        for name, labels in shown.items():
+            pairs = set(zip(labels, map(str, told[name].to_pylist()), strict=True))
+            codes: dict[Any, float] = numbered.codes_[name]
+            assert pairs == {(one, str(float(codes.get(one, np.nan)))) for one, _ in pairs}
+            recoding = numbered.recodings_[name]
+            if recoding.intervals and output == "midpoint":
+                for one in recoding.intervals:
+                    assert one.low <= codes[one.label] + at_zero(recoding.kind) <= one.high
+                continue
+            assert len({*codes.values()}) == len(codes)
+            rising = [label for label in codes if label != recoding.other]
+            assert [codes[label] for label in rising] == [*range(len(rising))]
+            assert codes.get(recoding.other, -1) == -1
+            by: Any = None
+            if recoding.intervals:
+                by = {one.label: one.low for one in recoding.intervals}.get
+            elif name in trees:
+                by = trees[name].labels.index
+            assert rising == sorted(rising, key=by)
+
+
+def at_zero(kind: str) -> int:
+    return date(1970, 1, 1).toordinal() if kind == "date" else 0
+
+
+def test_numbers_of_what_is_missing_hidden_or_new() -> None:
+    days = pd.to_datetime(["1970-01-02", "1970-01-02", "1970-01-04", "1970-01-04", None, None])
+    frame = pd.DataFrame(
+        {
+            "Job": ["Cook", "Cook", "Clerk", "Clerk", None, None],
+            "Town": ["Ulm", "Ulm", "Bonn", "Bonn", None, None],
+            "Day": days,
+            "Noon": days + pd.Timedelta(hours=12),
+        }
+    )
+    attributes = {"Job": {"mask": "generalize", "taxonomy": TREE}}
+    told = rules(attributes=attributes, anonymity=[{"over": [*frame], "k": 2}])
+    masker = Masker(told, output="midpoint").fit(frame)
+    later = frame.assign(Job="Pilot", Town="Kiel", Day=days + pd.Timedelta(days=99))
+    assert masker.transform(frame)["Job"].tolist()[:4] == [0, 0, 2, 2]  # Cook, Smith, Clerk, Judge
+    assert masker.transform(frame)["Town"].tolist()[:4] == [1, 1, 0, 0]
+    assert masker.transform(frame)["Day"].tolist()[:4] == [2, 2, 3, 3]
+    assert masker.transform(frame)["Noon"].tolist()[:4] == [2.5, 2.5, 3.5, 3.5]
+    assert masker.transform(frame).iloc[4:].isna().all(axis=None)
+    assert masker.transform(later)[["Job", "Town"]].to_numpy().tolist() == [[-1.0, -1.0]] * 6
+    out_of_range = masker.transform(later)["Day"]  # between the ends of all intervals together
+    assert out_of_range.tolist()[:4] == [2] * 4
+    assert out_of_range[4:].isna().all()
+    hidden = rules(attributes=attributes, anonymity=[{"over": ["Town"], "k": 3}])
+    assert set(Masker(hidden, output="ordinal").fit_transform(frame)["Town"]) == {-1.0}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_numbers_come_in_any_kind_of_table(kind: str) -> None:
+    frame, y = split()
+    X = as_kind(frame[["Age", "Sex", "Hours"]], kind)
+    over = ["x0", "x1"] if kind == "numpy" else ["Age", "Sex"]
+    masker = Masker(k=10, over=over, output="ordinal")
+    out = masker.fit_transform(X, y)
+    assert kind_of(out) == kind
+    cells = as_arrow(out, frame[["Age", "Sex", "Hours"]].columns)
+    assert [str(one) for one in cells.schema.types[:2]] == ["double", "double"]
+    assert cells.column(2).to_pylist() == frame["Hours"].tolist()
+    if kind == "numpy":
+        assert out.dtype == np.float64
+        with_text = Masker(k=10, over=["x0"], output="ordinal").fit_transform(X)
+        assert with_text.dtype == object  # a column of text is passed on as it is
+        assert set(with_text[:, 1]) == {"Female", "Male"}
+    for asked in ("pandas", "polars"):
+        assert kind_of(clone(masker).set_output(transform=asked).fit_transform(X, y)) == asked
+
+
+@pytest.mark.parametrize("output", ["ordinal", "midpoint"])
+def test_any_model_can_follow_numbers(output: str) -> None:
+    frame, y = split()
+    for model in (LogisticRegression(max_iter=500), HistGradientBoostingClassifier(max_iter=5)):
+        follows = make_pipeline(Masker(over=KNOWN), model)
+        asked = {"masker__k": [10], "masker__output": [output]}
+        search = GridSearchCV(follows, asked, cv=2, error_score="raise")
+        search.fit(frame[[*KNOWN, "Hours"]], y)
+        assert search.best_score_ > 0.5
+
+
 # --- later rows ----------------------------------------------------------------------------------
 
 
@@ -376,7 +482,7 @@ def test_a_pickled_masker_masks_alike_and_holds_no_hidden_value() -> None:
 def test_a_clone_has_the_parameters_and_nothing_learnt(written: Callable[[str], Path]) -> None:
     told = Policy.load(written("bank"))
     masker = clone(Masker(told))
-    assert masker.get_params() == {"policy": told, "k": None, "over": None}
+    assert masker.get_params() == {"policy": told, "k": None, "over": None, "output": "text"}
     table = make("bank", 1000, seed=1)
     masker.fit(table, table["Class"])
     assert not hasattr(clone(masker), "recodings_")
@@ -450,6 +556,7 @@ def test_models_without_classes_work_too() -> None:
         (Masker(k=2, over=3), "list of column names"),  # type: ignore[arg-type]
         (Masker(k=2, over=["Agee"]), 'Did you mean "Age"'),
         (Masker(Policy()), "promises nothing"),
+        (Masker(k=2, output="numbers"), '"text", "ordinal" or "midpoint"'),  # type: ignore[arg-type]
     ],
 )
 def test_parameters_are_checked_on_fit(masker: Masker, message: str) -> None:

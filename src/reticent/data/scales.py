@@ -29,6 +29,7 @@ _TIMESTAMP = r"^\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{
 _INTERVAL = re.compile(r"\[([^,\[\]()]+),([^,\[\]()]+)([\])])")
 _LONGEST_NUMBER = 1000  # characters
 _EPOCH = datetime(1970, 1, 1)
+UNIX_DAY = _EPOCH.toordinal()  # of 1970-01-01, on a scale of dates
 
 
 def kind_of(column: Column, *, decimal: str = ".", date_format: str | None = None) -> Kind:
@@ -303,8 +304,7 @@ def _days(column: Column, date_format: str | None) -> list[Any]:
         cells = column.values.to_pylist()
         return [None if c is None else _parse_time(c, date_format).toordinal() for c in cells]
     days = column.values.cast(pa.date32()).cast(pa.int32()).to_pylist()
-    first = date(1970, 1, 1).toordinal()
-    ordinals = [None if day is None else day + first for day in days]
+    ordinals = [None if day is None else day + UNIX_DAY for day in days]
     most = date.max.toordinal()
     bad = [day is not None and not 1 <= day <= most for day in ordinals]
     _refuse(column, bad, "a date between the years 1 and 9999", "")

@@ -28,6 +28,7 @@ from reticent.data.recode import Recoding
 from reticent.errors import InputError
 from reticent.files.delimited import named
 from reticent.files.tabular import to_frame
+from reticent.sklearn.coding import Output, as_numbers, check_output, coded
 from reticent.sklearn.frames import arrow_of, cells_of, checked, kind_of
 from reticent.tables.flow import release
 from reticent.tables.policy import Policy
@@ -45,6 +46,10 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
     the policy's class is a column of X, that column is, and `y` is left aside. Without a class,
     and with a `y` of fractions, as in regression, cuts aim at low distortion.
 
+    `output` says what masked columns are: their labels ("text"), or numbers for models that take no
+    text. "ordinal" numbers the labels of each column, intervals rising; "midpoint" gives intervals
+    the number half way between their ends, and codes to the others. See `sklearn.coding`.
+
     **What is promised.** The promise covers the rows given to `fit`, masked. It does not cover rows
     masked later by `transform`: a new row may well be the only one with its labels. And what a
     model trained on masked rows gives away is a separate question, which no masker answers.
@@ -54,8 +59,9 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
     which sorts its rows, and use this class where rows go into a model.
 
     Fitted: `policy_` (as it was applied), `recodings_`, `cuts_` (the labels each masked column
-    shows), `proof_` (the verifier's word on the fitted rows), `warnings_`, `n_features_in_` and,
-    if X has text for column names, `feature_names_in_`; other columns are named x0, x1, ….
+    shows), `codes_` (the number of each label by column, unless `output` is "text"), `proof_` (the
+    verifier's word on the fitted rows), `warnings_`, `n_features_in_` and, if X has text for column
+    names, `feature_names_in_`; other columns are named x0, x1, ….
 
     >>> X = [[23, "Cook"], [27, "Cook"], [41, "Clerk"], [48, "Clerk"], [61, "Judge"]]
     >>> masker = Masker(k=2).fit(X, y=["n", "n", "y", "y", "y"])
@@ -63,6 +69,8 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
     [['[23,41)', 'Cook'], ['[23,41)', 'Cook'], ['[41,61]', '*'], ['[41,61]', '*'], ['[41,61]', '*']]
     >>> masker.proof_.holds
     True
+    >>> Masker(k=2, output="midpoint").fit_transform(X, y=["n", "n", "y", "y", "y"])[:3].tolist()
+    [[32.0, 0.0], [32.0, 0.0], [51.0, -1.0]]
     """
 
     def __init__(
@@ -71,13 +79,16 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
         *,
         k: int | None = None,
         over: Sequence[str] | None = None,
+        output: Output = "text",
     ) -> None:
         self.policy = policy
         self.k = k
         self.over = over
+        self.output = output
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the cuts of a release of X, and have it recounted by the verifier."""
+        check_output(self.output)
         X = checked(self, X, reset=True)
         names = self._names()
         cells = [cells_of(X, position, name) for position, name in enumerate(names)]
@@ -94,6 +105,8 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
             name: _open_to_strangers(recoding, found.prepared)
             for name, recoding in found.recodings.items()
         }
+        numbered = () if self.output == "text" else self.recodings_.items()
+        self.codes_ = {name: coded(recoding, self.output) for name, recoding in numbered}
         self.cuts_ = found.cuts
         self.proof_ = found.proof
         self.warnings_ = found.warnings
@@ -103,25 +116,26 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
         """Mask the rows of X with the learnt cuts, in their order.
 
         The same kind comes out as went in: a pandas frame with its index, a Polars frame, an Arrow
-        table, or for anything else a NumPy array of objects; `set_output` asks for another. Masked
-        columns are text, a disclosed missing value is missing, columns that the policy drops are
-        gone and all others are unchanged. What the fitted table did not hold (a new value, a
-        number out of range) is shown as the marker, or as the root of its taxonomy.
+        table, or for anything else a NumPy array; `set_output` asks for another. Masked columns are
+        text, or numbers as `output` says; a disclosed missing value is missing, columns that the
+        policy drops are gone and all others are unchanged, text among them. What the fitted table
+        did not hold (a new value, a number out of range) is shown as the marker, or as the root of
+        its taxonomy.
         """
         check_is_fitted(self, "recodings_")
         X = checked(self, X, reset=False)
         names = self._names()
-        labels = {
-            (position := names.index(name)): self._labels(recoding, cells_of(X, position, name))
+        shown = {
+            (position := names.index(name)): self._shown(recoding, cells_of(X, position, name))
             for name, recoding in self.recodings_.items()
         }
         coarse = [n for n in names if self.door_.changes(n) and n not in self.recodings_]
         for position, name in ((names.index(name), name) for name in coarse):
             taken, _ = self.door_.lenient(encode(name, cells_of(X, position, name)))
-            labels[position] = taken.cells()
+            shown[position] = taken.cells()
         asked = _get_output_config("transform", self)["dense"]
         kind = kind_of(X) if asked == "default" else asked
-        return _assembled(X, names, self._released(), labels, kind)
+        return _assembled(X, names, self._released(), shown, kind, numbers=bool(self.codes_))
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> Any:
         """Name the columns that `transform` gives: those of X without the dropped ones."""
@@ -144,8 +158,8 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
         dropped = self.policy_.drop
         return [position for position, name in enumerate(self._names()) if name not in dropped]
 
-    def _labels(self, recoding: Recoding, cells: pa.Array) -> pa.Array:
-        """What each row shows in one masked column."""
+    def _shown(self, recoding: Recoding, cells: pa.Array) -> pa.Array:
+        """What each row shows in one masked column, as text or as a number."""
         column, _ = self.door_.lenient(encode(recoding.column, cells))
         column = without_missing(column, self.policy_.missing_values)
         if self.policy_.missing == "error" and column.missing is not None:
@@ -155,7 +169,9 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
                 why='missing = "error" refuses them.', do='fill them, or use  missing = "value".',
             )  # fmt: skip
         masked, _ = recoding.apply(column)
-        return masked.values.take(pa.array(masked.codes)).cast(pa.string())
+        labels = masked.values.take(pa.array(masked.codes)).cast(pa.string())
+        codes = self.codes_.get(recoding.column)
+        return labels if codes is None else as_numbers(labels, codes)
 
 
 # --- the policy ----------------------------------------------------------------------------------
@@ -242,9 +258,18 @@ def _open_to_strangers(recoding: Recoding, prepared: Prepared) -> Recoding:
 
 
 def _assembled(
-    X: Any, names: list[str], released: list[int], labels: Mapping[int, pa.Array], kind: str
+    X: Any,
+    names: list[str],
+    released: list[int],
+    labels: Mapping[int, pa.Array],
+    kind: str,
+    *,
+    numbers: bool,
 ) -> Any:
-    """The released columns of X, masked ones as their labels, as a table of this kind."""
+    """The released columns of X, masked ones as what they show, as a table of this kind.
+
+    `numbers`: masked ones are some; an array of nothing else is one of floats.
+    """
     if kind == "pyarrow" or kind != kind_of(X):
         cells = [labels[j] if j in labels else cells_of(X, j, names[j]) for j in released]
         return to_frame(pa.table(cells, names=[names[j] for j in released]), None, kind)
@@ -264,4 +289,15 @@ def _assembled(
     array = np.empty((len(X), len(released)), dtype=object)
     for place, j in enumerate(released):
         array[:, place] = labels[j].to_pylist() if j in labels else X[:, j]
-    return array
+    every = [labels[j] if j in labels else cells_of(X, j, names[j]) for j in released if numbers]
+    return array.astype(np.float64) if numbers and all(map(_are_numbers, every)) else array
+
+
+def _are_numbers(cells: Any) -> bool:
+    kind = cells.type
+    return bool(
+        pa.types.is_integer(kind)
+        or pa.types.is_floating(kind)
+        or pa.types.is_boolean(kind)
+        or pa.types.is_null(kind)
+    )
