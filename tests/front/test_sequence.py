@@ -380,3 +380,14 @@ def test_the_page_says_how_to_count_again() -> None:
     release("-o", "out")
     page = Path("out/public/report.html").read_text(encoding="utf-8")
     assert "verify public/ --policy policy.toml --previous clinic=PATH --skip-uncheckable" in page
+
+
+def test_the_owner_recounts_joined_promises_whose_people_are_not_published() -> None:
+    made = answer("release", "new.csv", "-p", "policy.toml", "-o", "out.csv")
+    alone = answer("verify", "out.csv", "-p", "policy.toml", code=2)
+    assert [one["holds"] for one in alone["templates"]] == [None, True]
+    found = answer("verify", "out.csv", "-p", "policy.toml", "--original", "new.csv")
+    assert [one["after"] for one in found["templates"]] == [
+        one["after"] for one in made["templates"]
+    ]
+    assert found["holds"] is True

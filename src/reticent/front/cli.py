@@ -89,10 +89,14 @@ def verify(
     ] = False,
     original: Annotated[
         str | None,
-        typer.Option(metavar="DATA", help="Of a release of entries: the table as it was."),
+        typer.Option(metavar="DATA", help="The table as it was, for what a release cannot show."),
     ] = None,
 ) -> None:
-    """Recount every promise on a release of any kind, without the original."""
+    """Recount every promise on a release of any kind, without the original.
+
+    Of a release of entries, and where a promise on a table counts a column that is dropped, only
+    the owner can recount it, with --original.
+    """
     from reticent.releases.folder import own_policy, told_kind
     from reticent.releases.policyfile import kind_in
 

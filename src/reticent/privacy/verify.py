@@ -66,6 +66,21 @@ class PromiseFinding:
 
 
 @dataclass(frozen=True, slots=True)
+class OriginalMatch:
+    """How a release compares with the table that it is said to be made from."""
+
+    records: int  # of the original, without those that a missing value keeps out
+    strange: int  # released records that the original does not give
+    lacking: int  # records of the original that are not released,
+    may_lack: int  # and how many of them the policy lets go
+
+    @property
+    def matches(self) -> bool:
+        """Whether the release can be made from it."""
+        return not self.strange and self.lacking <= self.may_lack
+
+
+@dataclass(frozen=True, slots=True)
 class Proof:
     """The verifier's word on one table."""
 
@@ -75,6 +90,12 @@ class Proof:
     warnings: tuple[str, ...] = ()  # what breaks no promise but should be looked at
     singled_out: SingledOut | None = None  # by what no promise covers
     floors: tuple[FloorFinding, ...] = ()  # how fine single columns are
+    original: OriginalMatch | None = None  # where somebody handed it over
+
+    @property
+    def mismatch(self) -> bool:
+        """Whether it was made from another table than the one handed over, or was changed."""
+        return self.original is not None and not self.original.matches
 
     @property
     def holds(self) -> bool:
@@ -85,7 +106,7 @@ class Proof:
     @property
     def verdict(self) -> bool | None:
         """The same; None where some promise could not be checked."""
-        return None if self.holds and self.unchecked else self.holds
+        return None if self.holds and (self.unchecked or self.mismatch) else self.holds
 
     @property
     def unchecked(self) -> tuple[PromiseFinding, ...]:
@@ -134,7 +155,7 @@ def verify(
 ) -> Proof:
     """Recount every promise on a published table, in so many bytes of memory if told."""
     _refuse_lacking(rules, source)
-    with _reading(source, memory_limit) as database:
+    with reading_cells(source, memory_limit) as database:
         counted = _Counted(database, source, rules)
         floors = tuple(_how_fine(counted, one, rules) for one in rules.floors)
         finer = {one.floor.column for one in floors if not one.holds}  # which says enough
@@ -145,7 +166,7 @@ def verify(
 
 def alone(source: PublishedCells, names: Sequence[str], *, memory_limit: int | None = None) -> int:
     """How many published records no other equals in some columns, as they print."""
-    with _reading(source, memory_limit) as database:
+    with reading_cells(source, memory_limit) as database:
         cells = [f"c{source.names.index(name)}" for name in names]
         told = database.sql(f"SELECT {', '.join(cells)} FROM {source.sql} LIMIT 0")
         kinds = dict(zip(cells, map(str, told.types), strict=True))
@@ -158,7 +179,7 @@ def alone(source: PublishedCells, names: Sequence[str], *, memory_limit: int | N
 
 
 @contextmanager
-def _reading(source: PublishedCells, memory_limit: int | None) -> Iterator[Any]:
+def reading_cells(source: PublishedCells, memory_limit: int | None) -> Iterator[Any]:
     """A database that reads published cells; what it says of them is put in our words."""
     import duckdb
 
@@ -489,6 +510,17 @@ def _interval_with_points(cell: str) -> str:
         for i in (2, 3)
     )
     return f"[{','.join(ends)}{match[4]}"
+
+
+def ends_of(label: str) -> tuple[Any, Any, bool] | None:
+    """From where to where an interval reaches, and whether it holds its end; None if it is none."""
+    match = _INTERVAL.fullmatch(_interval_with_points(label))
+    if match is None:
+        return None
+    low, high = _point(match["low"]), _point(match["high"])
+    if low is None or high is None or isinstance(low, Fraction) != isinstance(high, Fraction):
+        return None
+    return low, high, match["end"] == "]"
 
 
 def _is_interval(cell: str, bounds: Sequence[Any], fixed: bool) -> bool:

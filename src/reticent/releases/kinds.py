@@ -42,7 +42,15 @@ TABLES = ReleaseKind(
     frozenset({"anonymity", "confidence", "attributes", "class"}),
     frozenset({"release", "verify", "risk", "check", "apply", "evaluate", "sweep"}),
     frozenset(
-        {"previous", "skip_uncheckable", "engine", "engine_options", "memory_limit", "table"}
+        {
+            "previous",
+            "skip_uncheckable",
+            "original",
+            "engine",
+            "engine_options",
+            "memory_limit",
+            "table",
+        }
     ),
 )
 BASKETS = ReleaseKind(

@@ -97,6 +97,7 @@ def verify(
     policy: Path,
     previous: Sequence[str] | None = None,
     skip_uncheckable: bool = False,
+    original: str | None = None,
     **means: Any,
 ) -> None:
     """Recount every promise on a released table: ``reticent verify``, of a table."""
@@ -104,12 +105,14 @@ def verify(
 
     with watching(say, STAGES, stoppable=False) as watch:
         found = flow.verify(
-            data, policy, previous=named_paths(previous), reading=reading, watch=watch, **means
-        )
+            data, policy, previous=named_paths(previous), original=original, reading=reading,
+            watch=watch, **means,
+        )  # fmt: skip
     say.note(*(f"Warning: {w}" for w in found.warnings))
     told = report.proof_facts(found)
     holds, said = told.public["holds"], report.verify_summary(told)
-    say.verdict(text.verdict(told), said, holds, accept_undecided=skip_uncheckable)
+    skip = skip_uncheckable and not found.mismatch
+    say.verdict(text.verdict(told), said, holds, accept_undecided=skip)
 
 
 @command(app, "risk")

@@ -222,13 +222,15 @@ def verify(
     engine_options: Mapping[str, str] | None = None,
     memory_limit: int | str | None = None,
     table: str | None = None,
+    original: Any = None,
     watch: Watch | None = None,
     kind: ReleaseKind = TABLES,
 ) -> TableVerdict:
     """Recount every promise on a table that anybody hands over, without the original.
 
     `data` is a file, a release folder, a table of a database or a data frame. For `engine` and the
-    like see `release`. `kind`: of a release folder, if it is no table of one owner.
+    like see `release`. `original`: the table as it was, which its owner needs where a promise
+    counts a column that is dropped. `kind`: of a release folder, if it is no table of one owner.
     """
     from reticent.data.decimals import with_points
     from reticent.privacy import verify as verifier
@@ -243,7 +245,7 @@ def verify(
     from reticent.tables.rules import rules
 
     policy = Policy.of(policy).with_previous(previous or {})
-    reading = policy.reads_released(reading)
+    asked, reading = reading, policy.reads_released(reading)
     opened = opened_as(data, kind)
     means = means_of(engine, memory_limit, engine_options, table or reading.table)
     with ExitStack() as ends:
@@ -283,10 +285,18 @@ def verify(
             found = singled_out(
                 alone, rows.records, roles.unmasked, sensitive=roles.sensitive, masked=roles.masked
             )
+        match, findings = None, proof.findings
+        if original is not None:
+            from reticent.tables.original import beside_original
+
+            match, findings = beside_original(
+                with_points(rows, commas), original, policy, taxonomies, told, findings,
+                reading=asked, means=means, clock=clock,
+            )  # fmt: skip
         alike = found.warnings() if found else ()
         leftovers = (*proof.leftovers, *_carried(opened.data, form), *opened.altered)
     warnings = (*policy.emptiness, *met, *alike, *opened.warnings)
-    return TableVerdict(proof.rows, proof.findings, leftovers, warnings, found, proof.floors)
+    return TableVerdict(proof.rows, findings, leftovers, warnings, found, proof.floors, match)
 
 
 def _as_published(rows: Table, policy: Policy, place: Path | None) -> Table:

@@ -480,7 +480,20 @@ def proof_facts(proof: Proof) -> Facts:
         "leftovers": [problem.text() for problem in proof.leftovers],
         "warnings": list(proof.warnings),
     }
-    return Facts(public, {})
+    match = proof.original
+    return Facts(
+        public,
+        {
+            "original": match
+            and {
+                "records": match.records,
+                "strange": match.strange,
+                "left_out": match.lacking,
+                "may_be_left_out": match.may_lack,
+                "matches": match.matches,
+            }
+        },
+    )
 
 
 def verify_summary(told: Facts) -> dict[str, Any]:
@@ -497,4 +510,5 @@ def verify_summary(told: Facts) -> dict[str, Any]:
         **_coarse(facts),
         "leftovers": facts["leftovers"],
         "warnings": facts["warnings"],
+        **({"original": match} if (match := told.private.get("original")) else {}),
     }

@@ -294,10 +294,30 @@ def _percent(share: float | None) -> str:
     return "-" if share is None else f"{share:.1%}" if share >= 0.001 or not share else "<0.1%"
 
 
+def _beside_original(match: Mapping[str, Any], rows: int) -> str:
+    """How a release compares with the table that it is said to be made from."""
+    if match["matches"]:
+        out = many(match["left_out"], "record")
+        left = f"; {out} left out, as the policy allows" if match["left_out"] else ""
+        return f"The released rows are those that the original gives{left}."
+    what = (
+        f"{match['strange']:,} of {many(rows, 'released row')} are none that the original gives"
+        if match["strange"]
+        else f"{many(match['left_out'], 'record')} of the original are not released, where "
+        f"{match['may_be_left_out']:,} may be left out"
+    )
+    return (
+        f"{what}.\n  Why: the release was made from another table, or one of the two was changed "
+        "since.\n  Do:  give the table that it was made from, and its policy."
+    )
+
+
 def verdict(told: Facts) -> str:
     """The verifier's word."""
+    public, match = told.public, told.private.get("original")
     words = {True: "holds", False: "BROKEN", None: "not checkable: its `of` column is not here"}
-    public = told.public
+    if match:
+        words[None] = "not decidable" if match["matches"] else "not checkable"
     rows = [
         [one["short"], one["value"], one["nothing"] or words[one["holds"]]]
         for one in public["promises"]
@@ -307,7 +327,8 @@ def verdict(told: Facts) -> str:
         lines += ["", table(["promise", "found", "verdict"], rows)]
     if coarse := [[one["says"], _how_coarse(one)] for one in public["coarse"]]:
         lines += ["", table(["every cell", "verdict"], coarse)]
-    return composed([*lines, *public["leftovers"]])
+    beside = [_beside_original(match, public["rows"])] if match else []
+    return composed([*lines, *public["leftovers"], *beside])
 
 
 def _how_coarse(one: Mapping[str, Any]) -> str:

@@ -1,0 +1,102 @@
+"""A release beside the table it was made from: what its owner can recount, and nobody else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from reticent.errors import InputError, quoted
+from reticent.privacy.counterparts import MaskedHow, OriginalRows, recount_beside
+from reticent.privacy.promises import columns_of, ours
+from reticent.sources.arrival import at_hand
+from reticent.tables.masking import as_text
+from reticent.tables.prepare import cleared, without_blanks
+
+if TYPE_CHECKING:
+    from reticent.data.columns import Table
+    from reticent.data.taxonomy import Taxonomy
+    from reticent.files.tabular import Reading
+    from reticent.privacy.verify import OriginalMatch, PromiseFinding, VerifierRules
+    from reticent.progress import Clock
+    from reticent.sources.engines import RowSource
+    from reticent.sources.means import Means
+    from reticent.tables.policy import Policy, Roles
+
+
+def beside_original(
+    released: Table,
+    original: Any,
+    policy: Policy,
+    taxonomies: dict[str, Taxonomy],
+    rules: VerifierRules,
+    findings: Sequence[PromiseFinding],
+    *,
+    reading: Reading | None,
+    means: Means,
+    clock: Clock,
+) -> tuple[OriginalMatch, tuple[PromiseFinding, ...]]:
+    """Whether a release can be made from a table, and the promises that it takes to recount."""
+    told = policy.reads(reading)
+    people = {name for promise in policy.anonymity for name in ours(promise.of)}
+    with ExitStack() as ends:
+
+        def counting(source: RowSource) -> Table:
+            roles = policy.roles(source.schema.names)
+            wanted = {*roles.released, *people}
+            return source.counted([name for name in source.schema.names if name in wanted])
+
+        rows, _, _ = at_hand(original, told, means, clock, ends, counting, policy.spare)
+        if not rows.rows:
+            raise InputError("the table has no rows", where=rows.name)
+        roles = policy.roles(rows.known)
+        if foreign := [name for name in released.columns if name not in rows.columns]:
+            raise InputError(
+                f"the original lacks {quoted(foreign)}, which is released", where=rows.name,
+                do="give the table that the release was made from.",
+            )  # fmt: skip
+        with clock.stage("verify"):
+            names = [name for name in rows.columns if name in released.columns]
+            whole = _complete(without_blanks(rows, policy), policy, roles)
+            clean = cleared(whole, policy)
+            given = OriginalRows(
+                {n: whole.columns[n] for n in names if n not in roles.masked},
+                {n: _masked_how(clean, n, policy, taxonomies) for n in names if n in roles.masked},
+                {n: clean.columns[n] for n in clean.columns if n in people and n not in names},
+                whole.records,
+                whole.counts,
+                int(policy.suppress_records * whole.records),
+                **told.form,
+            )
+            shown = as_text(released).select(names)
+            return recount_beside(
+                shown, released.counts, given, rules, findings, memory_limit=means.for_engine
+            )
+
+
+def _masked_how(
+    clean: Table, name: str, policy: Policy, taxonomies: dict[str, Taxonomy]
+) -> MaskedHow:
+    attribute = policy.attributes.get(name)
+    if attribute is None:
+        return MaskedHow(clean.columns[name])
+    if attribute.mask == "generalize":
+        lines = {row[0]: row for row in taxonomies[name].rows()}
+        return MaskedHow(clean.columns[name], lines)
+    return MaskedHow(clean.columns[name], continuous=attribute.mask == "discretize")
+
+
+def _complete(rows: Table, policy: Policy, roles: Roles) -> Table:
+    """The records that are released at all, where the policy leaves incomplete ones out."""
+    if policy.missing != "drop":
+        return rows
+    _, sensitive, of = columns_of(policy.promises)
+    clean = cleared(rows, policy)
+    kept = np.ones(rows.rows, dtype=bool)
+    for name in {*roles.masked, *sensitive, *of, *([roles.class_] if roles.class_ else [])}:
+        column = clean.columns.get(name)
+        if column is not None and column.missing is not None:
+            kept &= np.asarray(column.codes != column.missing)
+    return rows.take(kept)
