@@ -16,7 +16,7 @@ from typing import Any
 from typer.testing import Result
 
 from reticent.errors import ReticentError
-from reticent.files.tabular import LINES, SUFFIXES
+from reticent.files.tabular import LINES, RELEASED, SUFFIXES
 from reticent.releases.kinds import BASKETS, ENTRIES, JOINT, KINDS, TABLES, ReleaseKind
 from terminal import run
 
@@ -90,7 +90,7 @@ def _tables() -> KindExample:
     )
     shown = {f"{MARK}job{i}" for i in range(3)} | {f"{MARK}ward{i}" for i in range(2)}
     return KindExample(
-        TABLES, {"in.csv": "Name,Job,Ward,Age\n" + "".join(rows), "p.toml": policy}, SUFFIXES,
+        TABLES, {"in.csv": "Name,Job,Ward,Age\n" + "".join(rows), "p.toml": policy}, RELEASED,
         frozenset(shown), ("k = 3", "k = 61"), ("k = 3", "k = 40"), "mask",
     )  # fmt: skip
 

@@ -231,6 +231,21 @@ def whole_file(path: Path, *, force: bool, private: bool = False) -> Iterator[Pa
 
 
 @contextlib.contextmanager
+def working_folder(path: Path) -> Iterator[Path]:
+    """A folder, its owner's alone, for what is needed while a file is written, and is gone then.
+
+    It stands beside the file, on whose disk there must be room anyway; what a kill leaves of it is
+    cleared away with the rest of that file.
+    """
+    folder = _beside(path.with_name(name_of(path)), "tmp")
+    try:
+        folder.mkdir(mode=0o700)
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
 def whole_folder(
     path: Path, *, force: bool, holds: Collection[str] = (), private: bool = False
 ) -> Iterator[Path]:

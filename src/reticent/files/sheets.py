@@ -24,6 +24,7 @@ from reticent.data.collapse import Codes, distinct
 from reticent.data.columns import Column
 from reticent.data.memory import Threads, runs
 from reticent.data.texts import is_text, texts
+from reticent.files.spreadsheets import Note, write_workbook
 from reticent.files.tabular import ARROW
 from reticent.files.writing import AS_USUAL, BOM, Writing
 
@@ -265,15 +266,19 @@ def write(
     suffix: str,
     told: Told = lambda done: None,
     writing: Writing = AS_USUAL,
+    notes: Sequence[Note] = (),
 ) -> None:
     """Write rows to `path` in the format that `suffix` names; `told` hears how many there are.
 
-    Several sheets have the same columns, and `ROW_GROUP` rows each but for the last: so it makes
-    no difference to the file whether its rows came at once.
+    `notes`: rows of a second sheet, where the format has such. Several sheets have the same
+    columns, and `ROW_GROUP` rows each but for the last: so it makes no difference to the file
+    whether its rows came at once.
     """
     sheets = iter([rows] if isinstance(rows, Sheet) else rows)
     if suffix in (".parquet", *ARROW):
         _write_typed(sheets, path, suffix, told)
+    elif suffix == ".xlsx":
+        write_workbook([*sheets], path, told, writing, notes, _lines)
     else:
         with opened(path, suffix) as file:
             _print(sheets, file, suffix, told, writing)
@@ -297,6 +302,7 @@ def write_parts(
     per_file: int,
     told: Told = lambda done: None,
     writing: Writing = AS_USUAL,
+    notes: Sequence[Note] = (),
 ) -> list[Path]:
     """Write rows as several files of about so many rows each, in the order of their names."""
     size = min(per_file, ROW_GROUP)
@@ -315,7 +321,7 @@ def write_parts(
     for first in sheets:
         paths.append(folder / f"part-{len(paths):05d}{suffix}")
         part = chain([first], islice(sheets, -(-per_file // size) - 1))
-        write(counted(part), paths[-1], suffix, writing=writing)
+        write(counted(part), paths[-1], suffix, writing=writing, notes=notes)
     return paths
 
 
@@ -407,12 +413,21 @@ def _print(
                     shown = writing.shown(sheet.names[j], values)
                     known[j] = (values, _printed(shown, delimiter, end, lone=not last))
             cells = [printed for _, printed in known.values()]
-            starts = np.concatenate([[0], np.cumsum(sheet.counts)])
-            blocks = (slice(first, last) for first, last in runs(starts, _LINES))
-            for buffer in pool.map(_lines_of(sheet, cells), blocks):
+            for buffer in pool.map(_lines_of(sheet, cells), _blocks(sheet)):
                 file.write(buffer)
             done += sheet.rows
             told(done)
+
+
+def _blocks(sheet: Sheet) -> Iterator[slice]:
+    """The rows of a sheet in blocks of about so many lines."""
+    starts = np.concatenate([[0], np.cumsum(sheet.counts)])
+    return (slice(first, last) for first, last in runs(starts, _LINES))
+
+
+def _lines(sheet: Sheet, cells: Sequence[pa.Array]) -> Iterator[pa.Buffer]:
+    """All rows of a sheet as they are printed, one block after the other."""
+    return map(_lines_of(sheet, cells), _blocks(sheet))
 
 
 def _lines_of(sheet: Sheet, cells: Sequence[pa.Array]) -> Callable[[slice], pa.Buffer]:

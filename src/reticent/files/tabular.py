@@ -24,6 +24,7 @@ from reticent.files.formats import CSV as CSV
 from reticent.files.formats import WORKBOOKS as WORKBOOKS
 
 SUFFIXES = (*CSV, ".parquet", *ARROW)  # that are written
+RELEASED = (*SUFFIXES, ".xlsx")  # as a release is, besides
 READABLE = (*SUFFIXES, *WORKBOOKS)
 _PLAIN = (".dat", ".basket", ".txt", ".data", ".csv")
 LINES = (*_PLAIN, *(f"{suffix}.gz" for suffix in _PLAIN))  # of baskets, one a line

@@ -15,7 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from reticent.errors import InputError, Problem
-from reticent.files.tabular import CSV, SUFFIXES, WORKBOOKS, Reading, paths_of, suffix_of
+from reticent.files.tabular import (
+    CSV,
+    RELEASED,
+    SUFFIXES,
+    WORKBOOKS,
+    Reading,
+    paths_of,
+    suffix_of,
+)
 from reticent.files.tabular import format_of as found_format
 from reticent.files.writing import AS_USUAL, DELIMITERS, Writing
 from reticent.releases.kinds import ReleaseKind, kind_in
@@ -85,16 +93,18 @@ def digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def format_of(data: Any, writing: Writing = AS_USUAL) -> str:
+def format_of(data: Any, writing: Writing = AS_USUAL, writes: Sequence[str] = SUFFIXES) -> str:
     """The suffix of a folder's data: that of the input; Parquet for data frames.
 
-    CSV, where somebody says how to write what that format does not leave open.
+    CSV, where that is not written, or somebody says how to write what it does not leave open.
     """
     suffix = ".parquet"
     if isinstance(data, str | Path) and not is_url(data):
         suffix = found_format(paths_of(data)[0])
-    text = suffix in (".txt", ".data", *WORKBOOKS)
-    return ".csv" if text or writing.idle(suffix) else suffix
+    if suffix in WORKBOOKS and ".xlsx" in writes:
+        suffix = ".xlsx"
+    other = suffix in (".txt", ".data") or suffix not in writes
+    return ".csv" if other or writing.idle(suffix) else suffix
 
 
 def as_written(suffix: str, writing: Writing = AS_USUAL) -> Reading:
@@ -147,7 +157,7 @@ class Opened:
         return told if self.reading is None else self.reading.over(told.cells)
 
 
-def opened(data: Any, kind: ReleaseKind, formats: Sequence[str] = SUFFIXES) -> Opened:
+def opened(data: Any, kind: ReleaseKind, formats: Sequence[str] = RELEASED) -> Opened:
     """The data of a release folder of some kind; or whatever else was given, as it is."""
     if not isinstance(data, str | Path) or is_url(data):
         return Opened(data)
@@ -293,7 +303,7 @@ def _is_listed(name: str, told: Any) -> bool:
     return inside and plain and isinstance(told, dict) and isinstance(told.get("sha256"), str)
 
 
-def published(path: Path, formats: Sequence[str] = SUFFIXES) -> Path:
+def published(path: Path, formats: Sequence[str] = RELEASED) -> Path:
     """The data file of a release folder, or the path itself."""
     public = ("manifest.json", "report.json")
     if (path / "public").is_dir() or any((path / name).is_file() for name in public):

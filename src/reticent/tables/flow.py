@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from reticent.sources.engines import RowSource
     from reticent.sources.means import Means
     from reticent.tables.policy import Policy
+    from reticent.tables.prepare import Prepared
     from reticent.tables.report import Release, Risk, TableVerdict
     from reticent.tables.search.greedy import Effort, Found
     from reticent.tables.singling import SinglingOut
@@ -75,6 +76,7 @@ def release(
     "duckdb", "spark" or a Spark session.
     """
     from reticent.files.output import refuse_inputs
+    from reticent.files.tabular import RELEASED
     from reticent.releases.places import Place
     from reticent.sources.means import elsewhere
 
@@ -83,7 +85,7 @@ def release(
     _refuse_numbers(search_time, search_rounds, rows_per_file)
     place = None
     if output is not None:
-        place = Place.of(output, force=force, parts=rows_per_file is not None)
+        place = Place.of(output, RELEASED, force=force, parts=rows_per_file is not None)
     _check_trace(trace, place, force)
     with ExitStack() as ends:
         beside = ends.enter_context(_beside())
@@ -122,6 +124,8 @@ def release(
 
                 prepared = warn_of_neighbours(prepared, place.path)
             _refuse_many_files(prepared.table.records, rows_per_file)
+            if place is not None:
+                _refuse_too_large(prepared, data, place, rows_per_file)
             give_back_memory()
         before = beside.submit(exposures, prepared, worst=20)
         beside.submit(_load_verifier)
@@ -168,6 +172,30 @@ def _check_trace(trace: str | Path | None, place: Place | None, force: bool) -> 
             "the trace cannot stand where the output does", where=str(trace),
             do="choose another place; a release folder holds its trace anyway.",
         )  # fmt: skip
+
+
+def _refuse_too_large(
+    prepared: Prepared, data: Any, place: Place, rows_per_file: int | None
+) -> None:
+    """Refuse what no workbook can hold, as far as it is known before the search."""
+    from reticent.files.tabular import RELEASED
+    from reticent.releases.folder import format_of
+
+    writing, suffix = prepared.policy.writing.told(), place.suffix
+    if (suffix or format_of(data, writing, RELEASED)) != ".xlsx":
+        return
+    from reticent.files.spreadsheets import refuse_too_large, unfit_texts
+
+    table, most = prepared.table, 1 - prepared.policy.suppress_records
+    released = [name for name in prepared.roles.released if name in table.columns]
+    rows = min(math.ceil(table.records * most), rows_per_file or table.records)
+    refuse_too_large(rows, prepared.roles.released, place.name)
+    refuse(
+        problem
+        for name in released
+        if name in prepared.roles.unmasked
+        for problem in unfit_texts(f'column "{name}"', table.columns[name].values, place.name)
+    )
 
 
 def _refuse_many_files(rows: int, rows_per_file: int | None) -> None:
@@ -316,11 +344,17 @@ def _as_published(rows: Table, policy: Policy, place: Path | None) -> Table:
 
 def _carried(data: Any, kind: str) -> list[Problem]:
     """What typed files and data frames tell besides their cells."""
-    from reticent.files.tabular import carriers
+    from reticent.files.tabular import carriers, format_of, paths_of
     from reticent.privacy.verify import baggage
+    from reticent.privacy.workbooks import leftovers
 
-    looked = [] if is_url(data) or kind == "far away" else carriers(data, kind)
-    return [problem for schema, parts in looked for problem in baggage(schema, parts)]
+    if is_url(data) or kind == "far away":
+        return []
+    found = [p for schema, parts in carriers(data, kind) for p in baggage(schema, parts)]
+    if kind == "file":
+        books = [path for path in paths_of(data) if format_of(path) == ".xlsx"]
+        found += [problem for path in books for problem in leftovers(path)]
+    return found
 
 
 @overload
@@ -386,11 +420,11 @@ def apply(
     from reticent.tables.policy import Policy
 
     target = Path(output)
-    suffix = format_asked(output)
+    suffix = format_asked(output, tabular.RELEASED)
     if not suffix:
         raise InputError(
             "masked rows are written as one file", where=str(output),
-            do=f"give a name that ends in {', '.join(tabular.SUFFIXES)}.",
+            do=f"give a name that ends in {', '.join(tabular.RELEASED)}.",
         )  # fmt: skip
     check_free(target, force=force)
     refuse_inputs([target], [*inputs(data), Path(release_folder) / "private" / "recoding.json"])

@@ -16,6 +16,8 @@ from reticent.files.output import whole_file, write_text
 from reticent.files.sheets import LINES, ROW_GROUP, Sheet, write, write_parts
 from reticent.files.tabular import (
     CSV,
+    RELEASED,
+    WORKBOOKS,
     carriers,
     from_arrow,
     parse,
@@ -24,6 +26,7 @@ from reticent.files.tabular import (
 )
 from reticent.files.writing import Writing
 from reticent.privacy import verify as verifier
+from reticent.privacy import workbooks
 from reticent.privacy.singled import Alone, alone_in, singled_out
 from reticent.privacy.verify import Proof, baggage
 from reticent.progress import Clock
@@ -86,7 +89,9 @@ def publish(
     return publish_at(
         outlet.place,
         clock,
-        usual=partial(format_of, outlet.data, writing=prepared.policy.writing.told()),
+        usual=partial(
+            format_of, outlet.data, writing=prepared.policy.writing.told(), writes=RELEASED
+        ),
         write=publishing.write,
         recount=publishing.recount,
         released=publishing.released,
@@ -119,6 +124,7 @@ class _Publishing:
     outlet: Outlet
     clock: Clock
     source: RowSource | None
+    foretold: list[Proof] = field(default_factory=list)  # what the file itself says it keeps
 
     def framed(self) -> Release:
         """The release as the kind of table that came in."""
@@ -185,14 +191,21 @@ class _Publishing:
             found = self.masked.rows(size)
             return found if isinstance(found, Sheet) else _measured(found, longest)
 
+        notes = self._notes() if spot.suffix in WORKBOOKS else ()
         told = self.clock.rows(self._rows_due())
         if self.outlet.rows_per_file is None:
             size = LINES if spot.suffix in CSV else ROW_GROUP
-            write(rows(size), spot.data, spot.suffix, told, self._writing)
+            write(rows(size), spot.data, spot.suffix, told, self._writing, notes)
             paths = [spot.data]
         else:
             paths = write_parts(
-                rows, spot.data, spot.suffix, self.outlet.rows_per_file, told, self._writing
+                rows,
+                spot.data,
+                spot.suffix,
+                self.outlet.rows_per_file,
+                told,
+                self._writing,
+                notes,
             )
         give_back_memory()
         return Written(paths, max(longest))
@@ -213,6 +226,26 @@ class _Publishing:
         names = self.prepared.roles.released
         kinds = {name: known.get(name, elsewhere.get(name)) for name in names}
         return frozenset(self._writing.numbers(pa.schema([*kinds.items()])))
+
+    def _notes(self) -> list[Sequence[str]]:
+        """What a workbook says of its data: every promise, and what rows about to be written give.
+
+        What is counted on the file must be the same, or nothing appears.
+        """
+        from reticent.tables.notes import notes
+
+        rows = self.masked.rows(ROW_GROUP)
+        hidden = self.masked.hidden and as_text(from_arrow(arrow(self.masked.hidden)))
+        if isinstance(rows, Sheet) and hidden is None:
+            names = rows.names
+            cells = verifier.from_table(
+                pa.table({name: rows.column(name).cells() for name in names}), counts=rows.counts
+            )
+        else:
+            table = as_text(from_arrow(arrow(self.masked.rows)))
+            cells = verifier.from_table(table, hidden=hidden)
+        self.foretold.append(self._proven(replace(cells, people=self.masked.people), ()))
+        return notes(self.prepared.policy, self.foretold[-1])
 
     def recount(self, spot: Spot, written: Written) -> Proof:
         """Recount the promises on the bytes just written."""
@@ -267,6 +300,10 @@ class _Publishing:
     ) -> tuple[verifier.PublishedCells, list[Problem]]:
         """The cells of a file, and what it carries besides."""
         paths = written.paths
+        if suffix in WORKBOOKS:
+            table = workbooks.cells_of(paths, self.prepared.roles.released)
+            carried = [problem for path in paths for problem in workbooks.leftovers(path)]
+            return verifier.from_table(table, hidden=hidden), carried
         if suffix not in CSV:
             source = verifier.from_typed(paths, parquet=suffix == ".parquet", hidden=hidden)
             # Categories are looked for where a file is not too long to be read once more.
@@ -306,6 +343,7 @@ class _Publishing:
                 where=self.source.name, why="the table seems to have changed in the meantime.",
                 do="release it again while nobody writes to it, or a copy of it.",
             )  # fmt: skip
+        agreed = agreed and all(proof.findings == one.findings for one in self.foretold)
         proven(proof.holds and complete and agreed)
         return proof
 
