@@ -88,10 +88,10 @@ def risks(
 
 
 def _as_told(policy: Policy, rows: Table) -> Table:
-    """A table without the blanks and missing values that a policy names."""
-    from reticent.tables.prepare import cleared, without_blanks
+    """A table without the blanks, spellings and missing values that a policy names."""
+    from reticent.tables.prepare import as_meant, cleared
 
-    return cleared(without_blanks(rows, policy), policy)
+    return cleared(as_meant(rows, policy), policy)
 
 
 def refuse_place(place: Path, data: Any, policy: Path | None, *, force: bool) -> None:
