@@ -348,7 +348,7 @@ def test_plot_and_page_stand_alone(policy: str, given: list[str]) -> None:
     assert len([e for e in image.iter() if e.tag.endswith("style")]) == 1
     html = Path("out/report.html").read_text(encoding="utf-8")
     page = Page(html)
-    assert [tag for tag, _ in page.tags].count("svg") == 2
+    assert [tag for tag, _ in page.tags].count("svg") == 4  # each for a page and for a phone
     for text in (Path("out/sweep.svg").read_text(), html):
         assert "<script" not in text
         assert not re.search(r"url\(|@import|https?://(?!www\.w3\.org/2000/svg)", text)

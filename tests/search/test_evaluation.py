@@ -140,7 +140,7 @@ def test_the_page(place: Path) -> None:
     assert len(page.ids) == len(set(page.ids))
     assert {link[1:] for link in page.links} <= set(page.ids)
     assert "450 documents and 150 judged queries of half0, half1" in page.text
-    assert sum(tag == "svg" for tag, _ in page.tags) == 2
+    assert sum(tag == "svg" for tag, _ in page.tags) == 4  # each for a page and for a phone
 
 
 @pytest.mark.slow

@@ -1,31 +1,63 @@
 """Charts as inline SVG: pure functions from plain data to markup.
 
-Every chart is an image with a title and a description in words. Colours come from the page's style
-sheet by class, and nothing is told by colour alone: shapes, dashes and labels say it too. Texts
-are cut to the room they have, by an estimate of their width, with the whole text as a tooltip;
-long lists are cut with a note of how much was left out.
+Every chart is an image with a title and a description in words, drawn twice: for a page, and for a
+phone, where names stand above their bars and letters are as large. Colours come from the page's
+style sheet by class, and nothing is told by colour alone: shapes, dashes and labels say it too.
+Texts are cut to the room they have, by an estimate of their width, with the whole text as a
+tooltip; long lists are cut with a note of how much was left out.
 """
 
 from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import wraps
 from importlib import resources
 from itertools import accumulate, pairwise
-from typing import Any, Literal
+from typing import Any, Literal, ParamSpec
 
 from markupsafe import Markup
 
 from reticent.data.texts import is_unfit
 
 WIDTH = 560  # pixels of every chart; pages may scale it down
+NARROW = 340  # the same on a phone
 MOST_ROWS = 60
 _MOST_POINTS = 300  # of a line; beyond that nobody sees a difference
 _SIZE = 13  # pixels of text
 _BOLD = 1.15  # how much wider bold text is
 _TINY, _HUGE = 1e-100, 1e100  # beyond, floats run out before a chart does
+_drawn_at: ContextVar[int] = ContextVar("drawn_at", default=WIDTH)
+_Given = ParamSpec("_Given")
+
+
+class Chart(Markup):
+    """An image, and beside it the same for a phone."""
+
+    narrow = Markup("")
+
+
+def _for_phones_too(draw: Callable[_Given, Markup]) -> Callable[_Given, Markup]:
+    """Draw a chart as wide as a page, and beside it as wide as a phone."""
+
+    @wraps(draw)
+    def both(*given: _Given.args, **named: _Given.kwargs) -> Markup:
+        chart = Chart(draw(*given, **named))
+        before = _drawn_at.set(NARROW)
+        try:
+            chart.narrow = draw(*given, **named)
+        finally:
+            _drawn_at.reset(before)
+        return chart
+
+    return both
+
+
+def _is_narrow() -> bool:
+    return _drawn_at.get() == NARROW
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,13 +168,15 @@ def shown_values(title: str, values: Sequence[Row]) -> Markup:
     return outline(title, desc, values)
 
 
+@_for_phones_too
 def outline(title: str, desc: str, rows: Sequence[Row]) -> Markup:
     """Labels one below the other, indented by depth, each with a bar of its records."""
-    drawn, step = rows[:MOST_ROWS], 24
+    width, narrow = _drawn_at.get(), _is_narrow()
+    drawn, step = rows[:MOST_ROWS], 42 if narrow else 24
     deepest = max((row.depth for row in drawn), default=0)
     indent = min(18.0, 120 / max(deepest, 1))
     largest = max((row.records or 0 for row in rows), default=0) or 1
-    left, right = 276, WIDTH - 84
+    left, right = 276, width - 84
     parts: list[Markup] = []
     path: list[float] = []  # where the labels above the one drawn stand
     for i, row in enumerate(drawn):
@@ -151,22 +185,27 @@ def outline(title: str, desc: str, rows: Sequence[Row]) -> Markup:
         if row.depth and len(path) > row.depth:
             parts.append(_path("rule", f"M{_n(x - indent)} {_n(path[-2] + 5)}V{y}H{_n(x - 5)}"))
         parts.append(_sign(row.kind, x, y))
-        parts.append(_text(x + 12, y + 4.5, row.label or "(missing)", left - x - 24, cls=row.kind))
+        room = (width - 76 if narrow else left - 12) - x - 12
+        parts.append(_text(x + 12, y + 4.5, row.label or "(missing)", room, cls=row.kind))
         if row.records is not None:
-            length = max((right - left) * row.records / largest, 1.5 if row.records else 0)
-            parts.append(_box(left, y - 6, length, 12, cls=f"bar {row.kind}", rx=2))
-            parts.append(_text(WIDTH - 2, y + 4.5, number(row.records), 120, anchor="end"))
+            start, full = (x + 12, width - 14 - x) if narrow else (left, right - left)
+            length = max(full * row.records / largest, 1.5 if row.records else 0)
+            high = (y + 12, 9) if narrow else (y - 6, 12)
+            parts.append(_box(start, high[0], length, high[1], cls=f"bar {row.kind}", rx=2))
+            parts.append(_text(width - 2, y + 4.5, number(row.records), 120, anchor="end"))
     height = 14 + len(drawn) * step
     if len(rows) > len(drawn):
-        parts.append(_text(8, height + 4, f"… and {number(len(rows) - len(drawn))} more", WIDTH))
+        parts.append(_text(8, height + 4, f"… and {number(len(rows) - len(drawn))} more", width))
         height += step
     kinds = [kind for kind in _MEANING if any(row.kind == kind for row in drawn)]
     if kinds == ["shown"]:  # then there is nothing to tell apart
         return _image(title, desc, height, parts)
     x = 8.0
     for kind in kinds:
+        if x > 8 and x + 12 + _wide(_MEANING[kind]) > width:
+            x, height = 8.0, height + 20
         parts.append(_sign(kind, x, height + 6))
-        parts.append(_text(x + 12, height + 10.5, _MEANING[kind], WIDTH, cls="quiet"))
+        parts.append(_text(x + 12, height + 10.5, _MEANING[kind], width, cls="quiet"))
         x += 36 + _wide(_MEANING[kind])
     return _image(title, desc, height + 22, parts)
 
@@ -181,11 +220,12 @@ def _sign(kind: str, x: float, y: float) -> Markup:
     return _tag("circle", cls=f"sign {kind}", cx=_n(x), cy=_n(y), r="4.5")
 
 
+@_for_phones_too
 def interval_bar(title: str, spans: Sequence[Span]) -> Markup:
     """The intervals that a column shows, end to end; to scale unless some would vanish."""
     drawn = spans[:MOST_ROWS]
     ends, to_scale = _ends(drawn)
-    left, room, top, thick = 6.0, WIDTH - 12.0, 4, 34
+    left, room, top, thick = 6.0, _drawn_at.get() - 12.0, 4, 34
     xs = [left + room * end for end in ends]
     parts = []
     for i, span in enumerate(drawn):
@@ -223,18 +263,20 @@ def _edges(spans: Sequence[Span], xs: Sequence[float], y: float) -> Iterator[Mar
         return
     bounds = [span.label.strip("[]()").partition(",") for span in spans]
     names = [*(low for low, _, _ in bounds), bounds[-1][2]]
-    names = [_fit(printable(name), WIDTH / 3) for name in names]
+    width = _drawn_at.get()
+    names = [_fit(printable(name), width / 3) for name in names]
     order = [0, len(xs) - 1, *range(1, len(xs) - 1)]
     taken: list[tuple[float, float]] = []
     for i in order:
         half = _wide(names[i]) / 2
-        x = min(max(xs[i], half + 2), WIDTH - half - 2)
+        x = min(max(xs[i], half + 2), width - half - 2)
         yield _path("rule", f"M{_n(xs[i])} {_n(y)}v5")
         if all(x + half + 8 < a or x - half - 8 > b for a, b in taken):
             taken.append((x - half, x + half))
-            yield _text(x, y + 18, names[i], WIDTH, anchor="middle")
+            yield _text(x, y + 18, names[i], width, anchor="middle")
 
 
+@_for_phones_too
 def bars(
     title: str,
     x_label: str,
@@ -244,7 +286,10 @@ def bars(
     share: bool = False,
 ) -> Markup:
     """Horizontal bars, and a dashed line to compare them with; `share` prints percentages."""
-    left, right, top, step = 190, WIDTH - 56, 26 if reference else 6, 30
+    width, narrow = _drawn_at.get(), _is_narrow()
+    left, right, top, step = 190, width - 56, 26 if reference else 6, 30
+    if narrow:  # names above their bars, and numbers at the end of their line
+        left, right, step = 2, width - 2, 44
     largest = max([bar.value for bar in rows] + [reference[1] if reference else 0.0]) or 1.0
     said = [f"{100 * bar.value:.1f} %" if share else number(bar.value) for bar in rows]
     said = [text.replace("100.0", "100") for text in said]  # which has no room
@@ -253,6 +298,12 @@ def bars(
         y = top + i * step
         length = (right - left) * bar.value / largest
         kind, weight = ("bar shown", "strong") if bar.matters else ("bar plain", "")
+        if narrow:
+            room = (width - 70) / _BOLD
+            parts.append(_text(left, y + 14, bar.name, room, cls=weight))
+            parts.append(_box(left, y + 20, max(length, 1), 14, cls=kind, rx=2))
+            parts.append(_text(right, y + 14, said[i], 64, anchor="end", cls=weight))
+            continue
         parts.append(_text(left - 10, y + 17, bar.name, left - 12, anchor="end", cls=weight))
         parts.append(_box(left, y + 4, max(length, 1), 18, cls=kind, rx=2))
         parts.append(_text(left + length + 7, y + 17, said[i], 56, cls=weight))
@@ -261,8 +312,8 @@ def bars(
     if reference:
         x = left + (right - left) * reference[1] / largest
         parts.append(_path("reference", f"M{_n(x)} {top - 6}V{bottom + 4}"))
-        anchor = "end" if x > WIDTH / 2 else "start"
-        parts.append(_text(x, top - 11, reference[0], WIDTH / 2, anchor=anchor, cls="quiet"))
+        anchor = "end" if x > width / 2 else "start"
+        parts.append(_text(x, top - 11, reference[0], width / 2, anchor=anchor, cls="quiet"))
     parts.append(_text(left, bottom + 20, x_label, right - left, cls="quiet"))
     told = [f"{bar.name}: {value}" for bar, value in zip(rows, said, strict=True)]
     return _image(title, "; ".join(told) + ".", bottom + 28, parts)
@@ -287,6 +338,7 @@ def apart(tried: Sequence[float], *, log: bool = False) -> list[float]:
     return [tried[i] for i in kept]
 
 
+@_for_phones_too
 def lines(
     title: str,
     x_label: str,
@@ -298,16 +350,19 @@ def lines(
     x_ticks: Sequence[float] = (),
     from_zero: bool = True,
 ) -> Markup:
-    """Lines over two axes, each named at its end and in a legend."""
+    """Lines over two axes, each named in a legend and, where there is room, at its end."""
+    width = _drawn_at.get()
     kept = [(s, _drawable(s.points, x_log=x_log, y_log=y_log)) for s in series]
     points = [point for _, some in kept for point in some]
     bands = [[_drawable([(x, y) for x, *ends in s.between for y in [ends[i]]], x_log=x_log,
                         y_log=y_log) for i in (0, 1)] for s in series]  # fmt: skip
     if not points:
-        empty = _text(WIDTH / 2, 40, "nothing to draw", WIDTH, anchor="middle", cls="quiet")
+        empty = _text(width / 2, 40, "nothing to draw", width, anchor="middle", cls="quiet")
         return _image(title, "There is nothing to draw.", 80, [empty])
     names = max(_BOLD * _wide(s.name) for s in series)
-    left, right, top, bottom = 58.0, WIDTH - min(names, 200) - 16, 56.0, 236.0
+    left, right, top, bottom = 58.0, width - min(names, 200) - 16, 56.0, 236.0
+    if _is_narrow():
+        left, right = 52.0, width - 16.0
     across = _Axis([x for x, _ in points], left, right, log=x_log, ticks=x_ticks)
     ground = [0.0] if from_zero and not y_log else []
     beside = [y for both in bands for edge in both for _, y in edge]
@@ -326,9 +381,9 @@ def lines(
             ends.append((places[-1][1], i, one.name))
         if len(places) <= 24 and not one.dashed:
             parts += [_marker(i, x, y) for x, y in places]
-    parts += _named(ends, right + 8, bottom)
-    parts.append(_text(0, 14, title, WIDTH, cls="strong"))
-    parts.append(_text(0, 38, y_label, WIDTH, cls="quiet"))
+    parts += [] if _is_narrow() else _named(ends, right + 8, bottom)
+    parts.append(_text(0, 14, title, width, cls="strong"))
+    parts.append(_text(0, 38, y_label, width, cls="quiet"))
     parts.append(_text(right, bottom + 36, x_label, right, anchor="end", cls="quiet"))
     legend, height = _legend(series, bottom + 58)
     ends_at = [(one.name, *map(number, (*some[0], *some[-1]))) for one, some in kept if some]
@@ -410,10 +465,13 @@ def _grid(across: _Axis, upward: _Axis) -> Iterator[Markup]:
         y = upward(tick)
         yield _path("grid", f"M{_n(across.start)} {_n(y)}H{_n(across.end)}")
         yield _text(across.start - 7, y + 4, number(tick), 60, anchor="end", cls="tick")
+    last = -math.inf
     for tick in across.ticks:
-        x = across(tick)
+        x, half = across(tick), _wide(number(tick)) / 2
         yield _path("rule", f"M{_n(x)} {_n(bottom)}v4")
-        yield _text(x, bottom + 18, number(tick), 60, anchor="middle", cls="tick")
+        if not _is_narrow() or x - half > last + 6:
+            last = x + half
+            yield _text(x, bottom + 18, number(tick), 60, anchor="middle", cls="tick")
     yield _path("rule", f"M{_n(across.start)} {_n(bottom)}H{_n(across.end)}")
 
 
@@ -444,10 +502,10 @@ def _named(ends: Sequence[tuple[float, int, str]], x: float, bottom: float) -> I
 
 def _legend(series: Sequence[Series], y: float) -> tuple[list[Markup], float]:
     """The lines' names with a sample of each, in as many rows as they need; and where that ends."""
-    parts, x = [], 8.0
+    parts, x, width = [], 8.0, _drawn_at.get()
     for i, one in enumerate(series):
-        room = min(_wide(one.name) + 4, WIDTH / 2)
-        if x > 8 and x + 28 + room > WIDTH:
+        room = min(_wide(one.name) + 4, width - 40 if _is_narrow() else width / 2)
+        if x > 8 and x + 28 + room > width:
             x, y = 8.0, y + 20
         parts.append(_line(i, one, f"{_n(x)} {_n(y - 4)}h22"))
         parts += [] if one.dashed else [_marker(i, x + 11, y - 4)]
@@ -515,10 +573,11 @@ def standalone(chart: Markup) -> str:
 
 def _image(title: str, desc: str, height: float, parts: Sequence[Markup]) -> Markup:
     return Markup(
-        '<svg class="chart" role="img" xmlns="http://www.w3.org/2000/svg" '
+        '<svg class="{}" role="img" xmlns="http://www.w3.org/2000/svg" '
         'viewBox="0 0 {} {}" width="{}" height="{}"><title>{}</title><desc>{}</desc>{}</svg>'
     ).format(
-        WIDTH, _n(height), WIDTH, _n(height), printable(title), printable(desc),
+        "chart narrow" if _is_narrow() else "chart", _drawn_at.get(), _n(height),
+        _drawn_at.get(), _n(height), printable(title), printable(desc),
         Markup("").join(parts),
     )  # fmt: skip
 

@@ -58,7 +58,7 @@ BASKETS = ReleaseKind(
     "transactions",
     "reticent transactions",
     frozenset({"private", "public", "h", "k", "p", "nuggets"}),
-    frozenset({"release", "verify", "risk", "check", "evaluate", "sweep"}),
+    frozenset({"release", "verify", "risk", "check", "evaluate"}),
     group="transactions",
     in_manifest="transactions",
 )

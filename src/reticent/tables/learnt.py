@@ -75,13 +75,10 @@ def read_learnt(folder: Path) -> Learnt:
             tuple(plain["released"]),
             frozenset(plain["drop"]),
             Door.from_plain(
-                plain.get("door", {}),
-                trim=plain["trim"],
-                missing=plain["missing_values"],
-                same=plain.get("same"),
+                plain.get("door", {}), trim=plain["trim"], missing=plain["missing_values"]
             ),
             tuple(plain["missing_values"]),
             plain["order"],
         )
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, TypeError, AttributeError):
         raise InputError("the recoding cannot be read", where=str(path)) from None

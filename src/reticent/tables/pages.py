@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from reticent.errors import FEW
 from reticent.pages import charts
 from reticent.pages.page import MOST, command, page, usefulness
 from reticent.privacy import words
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
     from reticent.tables.policy import Attribute
     from reticent.tables.report import Release
 
+_MOST_KNOWN = 12  # columns of the table of riskiest groups
 _MOST_CHARTS = 6  # promises whose way is drawn; columns of the step table
+_AT_ONCE = 20  # columns that a page draws one below the other; more of them unfold
 _MOST_PARTS = 6  # parts of one value that a table lists
 
 _ROLES = {
@@ -90,14 +93,24 @@ def _public(release: Release) -> dict[str, Any]:
     cuts = release.cuts
     masked = [_masked(release, d.name, cuts[d.name]) for d in release.prepared.domains]
     said = {column["name"]: column["says"] for column in masked}
+    quiet = [column for column in masked if column["quiet"]]
+    released = release.prepared.roles.released
+    kept = [name for name in released if report.role(release, name) == "keep"]
+    columns = [
+        {"name": name, "says": said.get(name) or _ROLES[report.role(release, name)]}
+        for name in released
+    ]
+    untold = {*(column["name"] for column in quiet), *(kept if len(kept) > FEW else ())}
     target = release.prepared.policy.class_
     reason = "the policy names no class to predict" if target is None else "nobody asked for it"
     return {
-        "columns": [
-            {"name": name, "says": said.get(name) or _ROLES[report.role(release, name)]}
-            for name in release.prepared.roles.released
-        ],
+        "columns": columns,
+        "listed": [column for column in columns if column["name"] not in untold],
         "masked": masked,
+        "telling": [column for column in masked if not column["quiet"]],
+        "quiet": quiet,
+        "many_kept": kept if len(kept) > FEW else [],
+        "at_once": _AT_ONCE,
         "utility": usefulness(release.utility, target, reason),
         "policy": _policy(release),
         "own_utility": callable(release.prepared.policy.goal.utility),
@@ -152,6 +165,7 @@ def _masked(release: Release, name: str, cut: Sequence[str]) -> dict[str, Any]:
     return {
         "name": name,
         "says": _shown_in_words(recoding.mask, labels, marker, release.sheet.rows),
+        "quiet": max(labels.values(), default=0) == release.sheet.rows,
         "chart": chart,
         "rows": rows[:MOST],
         "more": max(len(rows) - MOST, 0),
@@ -170,7 +184,8 @@ def _shown_in_words(mask: str, labels: Mapping[str, int], marker: str, rows: int
     if hidden == rows:
         return f"Hidden for every record: each shows “{marker}”."
     if max(labels.values()) == rows:
-        return f"Every record shows the same {what}, so this column tells nobody from another."
+        same = max(labels, key=labels.__getitem__) or "(missing)"
+        return f"Every record shows the same {what}, “{same}”: it tells nobody from another."
     said = f"Shown as {'one' if shown == 1 else f'{shown:,}'} {what}{'s' if shown != 1 else ''}"
     said += f"; {hidden:,} of {rows:,} records show “{marker}” instead" if hidden else ""
     return said + (f"; {missing:,} of {rows:,} records have none." if missing else ".")
@@ -189,7 +204,8 @@ def _private(release: Release) -> dict[str, Any]:
             risk
             | {
                 "values": [words.brief(value) for _, value in exposure.worst],
-                "known": ours(exposure.promise.over),
+                "known": ours(exposure.promise.over)[:_MOST_KNOWN],
+                "more_known": max(len(ours(exposure.promise.over)) - _MOST_KNOWN, 0),
             }
             for risk, exposure in zip(report.riskiest(release), release.before, strict=True)
         ],
@@ -205,6 +221,7 @@ def _private(release: Release) -> dict[str, Any]:
         "untraced": max(len(searched) - _MOST_CHARTS, 0),
         "ways": _ways(release, searched),
         "most": MOST,
+        "at_once": _AT_ONCE,
         "ends": _ends(release, searched),
         "stopped": len(release.limits),
         "stoppers": [
