@@ -103,7 +103,12 @@ def test_it_is_the_same_release_in_another_form(seed: int, tmp_path: Path) -> No
     assert (tmp_path / "a.csv").read_bytes()[:3] == b"\xef\xbb\xbf"
     assert reticent.verify(tmp_path / "usual.csv", written).findings == usual.proof.findings
     reticent.release(data, written, output=tmp_path / "folder")
-    assert (tmp_path / "folder" / "public" / "data.csv").is_file()
+    public = tmp_path / "folder" / "public"
+    assert (public / "data.csv").is_file()
+    for name in ("report.html", "report.json"):  # which name intervals as the file does
+        said = (public / name).read_text("utf-8")
+        assert "[0,5; 1,6)" in said
+        assert "[0.5,1.6)" not in said
     for place in ("folder", "folder/public", "folder/public/data.csv"):
         assert reticent.verify(tmp_path / place, written).findings == usual.proof.findings
     told = [

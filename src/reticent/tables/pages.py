@@ -144,14 +144,19 @@ def _policy(release: Release) -> str:
 def _masked(release: Release, name: str, cut: Sequence[str]) -> dict[str, Any]:
     """How one masked column is shown, in words, as a chart and as a table."""
     records = release.sheet.tally(name)
-    labels = {label: records[label] for label in cut}
     recoding, marker = release.recodings[name], release.prepared.policy.marker
+    labels = {release.as_written(recoding.mask, label): records[label] for label in cut}
     title = f"What {name} shows"
     rows = [
         charts.Row(label, n, 0, _shown(recoding.mask, label, marker)) for label, n in labels.items()
     ]
     spans = [
-        charts.Span(i.label, float(i.low), float(i.high), labels.get(i.label, 0))
+        charts.Span(
+            release.as_written(recoding.mask, i.label),
+            float(i.low),
+            float(i.high),
+            records.get(i.label, 0),
+        )
         for i in recoding.intervals
         if i.label != marker
     ]

@@ -88,6 +88,13 @@ class Release(Spoken):
         """Every label that each masked column shows."""
         return shown_labels(self.sheet, self.recodings)
 
+    def as_written(self, mask: str, label: str) -> str:
+        """A label as the file shows it."""
+        from reticent.data.decimals import comma_interval
+
+        commas = mask == "discretize" and self.writing.get("decimal") == ","
+        return comma_interval(label) if commas else label
+
     def facts(self) -> Facts:
         """All there is to say of it, as plain data."""
         return facts(self)
@@ -174,7 +181,10 @@ def facts(release: Release) -> Facts:
         ],
         "coarse": [floor_facts(finding) for finding in release.proof.floors],
         "attributes": {
-            domain.name: {"mask": domain.mask, "values": labels[domain.name]}
+            domain.name: {
+                "mask": domain.mask,
+                "values": [release.as_written(domain.mask, label) for label in labels[domain.name]],
+            }
             for domain in prepared.domains
         },
         "utility": release.utility,
