@@ -103,6 +103,15 @@ def test_every_page_is_in_the_index() -> None:
         assert path in {*linked, "README.md"}, f"docs/README.md lacks a line such as  {line}"
 
 
+@pytest.mark.usefixtures("work")
+def test_coming_from_other_tools_is_real_output() -> None:
+    page = (ROOT / "docs/coming-from-arx-or-sdcmicro.md").read_text(encoding="utf-8")
+    for name, text in re.findall(r"^`([\w.-]+)`:\n\n```\w+\n(.*?)```", page, re.M | re.S):
+        Path(name).write_text(text, encoding="utf-8")
+    told = replay(shown(page))
+    assert told == {"taxonomy": 1, "sample": 1, "policy": 1, "release": 2, "risk": 1, "verify": 2}
+
+
 TWO_MACHINES = (ROOT / "docs/how-to/two-machines.md").read_text(encoding="utf-8")
 
 

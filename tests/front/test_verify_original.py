@@ -92,11 +92,15 @@ def values(found: dict[str, Any]) -> list[Any]:
         (("suppress_records = 0.08", 'missing = "drop"'), ".csv"),
         (('writing = { decimal = ",", delimiter = ";" }',), ".csv"),
         ((), ".parquet"),
+        (("# years",), ".csv"),
     ],
     ids=lambda given: " ".join(given) if isinstance(given, tuple) else given,
 )
 def test_what_the_release_itself_found(lines: Sequence[str], suffix: str) -> None:
     told(POLICY, *lines)
+    if lines == ("# years",):
+        plain = 'mask = "discretize"\nrange = ["1950-01-01", "2010-01-01"]'
+        told(POLICY.replace(plain, 'coarsen = "year"'))
     if any("suppress_records" in line for line in lines):  # leaving out pays without a class
         told(POLICY.replace('class = "Class"\n', "").replace('["Ort"]', '["Ort", "Class"]'), *lines)
     if suffix == ".parquet":

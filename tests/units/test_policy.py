@@ -463,7 +463,7 @@ def test_the_schema_knows_the_keys_of_the_file() -> None:
         "over", "sensitive", "at_most", "allow_absent",
     }  # fmt: skip
     assert set(found["$defs"]["Attribute"]["properties"]) == {
-        "mask", "taxonomy", "range", "intervals", "round", "join", "coarsen",
+        "mask", "taxonomy", "range", "intervals", "round", "same", "join", "coarsen",
     }  # fmt: skip
     assert set(found["$defs"]["Goal"]["properties"]) == {"utility", "score", "search"}
     assert all(

@@ -246,6 +246,23 @@ def trimmed(column: Column) -> Column:
     return column if after == before else relabelled(column, after, column.values.type)
 
 
+def respelled(column: Column, to: Mapping[str, str]) -> Column:
+    """The column with some of its texts as others; of numbers and times, none is another.
+
+    >>> respelled(encode("Sex", pa.array(["m", "M", "f"])), {"M": "m"}).codes.tolist()
+    [0, 0, 1]
+    """
+    import pyarrow.compute as pc
+
+    if not is_text(column.values.type):
+        return column
+    spellings = pa.array(list(to), column.values.type)
+    if not pc.any(pc.is_in(column.values, spellings)).as_py():  # of a million, few are for Python
+        return column
+    shown = [None if text is None else to.get(text, text) for text in column.values.to_pylist()]
+    return relabelled(column, shown, column.values.type)
+
+
 def without_missing(column: Column, missing_values: Iterable[str] = ()) -> Column:
     """The column as it is counted: one null for all that means missing, one value for each text.
 

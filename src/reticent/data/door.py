@@ -1,8 +1,9 @@
 """Cells as they are taken in: what becomes of them before anything else is asked of them.
 
-Blanks are stripped, and some columns are coarsened: a date to its year, a high age to one of all
-high ages, a postcode to its first digits. Whatever comes later — roles, promises, the search, the
-rows that are written — knows the coarse cells alone, so nothing can show more than they do.
+Blanks are stripped, several spellings become one, and some columns are coarsened: a date to its
+year, a high age to one of all high ages, a postcode to its first digits. Whatever comes later —
+roles, promises, the search, the rows that are written — knows the coarse cells alone, so nothing
+can show more than they do.
 
 Coarsening what is coarse changes nothing; a test pins it. Decided on distinct values, so it costs
 what the domain is large.
@@ -19,7 +20,7 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from reticent.data.columns import Column, Table, relabelled, trimmed
+from reticent.data.columns import Column, Table, relabelled, respelled, trimmed
 from reticent.data.texts import is_text
 from reticent.errors import InputError, Problem, many, refuse
 
@@ -191,10 +192,12 @@ class Door:
     trim: bool = False
     coarse: Mapping[str, Coarsening] = field(default_factory=dict)  # by column
     missing: tuple[str, ...] = ()  # texts that stay as they are: nobody knows
+    same: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """By column: what each spelling stands for; decided before a cell is coarsened."""
 
     def changes(self, name: str) -> bool:
         """Whether a column may come out with other values than blanks around its own explain."""
-        return name in self.coarse
+        return name in self.coarse or name in self.same
 
     def table(self, table: Table) -> Table:
         """A table as everything else knows it; all problems at once."""
@@ -239,7 +242,8 @@ class Door:
 
     def _taken(self, column: Column) -> tuple[Column, list[int]]:
         if column.name not in self.coarse:
-            return (trimmed(column) if self.trim else column), []
+            column = trimmed(column) if self.trim else column
+            return respelled(column, self.same.get(column.name, {})), []
         told = self._told(column)
         odd = [i for i, (text, after) in enumerate(told) if after is None and text is not None]
         return relabelled(column, [after for _, after in told], pa.large_string()), odd
@@ -249,7 +253,9 @@ class Door:
         coarsening = self.coarse[column.name]
         if not is_text(column.values.type):
             coarsening = _of_typed(coarsening)
+        to = self.same.get(column.name, {})
         texts = [text and text.strip() if self.trim else text for text in column.texts()]
+        texts = [text and to.get(text, text) for text in texts]
         shown = coarsening.reading([text for text in texts if text and self._is_there(text)])
         return [(t, shown(t) if t and self._is_there(t) else t) for t in texts]
 
@@ -273,10 +279,12 @@ class Door:
 
     @classmethod
     def from_plain(
-        cls, plain: Mapping[str, Any], *, trim: bool, missing: Sequence[str] = ()
-    ) -> Door:
+        cls, plain: Mapping[str, Any], *, trim: bool, missing: Sequence[str] = (),
+        same: Mapping[str, Any] | None = None,
+    ) -> Door:  # fmt: skip
         """The door that `plain` described."""
-        return cls(trim, dict(_read_back(plain)), tuple(missing))
+        spellings = {name: dict(to) for name, to in (same or {}).items()}
+        return cls(trim, dict(_read_back(plain)), tuple(missing), spellings)
 
 
 def _of_typed(one: Coarsening) -> Coarsening:

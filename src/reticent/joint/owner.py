@@ -31,7 +31,15 @@ from reticent.sources.addresses import is_ibis_table, is_url, without_password
 from reticent.sources.arrival import at_hand, means_of, read
 from reticent.sources.means import elsewhere
 from reticent.tables.policy import Policy
-from reticent.tables.prepare import Prepared, absent, cleared, domain_of, fit, without_blanks
+from reticent.tables.prepare import (
+    Prepared,
+    absent,
+    as_meant,
+    cleared,
+    domain_of,
+    fit,
+    unmet_spellings,
+)
 
 if TYPE_CHECKING:
     from reticent.sources.engines import RowSource
@@ -78,7 +86,8 @@ def own_records(
     wanted = [policy.id, *policy.owners[owner].columns]
     table = _read(data, reading, wanted, f"{policy.name}, [owners.{owner}]")
     table = replace(table, columns={name: table.columns[name] for name in wanted})
-    table = without_blanks(table, policy)
+    unmet = unmet_spellings(table, policy)
+    table = as_meant(table, policy)
     if not table.rows:
         raise InputError("the table has no records", where=table.name)
     refuse(_id_problems(table, policy))
@@ -86,6 +95,7 @@ def own_records(
     if policy.missing == "drop":
         table = _unnumbered(table.take(_complete(table, policy)))
     ids = tuple(str(text) for text in table.columns[policy.id].cells().to_pylist())
+    notes += unmet
     own = {name: column for name, column in table.columns.items() if name != policy.id}
     left_out = whole.rows - table.rows
     if left_out:
@@ -165,7 +175,7 @@ def _gaps(policy: JointPolicy, table: Table, columns: Mapping[str, Column]) -> I
 def _some_fit(column: Column, policy: Policy, taxonomy: Taxonomy | None, reading: Reading) -> bool:
     """Whether any value of a column can be masked as the policy says."""
     attribute = policy.attributes.get(column.name)
-    if attribute is None or attribute.mask == "suppress":
+    if attribute is None or attribute.mask in (None, "suppress"):
         return True
     if taxonomy is not None:
         leaves = {*taxonomy.leaf_of, *map(shortest, taxonomy.leaf_of)}
@@ -333,6 +343,7 @@ def fitted_part(
     whole = replace(table, columns=columns, rows=len(ids))
     taxonomies = alone.taxonomies(columns=masked)
     prepared = fit(whole, alone, part, taxonomies, reading or Reading())
+    prepared = replace(prepared, unmet=())  # spellings are merged by now: `own_records` tells
     return prepared, [name for name in roles.masked if name not in own]
 
 

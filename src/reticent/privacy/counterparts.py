@@ -54,6 +54,8 @@ class MaskedHow:
     column: Column  # of the original, what means missing being missing
     lines: Mapping[str, tuple[str, ...]] | None = None  # leaf → the labels from it to the root
     continuous: bool | None = None  # None: told by what is shown
+    decimal: str = "."  # how its texts are written
+    date_format: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +68,6 @@ class OriginalRows:
     records: int
     counts: Counts | None  # records that a row stands for; None: one each
     may_lack: int  # records that a release may leave out
-    decimal: str = "."
-    date_format: str | None = None
 
 
 def recount_beside(
@@ -137,7 +137,7 @@ class _Beside:
         names = list(released.column_names)
         given = [_filled(released.column(name)) for name in names]
         made = [
-            _image(original.masked[name], cells, original, rules.marker)
+            _image(original.masked[name], cells, rules.marker)
             if name in original.masked
             else _filled(original.plain[name].cells())
             for name, cells in zip(names, given, strict=True)
@@ -166,14 +166,14 @@ def _filled(cells: Any) -> Any:
 # --- what a value is shown as --------------------------------------------------------------------
 
 
-def _image(how: MaskedHow, shown: Any, original: OriginalRows, marker: str) -> Any:
+def _image(how: MaskedHow, shown: Any, marker: str) -> Any:
     """A column of the original as this release shows it; null where it shows no such row."""
     labels = set(shown.unique().to_pylist())
     values = how.column.texts()
     if how.lines is not None:
         images = _by_taxonomy(values, how.lines, labels)
     elif how.continuous or (how.continuous is None and _are_intervals(labels - {marker}, values)):
-        images = _by_intervals(how.column, labels, original, marker)
+        images = _by_intervals(how, labels, marker)
     else:
         images = [
             value if value is not None and value in labels else _hidden(value, labels, marker)
@@ -209,19 +209,17 @@ def _are_intervals(labels: set[str], values: Sequence[str | None]) -> bool:
     return bool(intervals) and not intervals & {*values} and all(map(ends_of, intervals))
 
 
-def _by_intervals(
-    column: Column, labels: set[str], original: OriginalRows, marker: str
-) -> list[str | None]:
+def _by_intervals(how: MaskedHow, labels: set[str], marker: str) -> list[str | None]:
     told = [(ends, label) for label in labels if (ends := ends_of(label)) is not None]
     times = bool(told) and isinstance(told[0][0][0], datetime)
     alike = all(isinstance(ends[0], datetime) == times for ends, _ in told)
     told = sorted(told) if alike else []
     lows = [ends[0] for ends, _ in told]
     apart = all(one[1] <= other[0] for (one, _), (other, _) in pairwise(told))
-    text = is_text(column.values.type)
-    sign, form = (original.decimal, original.date_format) if text else (".", None)
+    text = is_text(how.column.values.type)
+    sign, form = (how.decimal, how.date_format) if text else (".", None)
     found: list[str | None] = []
-    for value in column.texts():
+    for value in how.column.texts():
         point = None if value is None else _time(value, form) if times else _number(value, sign)
         at = bisect_right(lows, point) - 1 if point is not None and apart else -1
         if value is not None and at >= 0:

@@ -130,6 +130,8 @@ class VerifierRules:
     meeting: Meeting = dataclasses.field(default_factory=Meeting)  # with earlier releases
     commas: frozenset[str] = frozenset()  # columns of numbers written with a decimal comma
     floors: tuple[Floor, ...] = ()  # columns that are published no finer than a rule says
+    spellings: Mapping[str, frozenset[str]] = dataclasses.field(default_factory=dict)
+    """Of columns whose values may be shown as they are: spellings that stand for another value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +163,8 @@ def verify(
         finer = {one.floor.column for one in floors if not one.holds}  # which says enough
         refuse(_foreign_labels(counted, rules, finer))
         findings = tuple(_recount(counted, promise, rules) for promise in rules.promises)
-        return Proof(counted.rows, findings, tuple(_still_there(rules, source)), floors=floors)
+        leftovers = (*_still_there(rules, source), *counted.unmerged)
+        return Proof(counted.rows, findings, leftovers, floors=floors)
 
 
 def alone(source: PublishedCells, names: Sequence[str], *, memory_limit: int | None = None) -> int:
@@ -217,7 +220,9 @@ class _Counted(Queries):
         wanted = {name for promise in rules.promises for name in ours(columns_of(promise))}
         wanted |= rules.meeting.linking(rules.promises) | {one.column for one in rules.floors}
         self.column = {n: f"c{i}" for i, n in enumerate(source.names) if n in wanted}
-        cells = ", ".join(self.column.values()) or "0 AS nothing"
+        spelt = [n for n in source.names if n in rules.spellings and n not in source.hidden]
+        beside = [f"c{source.names.index(n)}" for n in spelt if n not in self.column]
+        cells = ", ".join([*self.column.values(), *beside]) or "0 AS nothing"
         whole = ""
         if source.hidden and "POSITIONAL" in source.sql:  # a shorter side would be filled up
             whole = "WHERE here IS NOT NULL AND there IS NOT NULL"
@@ -227,12 +232,33 @@ class _Counted(Queries):
             count = f"sum({source.counts})" if source.counts else "count(*)"
             each = f"SELECT {cells}, {count} AS n FROM {source.sql} {whole} GROUP BY ALL"
         database.execute(f"CREATE TEMP TABLE counted AS {each}")
+        places = {name: f"c{source.names.index(name)}" for name in spelt}
+        self.unmerged = [*self._unmerged(places, rules)]
+        if beside:
+            only = ", ".join([*self.column.values(), "sum(n) AS n"])
+            self.make("counted_alone", f"SELECT {only} FROM counted GROUP BY ALL")
+            database.execute("DROP TABLE counted; ALTER TABLE counted_alone RENAME TO counted")
         self._print_cells(rules)
         self.beside: Rejoined | None = None
         self.rows = int(self.ask("SELECT coalesce(sum(n), 0) FROM counted")[0][0])
         self.people = frozenset(
             name for name, cells in source.people.items() if self._are_people(cells, rules)
         )
+
+    def _unmerged(self, places: Mapping[str, str], rules: VerifierRules) -> Iterator[Problem]:
+        """Cells that are written as none may be any more."""
+        for name, cell in places.items():
+            spellings = ", ".join(map(text_of, sorted(rules.spellings[name])))
+            [(rows,)] = self.ask(
+                f"SELECT coalesce(sum(n), 0) FROM counted WHERE CAST({cell} AS VARCHAR) "
+                f"IN ({spellings})"
+            )
+            if rows:
+                yield Problem(
+                    f'{many(int(rows), "row")} of column "{name}" '
+                    f"{'shows' if rows == 1 else 'show'} a spelling that stands for another value",
+                    do="merge the spellings as  same  says.",
+                )
 
     def _are_people(self, cells: Any, rules: VerifierRules) -> bool:
         """Whether some cells are one for each row, all there, and all different."""

@@ -58,7 +58,7 @@ BASKETS = ReleaseKind(
     "transactions",
     "reticent transactions",
     frozenset({"private", "public", "h", "k", "p", "nuggets"}),
-    frozenset({"release", "verify", "risk", "check", "evaluate"}),
+    frozenset({"release", "verify", "risk", "check", "evaluate", "sweep"}),
     group="transactions",
     in_manifest="transactions",
 )

@@ -115,6 +115,7 @@ class Untouched:
     key: str
     kind: pa.DataType
     trim: bool = False
+    same: tuple[tuple[str, str], ...] = ()  # spellings, and what they stand for
 
 
 Run = Untouched | tuple[ShownColumn, ...]
@@ -225,7 +226,8 @@ def _cell(run: Run, source: ir.Table) -> Any:
 
     if isinstance(run, Untouched):
         blanks = f"^[{_BLANKS}]+|[{_BLANKS}]+$"
-        return source[run.key].re_replace(blanks, "") if run.trim else source[run.key]
+        cell = source[run.key].re_replace(blanks, "") if run.trim else source[run.key]
+        return cell.cases(*run.same, else_=cell) if run.same else cell
     cell = ibis.literal(0, "int64")
     for column in run:
         cell = cell * len(column.values) + source[f"{column.key}_place"]
@@ -485,7 +487,7 @@ class RowSource(ABC):
 
     def shown(self, name: str, door: Door, *, counted: bool = True) -> ShownColumn | Untouched:
         """A column that nobody masks, as it is taken in; `counted`: by its values, if few."""
-        kind, mapped = self.schema.field(name).type, door.changes(name)
+        kind, mapped = self.schema.field(name).type, name in door.coarse
         most = _MOST_MAPPED if mapped else _MOST_PLACES
         values = self.values(name, most) if counted or mapped else None
         if values is None and mapped:
@@ -495,7 +497,8 @@ class RowSource(ABC):
                 do="drop it, or coarsen it where it stands.",
             )  # fmt: skip
         if values is None:
-            return Untouched(self.key(name), kind, door.trim and is_text(kind))
+            spellings = tuple(door.same.get(name, {}).items()) if is_text(kind) else ()
+            return Untouched(self.key(name), kind, door.trim and is_text(kind), spellings)
         codes = np.arange(len(values), dtype=smallest(max(len(values), 1)))
         raw = Column(name, codes, values, numbered=False)
         return ShownColumn.of(self.key(name), raw, door.column(raw))

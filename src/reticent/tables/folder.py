@@ -107,6 +107,7 @@ def _recoding(release: Release) -> dict[str, Any]:
         "door": prepared.door.plain(),
         "missing_values": list(prepared.policy.missing_values),
         "order": prepared.policy.order,
+        "same": prepared.door.same,
         "columns": {name: recoding.plain() for name, recoding in release.recodings.items()},
     }
 

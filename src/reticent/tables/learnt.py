@@ -75,10 +75,13 @@ def read_learnt(folder: Path) -> Learnt:
             tuple(plain["released"]),
             frozenset(plain["drop"]),
             Door.from_plain(
-                plain.get("door", {}), trim=plain["trim"], missing=plain["missing_values"]
+                plain.get("door", {}),
+                trim=plain["trim"],
+                missing=plain["missing_values"],
+                same=plain.get("same"),
             ),
             tuple(plain["missing_values"]),
             plain["order"],
         )
-    except (KeyError, TypeError, AttributeError):
+    except (KeyError, TypeError, ValueError, AttributeError):
         raise InputError("the recoding cannot be read", where=str(path)) from None

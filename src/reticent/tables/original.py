@@ -13,7 +13,7 @@ from reticent.privacy.counterparts import MaskedHow, OriginalRows, recount_besid
 from reticent.privacy.promises import columns_of, ours
 from reticent.sources.arrival import at_hand
 from reticent.tables.masking import as_text
-from reticent.tables.prepare import cleared, without_blanks
+from reticent.tables.prepare import cleared, form_of
 
 if TYPE_CHECKING:
     from reticent.data.columns import Table
@@ -59,16 +59,19 @@ def beside_original(
             )  # fmt: skip
         with clock.stage("verify"):
             names = [name for name in rows.columns if name in released.columns]
-            whole = _complete(without_blanks(rows, policy), policy, roles)
+            whole = _complete(policy.door(told).table(rows), policy, roles)
             clean = cleared(whole, policy)
             given = OriginalRows(
                 {n: whole.columns[n] for n in names if n not in roles.masked},
-                {n: _masked_how(clean, n, policy, taxonomies) for n in names if n in roles.masked},
+                {
+                    n: _masked_how(clean, n, policy, taxonomies, told)
+                    for n in names
+                    if n in roles.masked
+                },
                 {n: clean.columns[n] for n in clean.columns if n in people and n not in names},
                 whole.records,
                 whole.counts,
                 int(policy.suppress_records * whole.records),
-                **told.form,
             )
             shown = as_text(released).select(names)
             return recount_beside(
@@ -77,15 +80,14 @@ def beside_original(
 
 
 def _masked_how(
-    clean: Table, name: str, policy: Policy, taxonomies: dict[str, Taxonomy]
+    clean: Table, name: str, policy: Policy, taxonomies: dict[str, Taxonomy], reading: Reading
 ) -> MaskedHow:
     attribute = policy.attributes.get(name)
-    if attribute is None:
-        return MaskedHow(clean.columns[name])
-    if attribute.mask == "generalize":
-        lines = {row[0]: row for row in taxonomies[name].rows()}
-        return MaskedHow(clean.columns[name], lines)
-    return MaskedHow(clean.columns[name], continuous=attribute.mask == "discretize")
+    column, form = clean.columns[name], form_of(attribute, reading)
+    mask = attribute.masked_by if attribute else None
+    if mask == "generalize":
+        return MaskedHow(column, {row[0]: row for row in taxonomies[name].rows()})
+    return MaskedHow(column, continuous=None if mask is None else mask == "discretize", **form)
 
 
 def _complete(rows: Table, policy: Policy, roles: Roles) -> Table:

@@ -107,6 +107,11 @@ class Attribute(Record):
         description="true: learnt borders are printed as the shortest decimal that parts the same "
         "records.",
     )
+    same: dict[Cell, Annotated[tuple[Cell, ...], policyfile.may_be_one]] = Field(
+        default={},
+        description="Values that are written in several ways: what each is, and how else it is "
+        "written.",
+    )
     join: bool = Field(
         default=True,
         strict=True,
@@ -125,7 +130,7 @@ class Attribute(Record):
         """What has nothing to do with masking goes without; else the place is to blame."""
         if isinstance(given, Mapping) and "mask" not in given and "intervals" in given:
             return {"mask": "discretize", **given}  # there is no other that has them
-        if isinstance(given, Mapping) and not {"mask", "join", "coarsen"} & given.keys():
+        if isinstance(given, Mapping) and not {"mask", "join", "coarsen", "same"} & given.keys():
             return {"mask": "", **given}
         return given
 
@@ -160,6 +165,25 @@ class Attribute(Record):
         if self.mask or self.coarsen is None:
             return self.mask
         return "suppress" if self.coarsen.digits else "discretize"
+
+    @field_validator("same")
+    @classmethod
+    def _is_said_once(cls, same: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+        spellings = [text for others in same.values() for text in others]
+        if "" in {*same, *spellings}:
+            raise ValueError("an empty cell is no spelling: it has no value")
+        if empty := [value for value, others in same.items() if not others]:
+            raise ValueError(f"list how else {quoted(empty)} is written")
+        if twice := sorted({text for text in spellings if spellings.count(text) > 1}):
+            raise ValueError(f"{quoted(twice)} stands twice: a spelling is of one value")
+        if chained := [text for text in spellings if text in same]:
+            raise ValueError(f"{quoted(chained)} is a value and a spelling: list all of them once")
+        return same
+
+    @property
+    def spellings(self) -> dict[str, str]:
+        """What each spelling stands for."""
+        return {text: value for value, others in self.same.items() for text in others}
 
 
 def _levels(tree: Any) -> int:
@@ -475,7 +499,8 @@ class Policy(policyfile.PolicyFile):
                 coarse[name] = Tops(one.top, reading.decimal or ".", plain)
             elif one.digits is not None:
                 coarse[name] = Prefixes(one.digits, one.small, one.length)
-        return Door(self.trim, coarse, self.missing_values)
+        same = {name: one.spellings for name, one in self.attributes.items() if one.same}
+        return Door(self.trim, coarse, self.missing_values, same)
 
     @property
     def emptiness(self) -> tuple[str, ...]:
@@ -663,6 +688,31 @@ class Policy(policyfile.PolicyFile):
         yield from self._overlaps()
         yield from self._duplicates()
         yield from self._mislinked()
+        yield from self._respelled()
+
+    def _respelled(self) -> Iterator[Problem]:
+        """Spellings that are something else elsewhere."""
+        listed: dict[str, set[str]] = {}
+        for promise in self.confidence:
+            for name in ours(promise.sensitive):
+                values = promise.sensitive[name]
+                listed.setdefault(name, set()).update(() if values == "*" else values)
+        for pair in self.inconsistent:
+            for name, value in pair.items():
+                listed.setdefault(name, set()).add(value)
+        for name, attribute in self.attributes.items():
+            where = f'{self.name}, attribute "{name}", same'
+            said = {*attribute.same, *attribute.spellings}
+            if both := sorted(said & {self.marker, *self.missing_values}):
+                yield Problem(
+                    f"{quoted(both)} is the marker or means missing, and is no spelling of a value",
+                    where=where, do="leave it in one of these places.",
+                )  # fmt: skip
+            if gone := sorted(attribute.spellings.keys() & listed.get(name, ())):
+                yield Problem(
+                    f"{quoted(gone)} is named elsewhere, and no cell is written so any more",
+                    where=where, do="name there what it stands for.",
+                )  # fmt: skip
 
     def _mislinked(self) -> Iterator[Problem]:
         """What cannot be meant by promises about earlier releases."""

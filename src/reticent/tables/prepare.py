@@ -15,13 +15,15 @@ from numpy.typing import NDArray
 
 from reticent.data import memory
 from reticent.data.collapse import Codes
-from reticent.data.columns import Column, Table, smallest, trimmed, without_missing
+from reticent.data.columns import Column, Table, respelled, smallest, trimmed, without_missing
 from reticent.data.door import Door
 from reticent.data.encode import Domain, discretized, generalized, suppressed
 from reticent.data.linking import Linked, number_rows
 from reticent.data.scales import kind_of
+from reticent.data.spellings import padded, written_differently
 from reticent.data.taxonomy import Taxonomy
-from reticent.errors import InputError, Problem, quoted, refuse
+from reticent.data.texts import is_text
+from reticent.errors import InputError, Problem, many, quoted, refuse
 from reticent.files.tabular import Reading
 from reticent.privacy.promises import (
     Anonymity,
@@ -58,11 +60,12 @@ class Prepared:
     earlier: Mapping[str, Linked] = field(default_factory=dict)  # releases it may be joined with,
     meeting: Meeting | None = None  # what the verifier is told of them,
     odd: tuple[str, ...] = ()  # and what a steward should hear of them
+    unmet: tuple[str, ...] = ()  # what the policy says of spellings, and nothing of them is there
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What breaks no promise but should be looked at."""
-        return (*_warnings(self), *self.odd)
+        return (*_warnings(self), *self.unmet, *self.odd)
 
     @property
     def foreseen(self) -> tuple[str, ...]:
@@ -173,7 +176,7 @@ def fit(
     door = policy.door(reading)
     shown = door.table(table)
     shown, cleaned = _decide_missing(shown, cleared(shown, policy), policy, roles)
-    problems: list[Problem] = []
+    problems = [*_one_spelling(table, policy)]
     for promise in policy.confidence:
         for name in ours(promise.sensitive):
             if name in cleaned.columns:
@@ -188,7 +191,7 @@ def fit(
     refuse(problems)
     return Prepared(
         policy, reading, roles, shown, cleaned, tuple(domains), taxonomies, table.records,
-        door.settled(table),
+        door.settled(table), unmet=tuple(unmet_spellings(table, policy)),
     )  # fmt: skip
 
 
@@ -197,6 +200,41 @@ def without_blanks(table: Table, policy: Policy) -> Table:
     if not policy.trim:
         return table
     return replace(table, columns={n: trimmed(c) for n, c in table.columns.items()})
+
+
+def as_meant(table: Table, policy: Policy) -> Table:
+    """The same, and each value in one spelling, where the policy says what they are."""
+    table = without_blanks(table, policy)
+    to = {n: a.spellings for n, a in policy.attributes.items() if a.same and n in table.columns}
+    columns = {name: respelled(table.columns[name], spelt) for name, spelt in to.items()}
+    return replace(table, columns={**table.columns, **columns}) if columns else table
+
+
+def _one_spelling(table: Table, policy: Policy) -> Iterator[Problem]:
+    """Columns that the policy lists spellings of, and that have one of each value by their type."""
+    for name, attribute in policy.attributes.items():
+        column = table.columns.get(name)
+        if not attribute.same or column is None or is_text(column.values.type):
+            continue
+        if len(column.values) > column.values.null_count:
+            yield Problem(
+                "its cells are no texts, and each value has one spelling",
+                where=f'{policy.name}, attribute "{name}", same',
+                do="leave same out, or make the column one of texts.",
+            )
+
+
+def unmet_spellings(table: Table, policy: Policy) -> Iterator[str]:
+    """Spellings that no cell has."""
+    for name, attribute in policy.attributes.items():
+        if attribute.same and name in table.columns:
+            column = table.columns[name]
+            held = set((trimmed(column) if policy.trim else column).texts())
+            if lacking := len(attribute.spellings.keys() - held):
+                yield (
+                    f'column "{name}": {many(lacking, "spelling")} of {len(attribute.spellings)} '
+                    "that  same  lists do not occur; look for blanks and case."
+                )
 
 
 def cleared(table: Table, policy: Policy, marker: str | None = None) -> Table:
@@ -213,10 +251,9 @@ def part_of(prepared: Prepared, rows: NDArray[np.bool_]) -> Prepared:
     only text of a column, what is left may look like numbers.
     """
     masks = {d.name: Attribute(mask=d.mask) for d in prepared.domains if d.mask != "generalize"}
-    named = {n: prepared.policy.attributes.get(n) or masks[n] for n in prepared.roles.masked}
-    settled = prepared.policy.model_copy(
-        update={"attributes": {**named, **prepared.policy.attributes}}
-    )
+    told = {n: a for n, a in prepared.policy.attributes.items() if a.mask or n not in masks}
+    named = {n: told.get(n) or masks[n] for n in prepared.roles.masked}
+    settled = prepared.policy.model_copy(update={"attributes": {**named, **told}})
     part = prepare(prepared.table.take(rows), settled, prepared.reading)
     return replace(prepared, table=part.table, cleaned=part.cleaned, domains=part.domains)
 
@@ -339,6 +376,7 @@ def _warnings(prepared: Prepared) -> Iterator[str]:
             f'column "{goal}", the class, has one value only: nothing helps to predict it, so '
             "nothing is revealed for its sake. Name no class, or another."
         )
+    yield from odd_spellings(prepared.table, prepared.roles.released, trim=prepared.policy.trim)
     bounded = {n for n, a in prepared.policy.attributes.items() if a.range or a.intervals}
     scales = [domain.name for domain in prepared.domains if domain.scale is not None]
     open_ended = [name for name in scales if name not in bounded]
@@ -347,6 +385,27 @@ def _warnings(prepared: Prepared) -> Iterator[str]:
             f"no range in the policy for {quoted(open_ended)}: a release publishes the real "
             "smallest and largest values as the ends of intervals."
         )
+
+
+def odd_spellings(table: Table, names: Sequence[str], *, trim: bool) -> Iterator[str]:
+    """Columns in which one value seems to be written in several ways; no value is told."""
+    for name in (n for n in names if n in table.columns):
+        column = table.columns[name]
+        blanks = padded(column)
+        if blanks.any() and not trim:
+            records = table.count(blanks[column.codes])
+            yield (
+                f'column "{name}": {many(records, "cell")} with blanks around what they hold: '
+                "other values than those without;  trim = true  takes them off."
+            )
+        stripped = trimmed(column) if blanks.any() else column
+        if groups := written_differently(stripped):
+            values = sum(map(len, groups))
+            yield (
+                f'column "{name}": {many(values, "value")} look like {len(groups)}, in several '
+                "spellings (case, blanks or forms of signs);  same  in its attribute makes them "
+                "one, and  init --show-values  drafts that."
+            )
 
 
 def nearly_unique(table: Table, roles: Roles) -> Iterator[str]:

@@ -12,7 +12,7 @@ from reticent.errors import InputError, listed
 from reticent.files.output import check_free, refuse_inputs, whole_file, write_text
 from reticent.pages import charts
 from reticent.pages.page import MOST, page
-from reticent.privacy.words import joined
+from reticent.privacy.words import joined, percent
 from reticent.sources.addresses import shown_name
 from reticent.sources.arrival import inputs
 from reticent.tables import flow, report, singling, text
@@ -88,10 +88,10 @@ def risks(
 
 
 def _as_told(policy: Policy, rows: Table) -> Table:
-    """A table without the blanks and missing values that a policy names."""
-    from reticent.tables.prepare import cleared, without_blanks
+    """A table without the blanks, spellings and missing values that a policy names."""
+    from reticent.tables.prepare import as_meant, cleared
 
-    return cleared(without_blanks(rows, policy), policy)
+    return cleared(as_meant(rows, policy), policy)
 
 
 def refuse_place(place: Path, data: Any, policy: Path | None, *, force: bool) -> None:
@@ -127,7 +127,7 @@ def page_of(found: RiskFound, name: str) -> str:
             "name": name,
             "rows": counted.rows,
             "column_count": len(counted.columns),
-            "sentences": sets.sentences,
+            "sentences": list(text.who_stands_alone(sets)),
             "chart_of_columns": bars
             and charts.bars(title, "of all records", bars[:_BARS], share=True),
             "drawn": min(len(bars), _BARS),
@@ -137,9 +137,9 @@ def page_of(found: RiskFound, name: str) -> str:
             "more_columns": max(len(counted.columns) - MOST, 0),
             "minimal": [_line(sets, s) | {"names": joined(s.columns)} for s in counted.minimal],
             "sets": [_line(sets, s) | {"names": joined(s.columns)} for s in counted.sets],
-            "minimal_means": singling.MINIMAL,
-            "missing_means": singling.MISSING,
-            "limits": sets.limits,
+            "minimal_means": text.MINIMAL,
+            "missing_means": text.MISSING,
+            "limits": list(text.not_counted(sets)),
             "promises": promises["promises"] if promises else [],
             "warnings": promises["warnings"] if promises else [],
         },
@@ -149,4 +149,6 @@ def page_of(found: RiskFound, name: str) -> str:
 def _line(sets: SinglingOut, one: Any) -> dict[str, Any]:
     """A column or a set as a table shows it."""
     fields = ("distinct", "missing", "unique_rows", "groups", "minimal")
-    return {f: getattr(one, f) for f in fields if hasattr(one, f)} | {"share": sets.share(one)}
+    return {f: getattr(one, f) for f in fields if hasattr(one, f)} | {
+        "share": percent(sets.share(one))
+    }

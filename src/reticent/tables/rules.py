@@ -30,6 +30,10 @@ def rules(
         elif attribute.masked_by == "discretize":
             intervals[name] = attribute.intervals or attribute.range or ()
             fixed |= {name} if attribute.intervals else set()
+    spellings = {
+        name: frozenset(attribute.spellings) for name, attribute in policy.attributes.items()
+        if attribute.same and labels.get(name) is None and name not in intervals
+    }  # fmt: skip
     return VerifierRules(
         promises=policy.promises,
         labels=labels,
@@ -43,4 +47,5 @@ def rules(
         meeting=meeting or Meeting(),
         commas=commas,
         floors=policy.floors(taxonomies),
+        spellings=spellings,
     )

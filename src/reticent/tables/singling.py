@@ -1,4 +1,4 @@
-"""What singles people out in a table that nobody has described: the flow, its facts, its words.
+"""What singles people out in a table that nobody has described: the flow, and its facts.
 
 No policy is asked for, and no cell is told: columns have names, and sets of columns have counts.
 """
@@ -12,29 +12,20 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from reticent.errors import InputError, Problem, did_you_mean, many, quoted, refuse
-from reticent.privacy.column_sets import ColumnSets, column_sets
-from reticent.privacy.words import joined, percent
+from reticent.errors import InputError, Problem, did_you_mean, refuse
+from reticent.privacy.column_sets import ColumnSets, CountedColumn, CountedSet, column_sets
 from reticent.progress import Clock, Watch
+from reticent.releases.spoken import Spoken
 from reticent.sources.arrival import at_hand, means_of
-from reticent.terminal.text import table as text_table
 
 if TYPE_CHECKING:
     from reticent.data.columns import Table
     from reticent.files.tabular import Reading
     from reticent.sources.engines import RowSource
 
-_NAMED = 5  # columns that a sentence lists
-_LINES = 20  # columns, or sets, that a terminal shows
-MINIMAL = (
-    "A set is minimal if it singles somebody out and no set within it singles out as many: "
-    "each of its columns counts."
-)
-MISSING = "A missing cell counts as a value of its own."
 
-
-@dataclass(frozen=True, slots=True)
-class SinglingOut:
+@dataclass(frozen=True, slots=True, repr=False)
+class SinglingOut(Spoken):
     """Which columns, and which small sets of them, tell most records from all others."""
 
     counted: ColumnSets = field(repr=False)
@@ -52,87 +43,13 @@ class SinglingOut:
             **({} if counted.whole else {"counted": among}),
         }
 
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """The first things to know."""
-        return (*self._alone(), *self._together())
-
-    def _alone(self) -> list[str]:
-        rows = self.counted.rows
-        sure = [c.name for c in self.counted.columns if c.unique_rows == rows]
-        if not sure:
-            return []
-        told = "tells" if len(sure) == 1 else "tell, each alone,"
-        return [f"{quoted(sure, _NAMED)} {told} every record from all others."]
-
-    def _together(self) -> list[str]:
-        rows, found = self.counted.rows, self.counted.minimal
-        several = [one for one in found if len(one.columns) > 1] or list(found)
-        if not several:
-            return ["No set of up to three columns singles out anybody."]
-        best = several[0]
-        if len(best.columns) == 1 and best.unique_rows == rows:
-            return []
-        verb = (
-            "is the only one with its" if best.unique_rows == 1 else "are the only ones with their"
-        )
-        share = percent(Fraction(best.unique_rows, rows))
-        return [f"{share} of the {many(rows, 'record')} {verb} {joined(best.columns)}."]
-
-    @property
-    def limits(self) -> tuple[str, ...]:
-        """What was left out, and what to do about it."""
-        said = []
-        counted = self.counted
-        if self.odd:
-            verb = "holds" if len(self.odd) == 1 else "hold"
-            said.append(
-                f"{quoted(self.odd, _NAMED)} {verb} values that cannot be compared, and "
-                f"{'was' if len(self.odd) == 1 else 'were'} left out."
-            )
-        if not counted.whole:
-            pairs = (
-                ""
-                if counted.pairs_of == len(counted.columns)
-                else (f"pairs were counted of the {counted.pairs_of} with the most values, ")
-            )
-            said.append(
-                f"{len(counted.columns)} columns have too many sets to count them all: {pairs}sets "
-                f"of three of the {counted.triples_of} with the most values. --column NAME, once "
-                "for each, counts those that you name."
-            )
-        return tuple(said)
-
-    def __str__(self) -> str:
-        """All of it on one screen."""
-        counted = self.counted
-        lines = [
-            f"{many(counted.rows, 'record')}, {many(len(counted.columns), 'column')}.",
-            *self.sentences,
-            "",
-            text_table(
-                ["column", "values", "missing", "only one with it", "share"],
-                [
-                    [one.name, one.distinct, one.missing, one.unique_rows, self.share(one)]
-                    for one in counted.columns[:_LINES]
-                ],
-            ),
-        ]
-        if len(counted.columns) > _LINES:
-            lines.append(f"and {many(len(counted.columns) - _LINES, 'more column')}")
-        if counted.minimal:
-            shown = counted.minimal[:_LINES]
-            rows = [
-                [", ".join(one.columns), one.unique_rows, self.share(one), one.groups]
-                for one in shown
-            ]
-            head = ["who knows", "finds", "share", "groups"]
-            lines += ["", text_table(head, rows), "", MINIMAL, "Others are left out here."]
-        return "\n".join([*lines, MISSING, *self.limits])
-
-    def share(self, one: Any) -> str:
+    def share(self, one: CountedColumn | CountedSet) -> Fraction:
         """The share of records that a column or a set singles out."""
-        return percent(Fraction(one.unique_rows, self.counted.rows))
+        return Fraction(one.unique_rows, self.counted.rows)
+
+    def _says(self, words: Any) -> str:
+        said: str = words.singling_out(self)
+        return said
 
 
 def what_singles_out(

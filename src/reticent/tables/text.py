@@ -6,14 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from reticent.errors import SHOWN, few, listed, many
-from reticent.privacy.words import about_percent
+from reticent.errors import SHOWN, few, listed, many, quoted
+from reticent.privacy.words import about_percent, joined, percent
 from reticent.tables.sweep_matrix import MEANINGS, SIGNS, ShownMatrix
 from reticent.terminal.text import cell, columns_table, composed, table
 
 if TYPE_CHECKING:
     from reticent.releases.facts import Facts
     from reticent.tables.evaluation import Evaluation
+    from reticent.tables.singling import SinglingOut
     from reticent.tables.sweep_folder import Sweep
 
 
@@ -106,6 +107,76 @@ def risk(told: Facts) -> str:
                 f"({above})."
             )
     return composed(lines)
+
+
+_NAMED = 5  # columns that a sentence lists
+_LINES = 20  # columns, or sets of them, that a terminal shows
+MINIMAL = (
+    "A set is minimal if it singles somebody out and no set within it singles out as many: "
+    "each of its columns counts."
+)
+MISSING = "A missing cell counts as a value of its own."
+
+
+def singling_out(found: SinglingOut) -> str:
+    """Which columns, and which small sets of them, tell most records from all others."""
+    counted = found.counted
+    columns = [
+        [one.name, one.distinct, one.missing, one.unique_rows, percent(found.share(one))]
+        for one in counted.columns[:_LINES]
+    ]
+    lines = [
+        f"{many(counted.rows, 'record')}, {many(len(counted.columns), 'column')}.",
+        *who_stands_alone(found),
+        "",
+        table(["column", "values", "missing", "only one with it", "share"], columns),
+    ]
+    if more := len(counted.columns) - len(columns):
+        lines.append(f"and {many(more, 'more column')}")
+    if counted.minimal:
+        sets = [
+            [", ".join(one.columns), one.unique_rows, percent(found.share(one)), one.groups]
+            for one in counted.minimal[:_LINES]
+        ]
+        lines += ["", table(["who knows", "finds", "share", "groups"], sets), ""]
+        lines.append(f"{MINIMAL} Others are left out here.")
+    return composed([*lines, MISSING, *not_counted(found)])
+
+
+def who_stands_alone(found: SinglingOut) -> Iterator[str]:
+    """The first things to know."""
+    rows, minimal = found.counted.rows, found.counted.minimal
+    if sure := [one.name for one in found.counted.columns if one.unique_rows == rows]:
+        told = "tells" if len(sure) == 1 else "tell, each alone,"
+        yield f"{quoted(sure, _NAMED)} {told} every record from all others."
+    several = [one for one in minimal if len(one.columns) > 1] or list(minimal)
+    if not several:
+        yield "No set of up to three columns singles out anybody."
+    elif len(several[0].columns) > 1 or not sure:
+        best, share = several[0], percent(found.share(several[0]))
+        one = best.unique_rows == 1
+        verb = "is the only one with its" if one else "are the only ones with their"
+        yield f"{share} of the {many(rows, 'record')} {verb} {joined(best.columns)}."
+
+
+def not_counted(found: SinglingOut) -> Iterator[str]:
+    """What was left out, and what to do about it."""
+    counted = found.counted
+    if found.odd:
+        one = len(found.odd) == 1
+        holds, were = ("holds", "was") if one else ("hold", "were")
+        names = quoted(found.odd, _NAMED)
+        yield f"{names} {holds} values that cannot be compared, and {were} left out."
+    if counted.whole:
+        return
+    columns, pairs = len(counted.columns), ""
+    if counted.pairs_of < columns:
+        pairs = f"pairs were counted of the {counted.pairs_of} with the most values, "
+    yield (
+        f"{columns} columns have too many sets to count them all: {pairs}sets of three of the "
+        f"{counted.triples_of} with the most values. --column NAME, once for each, counts those "
+        "that you name."
+    )
 
 
 def evaluation(found: Evaluation) -> str:

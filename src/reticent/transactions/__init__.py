@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from reticent.transactions.report import BasketRelease as Release
     from reticent.transactions.report import BasketRisk as Risk
     from reticent.transactions.report import BasketVerdict as Verdict
+    from reticent.transactions.sweep_folder import BasketSweep as Sweep
+    from reticent.transactions.sweeps import sweep as sweep
 
 _HOMES = {
     "drafting": ["draft"],
@@ -34,19 +36,26 @@ _HOMES = {
     "flow": ["check", "release", "risk", "verify"],
     "policy": ["Policy"],
     "report": ["Release", "Risk", "Verdict"],
+    "sweep_folder": ["Sweep"],
+    "sweeps": ["sweep"],
 }
-_CALLED = {name: f"Basket{name}" for name in ["Evaluation", "Policy", "Release", "Risk", "Verdict"]}
+_CALLED = {
+    name: f"Basket{name}"
+    for name in ["Evaluation", "Policy", "Release", "Risk", "Sweep", "Verdict"]
+}
 __getattr__, __dir__ = opened_on_use(__name__, _HOMES, _CALLED)
 __all__ = [
     "Evaluation",
     "Policy",
     "Release",
     "Risk",
+    "Sweep",
     "Verdict",
     "check",
     "draft",
     "evaluate",
     "release",
     "risk",
+    "sweep",
     "verify",
 ]

@@ -28,7 +28,11 @@ app = typer.Typer(
     help="Baskets and click streams: nobody is singled out by a few known items.",
     no_args_is_help=True,
 )
-STAGES = {"search": "looking for what must go", "compare": "comparing it with the original"}
+STAGES = {
+    "release": "releasing",
+    "search": "looking for what must go",
+    "compare": "comparing it with the original",
+}
 
 
 Separator = Annotated[
@@ -175,6 +179,60 @@ def evaluate(
         )
     _warn(say, found.roles)
     say.result(text.evaluation(found), found.summary())
+
+
+@command(app, "sweep")
+def sweep(
+    say: Say,
+    reading: Any,
+    data: Data,
+    policy: PolicyPath,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FOLDER", help="Where to write, or go on.")
+    ],
+    k: Annotated[
+        str | None, typer.Option("--k", metavar="2,5,10,…", help="Smallest crowds to try.")
+    ] = None,
+    at_most: Annotated[
+        str | None,
+        typer.Option("--at-most", "--h", metavar="0.2,0.4,…", help="Largest confidences to try."),
+    ] = None,
+    p: Annotated[
+        str | None,
+        typer.Option("--p", metavar="1,2,3,…", help="Known items to try; unlimited is one."),
+    ] = None,
+    separator: Separator = None,
+) -> None:
+    """Release baskets under a range of thresholds, and measure each; goes on if interrupted.
+
+    A threshold replaces the k, h or p of the policy. Publish one of the releases at most.
+    """
+    from reticent.transactions import text
+
+    with watching(say, STAGES, stopping="releases that are done are kept.") as watch:
+        found = transactions.sweep(
+            data, policy, output=output, k=_numbers(k, "--k"), at_most=_listed(at_most),
+            p=_numbers(p, "--p"), reading=_parted(reading, separator), force=say.force,
+            watch=watch,
+        )  # fmt: skip
+    _warn(say, found.roles, *found.notes)
+    said = {*found.roles.warnings}
+    say.note(*(f"Warning: {w}" for w in found.warnings if w not in said))
+    say.result(text.sweep(found), found.summary())
+
+
+def _listed(text: str | None) -> list[str] | None:
+    return None if text is None else [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _numbers(text: str | None, option: str) -> Any:
+    parts = _listed(text)
+    if parts is None:
+        return None
+    anything = {"unlimited"} if option == "--p" else set()
+    if not all(part in anything or (part.isdecimal() and len(part) < 19) for part in parts):
+        raise InputError(f"write whole numbers, as in  {option} 1,2,3", where=option)
+    return [part if part in anything else int(part) for part in parts]
 
 
 def _parted(reading: Any, separator: str | None) -> Any:

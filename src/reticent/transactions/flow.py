@@ -9,7 +9,7 @@ support it had.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -70,26 +70,59 @@ def release(
     refuse_infeasible(baskets, roles, policy)
     with clock.stage("search"):
         search, gone, nuggets = find(baskets, roles, policy, clock.watch)
+    chosen = Choice(roles, search, gone, nuggets)
+    source = BasketSource(data, baskets, kind, reading, names)
+    return released(source, policy, chosen, place, clock)
+
+
+@dataclass(frozen=True, slots=True)
+class BasketSource:
+    """What is released: baskets, and where they came from."""
+
+    data: Any
+    baskets: Baskets
+    kind: str  # of thing that `data` is
+    reading: Reading
+    names: Sequence[str | int] | None = None  # of the columns of a matrix
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which items go."""
+
+    roles: ItemRoles
+    search: Suppressed
+    gone: Mask
+    nuggets: tuple[int, int] | None = None  # before and after, if they matter
+
+
+def released(
+    source: BasketSource, policy: BasketPolicy, chosen: Choice, place: Place | None, clock: Clock
+) -> BasketRelease:
+    """The release of a choice, recounted; written, if there is a place."""
+    baskets, reading, data = source.baskets, source.reading, source.data
     with clock.stage("mask"):
-        released = baskets.without(gone)
-        released = released.arranged() if policy.order == "sorted" else released
+        masked = baskets.without(chosen.gone)
+        masked = masked.arranged() if policy.order == "sorted" else masked
     result = partial(
-        BasketRelease, policy, baskets, roles, gone, search, released, nuggets=nuggets,
+        BasketRelease, policy, baskets, chosen.roles, chosen.gone, chosen.search, masked,
+        nuggets=chosen.nuggets,
         warnings=(
-            *_emptiness(policy, roles),
-            *_warnings(policy, search, baskets.occurrences, released.occurrences),
+            *_emptiness(policy, chosen.roles),
+            *_warnings(policy, chosen.search, baskets.occurrences, masked.occurrences),
         ),
         seconds=clock.seconds, reading=reading,
     )  # fmt: skip
     if place is None:
         with clock.stage("verify"):
-            finding = _proven(released, policy, baskets)
-        kind = kind if kind != "file" else "sets" if policy.format == "basket" else "pyarrow"
-        return result(finding, table=basket_files.handed_back(released, kind, data, names))
+            finding = _proven(masked, policy, baskets)
+        plain = "sets" if policy.format == "basket" else "pyarrow"
+        kind = plain if source.kind == "file" else source.kind
+        return result(finding, table=basket_files.handed_back(masked, kind, data, source.names))
 
     def write(spot: Spot) -> None:
-        told = clock.rows(released.transactions)
-        basket_files.write(released, spot.data, policy.format, spot.suffix, told, reading.separator)
+        told = clock.rows(masked.transactions)
+        basket_files.write(masked, spot.data, policy.format, spot.suffix, told, reading.separator)
 
     def recount(spot: Spot, _: None) -> BasketFinding:
         own = folder.written(policy.format, spot.suffix, reading.separator)
@@ -108,15 +141,23 @@ def release(
 
 
 def find(
-    baskets: Baskets, roles: ItemRoles, policy: BasketPolicy, watch: Watch
+    baskets: Baskets,
+    roles: ItemRoles,
+    policy: BasketPolicy,
+    watch: Watch,
+    counted: Family | None = None,
 ) -> tuple[Suppressed, Mask, tuple[int, int] | None]:
-    """Which items to suppress; and the nuggets before and after, if they matter."""
+    """Which items to suppress; and the nuggets before and after, if they matter.
+
+    `counted`: the policy's nuggets, where they have been counted already.
+    """
     from reticent.suppress.baskets.methods import ItemSearch
     from reticent.suppress.baskets.worth import Itemsets, Occurrences
     from reticent.suppress.sets import GaveUp, Halt
 
     known, public = known_of(baskets, roles)
-    counted = None if policy.nuggets is None else nuggets_of(baskets, policy.nuggets)
+    if counted is None and policy.nuggets is not None:
+        counted = nuggets_of(baskets, policy.nuggets)
     worth: Worth = Occurrences(known.supports())
     if counted is not None and policy.utility == "itemsets":
         worth = Itemsets(counted, public, known.supports())

@@ -249,6 +249,17 @@ class BasketPolicy(policyfile.PolicyFile):
             {"private": [], **self.model_dump(mode="python", exclude_defaults=True)}
         )
 
+    def with_threshold(self, key: str, level: int | Fraction | None) -> BasketPolicy:
+        """The same policy with another k, h or p.
+
+        >>> policy = BasketPolicy(private=[], k=3, p=2).with_threshold("k", 7)
+        >>> policy.canonical().splitlines()[1:]
+        ['k = 7', 'p = 2']
+        """
+        policy = self.model_copy(update={key: level})
+        policy._text = None
+        return policy
+
     def roles(self, names: pa.Array | Sequence[str], *, original: bool = False) -> ItemRoles:
         """Who plays which part among the items of some transactions.
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from reticent.errors import many
 from reticent.privacy.words import NOTHING
 from reticent.terminal.text import composed, table
+from reticent.transactions.sweep_page import CALLED, change
 
 if TYPE_CHECKING:
     from reticent.privacy.coherence import BasketExposure
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from reticent.transactions.evaluation import BasketEvaluation
     from reticent.transactions.policy import BasketPolicy, ItemRoles
     from reticent.transactions.report import BasketRisk, BasketVerdict
+    from reticent.transactions.sweep_folder import BasketSweep
 
 _EMPTY = f"It {NOTHING}"
 
@@ -114,6 +116,50 @@ def _levels(
         for level in levels
     ]
     return table(head, rows)
+
+
+def sweep(found: BasketSweep) -> str:
+    """Every threshold of a sweep, a line each."""
+    whole = found.floor
+    rows: list[list[Any]] = []
+    for point in found.points:
+        if "infeasible" in point:
+            said = "not known" if "undecided" in point else "no release"
+            rows.append([point["threshold"], said, "-", "-", "-", ""])
+            continue
+        lost = None if whole["nuggets"] is None else whole["nuggets"] - point["nuggets"]
+        rows.append(
+            [
+                point["threshold"],
+                f"{point['suppressed']:,} of {whole['items']:,}",
+                f"{point['loss']:.2%}",
+                "-" if lost is None else f"{lost / max(whole['nuggets'], 1):.2%}",
+                _part(point["unique"], whole["transactions"]),
+                change(point),
+            ]
+        )
+    head = [CALLED[found.threshold], "items gone", "occurrences lost", "itemsets lost"]
+    lines = [
+        f"{many(whole['transactions'], 'transaction')}, {many(whole['items'], 'item')}; the "
+        f"promise: {found.promise}.",
+        "",
+        table([*head, "told apart", "what happens"], rows),
+        "",
+        "Told apart: by three of their items, of all transactions; as they were, "
+        f"{_part(whole['unique'], whole['transactions'])}. Itemsets: those in "
+        f"{whole['support']:,} or more.",
+    ]
+    if found.resumed:
+        lines.append(f"\n{found.resumed} of these had been done before.")
+    lines.append(
+        f"\nWritten to {found.output}; open report.html there. Publish one of these releases at "
+        "most: two of them can be joined."
+    )
+    return "\n".join(lines)
+
+
+def _part(count: int | None, whole: int) -> str:
+    return "not counted" if count is None else f"{count / max(whole, 1):.1%}"
 
 
 def evaluation(found: BasketEvaluation) -> str:

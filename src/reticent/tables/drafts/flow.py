@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from reticent.data.collapse import Codes
-from reticent.data.columns import Column, Table, without_missing
+from reticent.data.columns import Column, Table, trimmed, without_missing
 from reticent.data.linking import number_rows
+from reticent.data.spellings import padded
 from reticent.data.taxonomy import Taxonomy
 from reticent.errors import InputError
 from reticent.files.tabular import Reading
@@ -112,11 +113,15 @@ def drafted(
 ) -> Draft:
     """Look at a table, and decide what its draft says."""
     reading = read_as(table, at_door.reading)
+    blanks = sum(table.count(padded(c)[c.codes]) for c in table.columns.values())
+    if blanks:
+        table = replace(table, columns={n: trimmed(c) for n, c in table.columns.items()})
     gaps = gaps_in(table, reading)
     looks = look(table, reading, gaps)
     guesses = guessed(looks, class_name)
     trees = {} if place is None else _taxonomies(guesses, at_door.postcodes, place.stem)
     found = Draft(table, reading, gaps, guesses, 2, trees=trees, show_values=show_values)
+    found = replace(found, padded=blanks)
     if guesses.of("class"):
         found = _for_class(found)
     if found.guesses.of("class"):
@@ -135,7 +140,7 @@ def _taxonomies(
     for guess in guesses.of("masked"):
         if guess.look.form != "postcode":
             continue
-        column = whole.get(guess.name, guess.look.column)
+        column = trimmed(whole.get(guess.name, guess.look.column))
         values = [text for text in column.texts() if text is not None]
         file = f"{stem}-{'-'.join(words_of(guess.name)) or len(trees)}.csv"
         if file in {other for other, _ in trees.values()}:

@@ -13,6 +13,7 @@ from typing import Any
 
 from reticent.data.columns import Table
 from reticent.data.scales import Scale
+from reticent.data.spellings import most_frequent, written_differently
 from reticent.data.taxonomy import Taxonomy
 from reticent.errors import many
 from reticent.files.tabular import Reading
@@ -42,6 +43,7 @@ class Draft:
     )  # by column, with a file
     leaves_out: int = 0  # records that miss the class or another value, where they cannot stay
     show_values: bool = False
+    padded: int = 0  # cells with blanks around them
 
     def text(self) -> str:
         """The policy."""
@@ -51,6 +53,7 @@ class Draft:
             "".join(f"{line}\n" for line in self._columns()),
             f"[reading]  # how the file is written\n{toml_lines(read)}" if read else "",
             *(self._attribute(guess) for guess in self.guesses.of("masked")),
+            *(self._unmasked(guess) for key in ("keep", "class") for guess in self.guesses.of(key)),
             self._anonymity(),
             *(self._confidence(guess) for guess in self.guesses.of("sensitive")),
             about_draft(),
@@ -98,6 +101,9 @@ class Draft:
             )
         elif any(guess.look.missing for guess in self.guesses.columns):
             yield 'missing = "value"  # or "drop": leave out records with gaps; or "error"'
+        if self.padded:
+            cells = many(self.padded, "cell")
+            yield f"trim = true  # {cells} with blanks around what they hold"
         if self.gaps:
             gaps = toml_value(list(self.gaps))
             yield f"missing_values = {gaps}  # ? Do these mean that nobody knows?"
@@ -133,7 +139,30 @@ class Draft:
             lines += ['mask = "generalize"', f"taxonomy = {file}  # by their first characters"]
         else:
             lines += ['mask = "suppress"', *self._hint(guess)]
+        lines += self._same(guess)
         return "".join(f"{line}\n" for line in lines)
+
+    def _unmasked(self, guess: Guess) -> str:
+        """What an attribute that nobody masks could say, if anything."""
+        said = "\n".join(self._same(guess))
+        return f"# [attributes.{toml_key(guess.name)}]\n{said}\n" if said else ""
+
+    def _same(self, guess: Guess) -> Iterator[str]:
+        """A line for values that are written in several ways; they are told if somebody asks."""
+        column = guess.look.column
+        groups = written_differently(column)
+        if not groups:
+            return
+        values = many(sum(map(len, groups)), "value")
+        yield f"# ? {values} look like {len(groups)}, in several spellings. Are they the same?"
+        if not self.show_values:
+            yield "# same = {…}  # --show-values drafts it, with these values"
+            return
+        same = {}
+        for group in groups:
+            first = most_frequent(column, group)
+            same[first] = [text for text in group if text != first]
+        yield f"# same = {toml_value(same)}"
 
     def _range(self, scale: Scale) -> Iterator[str]:
         ends = _outwards(scale)

@@ -23,7 +23,7 @@ from reticent.releases import folder as release_folder
 from reticent.sources.arrival import read
 from reticent.tables import folder
 from reticent.tables.policy import Policy
-from reticent.tables.prepare import cleared, without_blanks
+from reticent.tables.prepare import as_meant, cleared
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def _read_one(
         )  # fmt: skip
     marker = told.marker or policy.marker
     published = tuple(n for n in table.columns if n not in dropped)
-    table = cleared(without_blanks(table, policy), policy, marker)
+    table = cleared(as_meant(table, policy), policy, marker)
     return Earlier(name, table, published, marker, told.taxonomies)
 
 
