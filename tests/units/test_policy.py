@@ -22,6 +22,7 @@ from reticent.errors import ReticentError
 from reticent.privacy.promises import Anonymity, Confidence, as_fraction
 
 FULL = """\
+rule = "hipaa-safe-harbor"
 class = "Class"
 drop  = ["Name"]
 keep  = ["Ward"]
@@ -452,7 +453,7 @@ def test_the_schema_is_json_and_closed() -> None:
 def test_the_schema_knows_the_keys_of_the_file() -> None:
     found = Policy.json_schema()
     assert list(found["properties"]) == [
-        "about", "class", "drop", "keep", "missing", "missing_values", "trim", "marker", "order",
+        "about", "rule", "class", "drop", "keep", "missing", "missing_values", "trim", "marker", "order",
         "suppress_records", "attributes", "anonymity", "confidence", "goal", "previous",
         "inconsistent", "reading", "writing",
     ]  # fmt: skip

@@ -29,6 +29,13 @@ _ISO = re.compile(  # a day, with a time or without one, or a month
     r"([0-9]{4})-([0-9]{2})(-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?"
     r"(Z|[+-][0-9]{2}:?[0-9]{2})?)?)?"
 )
+_TIME = r"([ T,]+[0-9]{1,2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?( ?[AaPp]\.?[Mm]\.?)?)?"
+_DATES = [  # forms in which the year is the number of four digits, whatever the others are
+    re.compile(r"[0-9]{1,2}[./-] ?[0-9]{1,2}[./-] ?(?P<year>[0-9]{4})" + _TIME),
+    re.compile(r"(?P<year>[0-9]{4})[./][0-9]{1,2}[./][0-9]{1,2}" + _TIME),
+    re.compile(r"[0-9]{1,2}[.]?[ -]?[^\W\d_]{3,9}[.]?[ ,-]{0,2}(?P<year>[0-9]{4})" + _TIME),
+    re.compile(r"[^\W\d_]{3,9}[.]? [0-9]{1,2},? (?P<year>[0-9]{4})" + _TIME),
+]
 _PLAIN_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _OR_MORE = re.compile(r"(?:>=?|≥)?\s*([0-9]+)\s*\+?")
 _CODE = re.compile(r"([0-9]+)(?:\.0+)?")  # as programs write whole numbers that stand beside gaps
@@ -83,8 +90,11 @@ class Years:
                 return datetime.strptime(text, self.date_format).year
             except ValueError:
                 pass
-        found = _ISO.fullmatch(text)
-        return int(found[1]) if found and 1 <= int(found[2]) <= 12 else None
+        if found := _ISO.fullmatch(text):
+            return int(found[1]) if 1 <= int(found[2]) <= 12 else None
+        if found := next(filter(None, (form.fullmatch(text) for form in _DATES)), None):
+            return int(found["year"])
+        return None
 
 
 @dataclass(frozen=True, slots=True)

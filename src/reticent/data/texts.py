@@ -20,6 +20,12 @@ def is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
+def is_number(kind: pa.DataType) -> bool:
+    """Whether cells of a type are numbers."""
+    whole = pa.types.is_integer(kind)
+    return bool(whole or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
 def texts(values: pa.Array) -> list[str | None]:
     """The shortest text of each value, as taxonomies and sensitive values are matched.
 

@@ -233,6 +233,7 @@ class JointPolicy(Policy):
                 self.goal.search == "thorough",
                 'owners go one way together: leave it away, or say "greedy".',
             ),
+            "rule": (self.rule, "each owner follows it for its own columns: leave it away."),
             "coarsen": (
                 any(one.coarsen for one in self.attributes.values()),
                 "each owner coarsens its own columns before the run: leave it away.",

@@ -28,6 +28,7 @@ from reticent.data.memory import spill_folder
 from reticent.data.texts import texts
 from reticent.errors import Broken, InputError, Problem, many, quoted, refuse
 from reticent.privacy.floors import Floor, FloorFinding
+from reticent.privacy.identifying import SIGNS, forbidden
 from reticent.privacy.promises import Anonymity, Confidence, Promise, ours
 from reticent.privacy.rejoin import Meeting, Queries, Rejoined, columns_of, text_of
 from reticent.privacy.rejoin_fast import FastJoin
@@ -132,6 +133,7 @@ class VerifierRules:
     floors: tuple[Floor, ...] = ()  # columns that are published no finer than a rule says
     spellings: Mapping[str, frozenset[str]] = dataclasses.field(default_factory=dict)
     """Of columns whose values may be shown as they are: spellings that stand for another value."""
+    rule: str | None = None  # which forbids cells of some forms
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +153,11 @@ class PublishedCells:
     """Arrow arrays of cells that are counted but not published, and are said to differ from row to
     row, so that it makes no difference which row each belongs to."""
 
+    @property
+    def is_read_again(self) -> bool:
+        """Whether its rows can be read twice; a stream comes once."""
+        return all(isinstance(table, pa.Table) for table in self.tables.values())
+
 
 def verify(
     source: PublishedCells, rules: VerifierRules, *, memory_limit: int | None = None
@@ -163,7 +170,9 @@ def verify(
         finer = {one.floor.column for one in floors if not one.holds}  # which says enough
         refuse(_foreign_labels(counted, rules, finer))
         findings = tuple(_recount(counted, promise, rules) for promise in rules.promises)
-        leftovers = (*_still_there(rules, source), *counted.unmerged)
+        leftovers = (
+            *_still_there(rules, source), *_forbidden(database, source, rules), *counted.unmerged
+        )  # fmt: skip
         return Proof(counted.rows, findings, leftovers, floors=floors)
 
 
@@ -219,6 +228,8 @@ class _Counted(Queries):
         super().__init__(database)
         wanted = {name for promise in rules.promises for name in ours(columns_of(promise))}
         wanted |= rules.meeting.linking(rules.promises) | {one.column for one in rules.floors}
+        if rules.rule and not source.is_read_again:
+            wanted |= {*source.names}
         self.column = {n: f"c{i}" for i, n in enumerate(source.names) if n in wanted}
         spelt = [n for n in source.names if n in rules.spellings and n not in source.hidden]
         beside = [f"c{source.names.index(n)}" for n in spelt if n not in self.column]
@@ -597,6 +608,34 @@ def _how_fine(counted: _Counted, floor: Floor, rules: VerifierRules) -> FloorFin
         if cell is not None and cell.strip() not in nothing and not floor.allows(cell)
     ]  # fmt: skip
     return FloorFinding(floor, len(finer), sum(finer))
+
+
+def _forbidden(database: Any, source: PublishedCells, rules: VerifierRules) -> Iterator[Problem]:
+    """Cells whose form a rule forbids, in columns that nobody looked at before."""
+    if rules.rule is None:
+        return
+    looked_at = {*source.hidden, *rules.labels, *rules.dropped}
+    looked_at |= {one.column for one in rules.floors}
+    columns = {f"c{i}": n for i, n in enumerate(source.names) if n not in looked_at}
+    place, weight = (source.sql, "1") if source.is_read_again else ("counted", "n")
+    kinds = database.sql(f"SELECT * FROM {place} LIMIT 0")
+    typed = dict(zip(kinds.columns, map(str, kinds.types), strict=True))
+    wanted = [c for c in columns if typed[c].startswith(("VARCHAR", "DATE", "TIMESTAMP"))]
+    signs = SIGNS[rules.rule]
+    cells = [
+        f"coalesce(sum({weight}) FILTER (WHERE regexp_full_match(CAST({c} AS VARCHAR), "
+        f"{text_of(sign)})), 0)"
+        for c in wanted
+        for sign in signs.values()
+    ]
+    if not cells:
+        return
+    [told] = database.sql(f"SELECT {', '.join(cells)} FROM {place}").fetchall()
+    found = iter(told)
+    for column in wanted:
+        for thing in signs:
+            if count := int(next(found)):
+                yield forbidden(rules.rule, columns[column], thing, many(count, "cell"))
 
 
 def _still_there(rules: VerifierRules, source: PublishedCells) -> Iterable[Problem]:

@@ -385,6 +385,21 @@ class RowSource(ABC):
             [batch] = self.answered(lone.agg(**{COUNT: lone.count()}))
         return int(batch.column(0)[0].as_py())
 
+    def looking_like(self, names: Sequence[str], forms: Sequence[str]) -> list[list[int]]:
+        """How many cells of each of some columns have each of some forms, all of the cell."""
+        if not names:
+            return []
+        with self.reading(names) as source:
+            told = {}
+            for i, name in enumerate(names):
+                text = source[self.key(name)].cast("string")
+                for j, form in enumerate(forms):
+                    there = text.re_search(f"^({form})$").fill_null(False)
+                    told[f"n{i}_{j}"] = there.cast("int64").sum()
+            [batch] = self.answered(source.agg(**told))
+        counts = [int(column[0].as_py() or 0) for column in batch.columns]
+        return [counts[i : i + len(forms)] for i in range(0, len(counts), len(forms))]
+
     def about_distinct(self, names: Sequence[str]) -> dict[str, int]:
         """About how many distinct values each of some columns has."""
         if not names:
@@ -394,6 +409,12 @@ class RowSource(ABC):
             told = source.agg(**{f"n{i}": self.distinct(cell) for i, cell in enumerate(cells)})
             [batch] = self.answered(told)
         return {name: int(batch.column(i)[0].as_py()) for i, name in enumerate(names)}
+
+    def fewest(self, names: Sequence[str]) -> str:
+        """The column with the fewest values: enough to count rows by."""
+        fit = self.comparable(names) or [*names]
+        about = self.about_distinct(fit)
+        return min(fit, key=lambda name: about[name])
 
     def distinct(self, cells: ir.Column) -> ir.Value:
         """About how many distinct values a column has, as an expression."""

@@ -28,6 +28,7 @@ def counted(source: RowSource, policy: Policy) -> Table:
     needed = {*over, *sensitive, *of, *([roles.class_] if roles.class_ else [])}
     names = [name for name in source.schema.names if name in needed]
     every = [n for n in source.schema.names if n in needed or n in roles.kept]
+    names = names or [source.fewest(every)]
     if policy.previous or source.hardly_longer(every, names):  # kept columns may link to others
         names = every
     table = source.counted(names)

@@ -289,13 +289,22 @@ def init(
         str | None,
         typer.Option("--class", metavar="NAME", help="What the released data shall predict."),
     ] = None,
+    rule: Annotated[
+        str | None,
+        typer.Option(
+            "--for", metavar="hipaa-safe-harbor", help="By the 18 identifiers of a rule instead."
+        ),
+    ] = None,
 ) -> None:
     """Draft a commented policy from a table."""
     from reticent.tables.drafts.flow import draft_of
+    from reticent.tables.drafts.safe_harbor import NOT_SETTLED, RuleDraft
 
-    found = draft_of(data, class_, output, reading, means, say.force, say.show_values)
+    found = draft_of(data, class_, output, reading, means, say.force, say.show_values, rule)
     text = found.text()
-    if found.guesses.unfit:
+    if isinstance(found, RuleDraft):
+        say.note("\n".join(NOT_SETTLED))
+    elif found.guesses.unfit:
         say.note(f"Warning: no class is drafted: {found.guesses.unfit}.")
     if output is None and not say.json:
         say.text(text)

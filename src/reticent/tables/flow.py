@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from reticent.data.memory import Threads
-from reticent.errors import InputError, Problem, refuse
+from reticent.errors import InputError, Problem, many, refuse
 from reticent.progress import Clock, Watch
 from reticent.refine.loading import patience
 from reticent.releases.kinds import TABLES
@@ -286,7 +286,8 @@ def verify(
             names = source.schema.names
             coarse = [one.column for one in policy.floors({})]
             wanted = meets(names).linking().union(coarse, *columns_of(policy.promises))
-            return source.counted([name for name in names if name in wanted])
+            some = [name for name in names if name in wanted]
+            return source.counted(some or [source.fewest(names)])
 
         clock = Clock(watch or Watch())
         own = opened.read_as(reading)
@@ -321,10 +322,27 @@ def verify(
                 with_points(rows, commas), original, policy, taxonomies, told, findings,
                 reading=asked, means=means, clock=clock,
             )  # fmt: skip
+        far = [name for name in elsewhere if name in roles.released]
+        forms = _forms(source, policy.rule, far) if source and policy.rule else []
         alike = found.warnings() if found else ()
-        leftovers = (*proof.leftovers, *_carried(opened.data, form), *opened.altered)
+        leftovers = (*proof.leftovers, *forms, *_carried(opened.data, form), *opened.altered)
     warnings = (*policy.emptiness, *met, *alike, *opened.warnings)
     return TableVerdict(proof.rows, findings, leftovers, warnings, found, proof.floors, match)
+
+
+def _forms(source: RowSource, rule: str, names: list[str]) -> list[Problem]:
+    """Cells whose form a rule forbids, in columns that are not at hand."""
+    from reticent.data.texts import is_number
+    from reticent.privacy.identifying import SIGNS, forbidden
+
+    looked = [name for name in names if not is_number(source.schema.field(name).type)]
+    counts = source.looking_like(looked, [*SIGNS[rule].values()])
+    return [
+        forbidden(rule, name, thing, many(count, "cell"))
+        for name, found in zip(looked, counts, strict=True)
+        for thing, count in zip(SIGNS[rule], found, strict=True)
+        if count
+    ]
 
 
 def _as_published(rows: Table, policy: Policy, place: Path | None) -> Table:

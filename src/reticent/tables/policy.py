@@ -258,6 +258,9 @@ class Policy(policyfile.PolicyFile):
         "writing": policyfile.TableWriting,
     }
 
+    rule: Literal["hipaa-safe-harbor"] | None = Field(
+        default=None, description="A rule that the policy follows; it may then promise nothing."
+    )
     class_: str | None = Field(
         default=None, alias="class", description="The target of the classification goal."
     )
@@ -673,12 +676,14 @@ class Policy(policyfile.PolicyFile):
 
     def _contradictions(self) -> Iterator[Problem]:
         """What cannot be meant, whatever the table."""
-        if not self.promises and not self.floors({}):
+        if not self.promises and not self.floors({}) and not self.rule:
             yield Problem(
                 _PROMISES_NOTHING,
                 where=self.name,
                 do="add at least one [[anonymity]] or [[confidence]] template.",
             )
+        if self.rule:
+            yield from self._finer_than_the_rule()
         if self.class_ is None and self.goal.utility == "classification":
             yield Problem(
                 'utility = "classification" needs a class',
@@ -713,6 +718,18 @@ class Policy(policyfile.PolicyFile):
                     f"{quoted(gone)} is named elsewhere, and no cell is written so any more",
                     where=where, do="name there what it stands for.",
                 )  # fmt: skip
+
+    def _finer_than_the_rule(self) -> Iterator[Problem]:
+        """Postcodes that are told more finely than the rule that the policy follows lets them."""
+        for name, attribute in self.attributes.items():
+            one = attribute.coarsen
+            if one is not None and one.digits and (one.digits > 3 or not one.small):
+                yield Problem(
+                    "the rule lets three digits stay, and of small regions none",
+                    where=f'{self.name}, attribute "{name}", coarsen',
+                    do="say  { digits = 3, small = […] }  with the regions in which few live, as  "
+                    "reticent init --for hipaa-safe-harbor  lists them.",
+                )
 
     def _mislinked(self) -> Iterator[Problem]:
         """What cannot be meant by promises about earlier releases."""

@@ -25,6 +25,7 @@ from reticent.data.taxonomy import Taxonomy
 from reticent.data.texts import is_text
 from reticent.errors import InputError, Problem, many, quoted, refuse
 from reticent.files.tabular import Reading
+from reticent.privacy.identifying import identifying
 from reticent.privacy.promises import (
     Anonymity,
     Confidence,
@@ -177,6 +178,9 @@ def fit(
     shown = door.table(table)
     shown, cleaned = _decide_missing(shown, cleared(shown, policy), policy, roles)
     problems = [*_one_spelling(table, policy)]
+    fine = {*roles.released} - {*roles.masked, *door.coarse}
+    for name in (name for name in cleaned.columns if name in fine):
+        problems.extend(identifying(policy.rule, name, cleaned.columns[name].texts()))
     for promise in policy.confidence:
         for name in ours(promise.sensitive):
             if name in cleaned.columns:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from reticent.data.memory import spill_folder
-from reticent.errors import InputError, Problem
+from reticent.errors import InputError, Problem, refuse
 from reticent.files.output import whole_file, write_text
 from reticent.files.sheets import LINES, ROW_GROUP, Sheet, write, write_parts
 from reticent.files.tabular import (
@@ -274,6 +274,7 @@ class _Publishing:
         typed = [] if spot.suffix in CSV else [schema_of(p, spot.suffix) for p in written.paths]
         carried = [p for schema in typed for p in baggage(schema, [])]
         coarse = {one.column for one in self.prepared.policy.floors({})}
+        coarse |= {*names} if self.prepared.policy.rule else set()
         wanted = [name for name in names if name in coarse or name in self.masked.sheet.names]
         counts = self.source.counted_parts(spot.data, spot.suffix, wanted, self._writing)
         cells = verifier.from_counts(counts, wanted)
@@ -335,6 +336,8 @@ class _Publishing:
         told = rules(prepared.policy, prepared.taxonomies, prepared.meeting, commas)
         proof = verifier.verify(cells, told, memory_limit=self._memory_limit)
         proof = replace(proof, leftovers=(*proof.leftovers, *carried))
+        if prepared.policy.rule:  # what nobody masks may not have been looked at before
+            refuse(proof.leftovers)
         agreed = all(proof.findings[i].value == value for i, value in self.found.values.items())
         complete = not proof.unchecked and proof.rows == self._rows_due()
         if self.source is not None and not (complete and agreed):

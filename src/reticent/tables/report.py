@@ -180,6 +180,7 @@ def facts(release: Release) -> Facts:
             for number, finding in enumerate(release.proof.findings, 1)
         ],
         "coarse": [floor_facts(finding) for finding in release.proof.floors],
+        "rule": RULES.get(prepared.policy.rule or ""),
         "attributes": {
             domain.name: {
                 "mask": domain.mask,
@@ -248,6 +249,19 @@ def promise_facts(finding: PromiseFinding, number: int, implied_by: int) -> dict
     }
 
 
+RULES = {
+    "hipaa-safe-harbor": {
+        "name": "hipaa-safe-harbor",
+        "says": "The policy was drafted by the safe harbor of HIPAA, 45 CFR 164.514(b)(2), which "
+        "lists 18 kinds of identifiers to be removed.",
+        "checked": "No released cell has the form of a date with its day, of an e-mail, web or IP "
+        "address, or of a social security number.",
+        "open": "Whether every column was recognized for what it is, and whether its owner knows "
+        "that what is left tells who somebody is, no program can check.",
+    }
+}
+
+
 def floor_facts(finding: FloorFinding) -> dict[str, Any]:
     """How fine a column may be at most, and what the verifier saw."""
     return {
@@ -262,7 +276,8 @@ def floor_facts(finding: FloorFinding) -> dict[str, Any]:
 def _coarse(public: Mapping[str, Any]) -> dict[str, Any]:
     """The same for programs, where a policy says so of some column."""
     told = [{k: v for k, v in one.items() if k != "values"} for one in public["coarse"]]
-    return {"coarse": told} if told else {}
+    rule = {"rule": public["rule"]["name"]} if public.get("rule") else {}
+    return rule | ({"coarse": told} if told else {})
 
 
 def template_facts(promise: Mapping[str, Any]) -> dict[str, Any]:

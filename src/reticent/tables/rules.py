@@ -48,4 +48,5 @@ def rules(
         commas=commas,
         floors=policy.floors(taxonomies),
         spellings=spellings,
+        rule=policy.rule,
     )

@@ -28,6 +28,7 @@ from reticent.tables.drafts.roles import (
     guessed,
     smallest_part,
 )
+from reticent.tables.drafts.safe_harbor import RULE, RuleDraft, drafted_by_rule
 from reticent.tables.drafts.words import words_of
 from reticent.tables.drafts.writing import Draft
 
@@ -44,15 +45,16 @@ def draft(
     reading: Reading | None = None,
     force: bool = False,
     show_values: bool = False,
+    rule: str | None = None,
     **means: Any,
 ) -> str:
     """Draft a commented policy from a table, or the first rows of a long one; write it if asked.
 
     `class_` is what the released data will be used to predict; without it the draft has none.
     Taxonomies of postcodes are written beside the policy. `means` are those of `release`: engine,
-    engine_options, memory_limit, table.
+    engine_options, memory_limit, table. `rule`: "hipaa-safe-harbor" drafts by that instead.
     """
-    return draft_of(data, class_, output, reading, means, force, show_values).text()
+    return draft_of(data, class_, output, reading, means, force, show_values, rule).text()
 
 
 def draft_of(
@@ -63,10 +65,19 @@ def draft_of(
     means: Mapping[str, Any],
     force: bool,
     show_values: bool,
-) -> Draft:
+    rule: str | None = None,
+) -> Draft | RuleDraft:
     """The same, before it is text."""
     from reticent.files.output import check_free, refuse_inputs, together, whole_file, write_text
 
+    if rule not in (None, RULE):
+        raise InputError(f'there is no rule "{rule}"', where="--for", do=f"use {RULE}.")
+    if rule and class_name is not None:
+        raise InputError(
+            "a draft by a rule has no class", where="--class",
+            why="nothing is masked, so nothing is chosen for its sake.",
+            do="leave it away; the column is kept if the rule lets it stay.",
+        )  # fmt: skip
     place = None if output is None else Path(output)
     if place is not None:
         check_free(place, force=force)
@@ -75,7 +86,11 @@ def draft_of(
     table = taken(data, reading, means, at_door.first_rows)
     if not table.rows:
         raise InputError("the table has no rows", where=table.name)
-    found = drafted(table, at_door, class_name, place, show_values=show_values)
+    found: Draft | RuleDraft
+    if rule:
+        found = drafted_by_rule(table, at_door.reading)
+    else:
+        found = drafted(table, at_door, class_name, place, show_values=show_values)
     if place is not None:
         with together() as appearing:
             for path, text in ({place: found.text()} | found.beside(place)).items():

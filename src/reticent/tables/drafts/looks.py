@@ -157,11 +157,21 @@ def _reaches_somebody(seen: Look) -> bool:
     """Whether some cell holds a phone number, a mail address or a link."""
     if seen.kind == "number" and seen.scale is not None and _is_whole(seen.scale):
         return bool(seen.scale.points[0] >= 10**9 and seen.scale.points[-1] < 10**15)
+    return reached_by(seen) is not None
+
+
+def reached_by(seen: Look) -> Literal["mail", "link", "phone"] | None:
+    """How cells of text tell to reach somebody, if any does."""
     if not is_text(seen.column.values.type) or seen.kind != "text":
-        return False
-    if any(_any(_matches(seen, sign)) for sign in (_MAIL, _LINK, _DIGITS)):
-        return True
-    return _any(pc.and_(_matches(seen, _PHONE), pc.invert(_matches(seen, _NO_PHONE))))
+        return None
+    if _any(_matches(seen, _MAIL)):
+        return "mail"
+    if _any(_matches(seen, _LINK)):
+        return "link"
+    if _any(_matches(seen, _DIGITS)):
+        return "phone"
+    phones = pc.and_(_matches(seen, _PHONE), pc.invert(_matches(seen, _NO_PHONE)))
+    return "phone" if _any(phones) else None
 
 
 def _numbers_people(seen: Look) -> bool:

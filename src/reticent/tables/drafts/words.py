@@ -130,5 +130,21 @@ def says_postcode(name: str) -> bool:
     return _any_of(words_of(name), _POSTCODE)
 
 
+def means(name: str, meant: str) -> bool:
+    """Whether a column is called any of some words; those joined by + stand together.
+
+    >>> means("social_security_no", "social+security"), means("SocialClub", "social+security")
+    (True, False)
+    """
+    words = words_of(name)
+    return any(
+        any(
+            all(map(fnmatchcase, words[start:], parts))
+            for start in range(len(words) - len(parts) + 1)
+        )
+        for parts in (pattern.split("+") for pattern in meant.split())
+    )
+
+
 def _any_of(words: tuple[str, ...], meant: str) -> bool:
     return any(fnmatchcase(word, pattern) for word in words for pattern in meant.split())

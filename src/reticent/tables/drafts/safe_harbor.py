@@ -1,0 +1,433 @@
+"""A policy by a rule instead of a promise: 45 CFR 164.514(b)(2), the safe harbor of HIPAA.
+
+Every column is one of four: dropped, as one of 18 kinds of identifiers; coarsened, as dates, ages
+and postcodes may stay in part; kept, as nothing speaks against it; or a question. In doubt a
+column is dropped. What the draft found of each identifier stands at its top, so that a steward
+sees what was looked for, and that a column nobody recognized is still there to be decided.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from typing import Any, Literal
+
+import numpy as np
+
+from reticent.data.columns import Column, Table, without_missing
+from reticent.data.door import Coarsening, Prefixes, Tops, Years
+from reticent.data.texts import is_text
+from reticent.errors import InputError, many
+from reticent.files.tabular import Reading
+from reticent.releases.about import about_draft
+from reticent.releases.policyfile import toml_key, toml_lines, toml_value
+from reticent.tables.drafts.identifiers import BY_LETTER, IDENTIFIERS, Identifier, named_as
+from reticent.tables.drafts.looks import Look, gaps_in, look, reached_by, read_as
+from reticent.tables.drafts.words import means, says, says_postcode
+
+RULE = "hipaa-safe-harbor"
+_UNKNOWN = {
+    "unknown", "unk", "unbekannt", "none", "missing", "n.a.", "k.a.", "k. a.", "inconnu", "nil",
+    "desconocido", "sconosciuto", "onbekend", "null", "nan", "na", "n/a", "#n/a", "?", "-", "--",
+    ".", "not available", "not known", "keine angabe",
+}  # fmt: skip
+_FEW = 12  # values of a column of categories, each shared by two records or more
+_LATEST = 2099  # later years stand for no time at all
+_YEARS_OLD = 90
+_SOFT = "nr nro no number numero key user id+type *nummer *number"  # may count, and not name
+_STATES = "state states province* provinz* bundesland bundeslaender canton kanton country land"
+_STATES += " countries laender pays pais paese nation* citizen* staat*"
+_PARTS = "month *month *monat mois mes weekday wochentag day tag quarter quartal week woche"
+_AGES = "age ages alter edad eta leeftijd idade *alter"
+_BIRTHS = "birth* born geburt* naissance* nacimiento* nascita* dob birthdate* birthday*"
+_YEARS = "year years yr jahr* annee* ano anno jaar *jahr"
+_CLOCK = r"[0-9]{1,2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?"
+_SIGNS = (  # what cells alone tell
+    ("G", r"[0-9]{3}-[0-9]{2}-[0-9]{4}"),
+    ("O", r"([0-9]{1,3}\.){3}[0-9]{1,3}|([0-9a-fA-F]{1,4}:){7}[0-9a-fA-F]{1,4}"),
+)
+_REACHED = {"mail": "F", "link": "N", "phone": "D"}
+_BY_AGES = "\0ages"  # no column is called so
+Fate = Literal["drop", "coarsen", "keep"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """What becomes of a column, as which identifier, and why."""
+
+    look: Look
+    fate: Fate
+    why: str
+    identifier: Identifier | None = None
+    coarsen: Coarsening | None = None
+    is_question: bool = False
+    births: bool = False  # dates that tell how old somebody is
+
+    @property
+    def name(self) -> str:
+        """The name of the column."""
+        return self.look.name
+
+    @property
+    def in_years(self) -> dict[str, int]:
+        """The year of every date that can be read."""
+        if not isinstance(self.coarsen, Years):
+            return {}
+        shown = self.coarsen.reading(())
+        return {text: int(year) for text in _texts(self.look) if (year := shown(text))}
+
+    @property
+    def remark(self) -> str:
+        """It as a comment."""
+        of = f"({self.identifier.letter}) " if self.identifier else ""
+        return f"{of}{self.look.words}: {'? ' if self.is_question else ''}{self.why}"
+
+
+@dataclass(frozen=True, slots=True)
+class RuleDraft:
+    """What a draft by the rule says."""
+
+    table: Table
+    reading: Reading
+    gaps: tuple[str, ...]
+    rulings: tuple[Ruling, ...]
+    oldest: int | None  # whoever was born then or before may be over 89
+    by: str = ""  # the column whose latest date tells, or _BY_AGES
+
+    def text(self) -> str:
+        """The policy."""
+        read = self.reading.policy_keys()
+        parts = [
+            self._head(),
+            f"rule = {toml_value(RULE)}  # no record is counted: nothing is promised of groups\n",
+            "".join(f"{line}\n" for line in self._columns()),
+            f"[reading]  # how the file is written\n{toml_lines(read)}" if read else "",
+            *(self._attribute(ruling) for ruling in self._of("coarsen")),
+            about_draft(),
+        ]
+        return "\n".join(part for part in parts if part)
+
+    def beside(self, place: Any) -> dict[Any, str]:
+        """The files that the policy needs beside it: none."""
+        return {}
+
+    def _of(self, fate: Fate) -> list[Ruling]:
+        return [ruling for ruling in self.rulings if ruling.fate == fate]
+
+    def _head(self) -> str:
+        rows, columns = many(self.table.rows, "row"), many(len(self.table.known), "column")
+        said = [
+            f"Drafted from {self.table.name}, {rows} and {columns}, by 45 CFR 164.514(b)(2), the",
+            "safe harbor of HIPAA. It is a start, not advice: lines marked  ?  are questions only",
+            "you can answer.",
+            *self.table.notes,
+            "",
+            "The identifiers of the rule, and where names and cells of columns speak of them:",
+            *self._found(),
+            "",
+            *(f"{line}" for line in NOT_SETTLED),
+        ]
+        return "".join(f"# {line}".rstrip() + "\n" for line in said)
+
+    def _found(self) -> Iterator[str]:
+        for one in IDENTIFIERS:
+            names = [ruling.name for ruling in self.rulings if ruling.identifier == one]
+            yield f"  {one}: {', '.join(map(toml_value, names)) or 'none found'}"
+
+    def _columns(self) -> Iterator[str]:
+        yield "drop = ["
+        yield from (f"  {toml_value(r.name)},  # {r.remark}" for r in self._of("drop"))
+        yield "]\n"
+        yield "keep = [  # ? Does any of these tell who somebody is, alone or with others?"
+        for ruling in self._of("keep"):
+            yield f"  {toml_value(ruling.name)},  # {ruling.remark}"
+        for ruling in self._of("coarsen"):
+            yield f"  {toml_value(ruling.name)},  # coarsened below"
+        yield "]"
+        if any(ruling.look.missing for ruling in self.rulings):
+            yield 'missing = "value"  # cells that nobody filled stay empty'
+        if self.gaps:
+            yield f"missing_values = {toml_value(list(self.gaps))}  # ? Does nobody know, then?"
+
+    def _attribute(self, ruling: Ruling) -> str:
+        lines = [f"[attributes.{toml_key(ruling.name)}]  # {ruling.remark}"]
+        one = ruling.coarsen
+        if isinstance(one, Tops):
+            lines.append(f"coarsen = {{ top = {one.top} }}")
+        elif isinstance(one, Prefixes):
+            told = small_regions()
+            lines.append(f"coarsen = {{ digits = 3, small = {toml_value(told['prefixes'])} }}")
+            lines.append(
+                f"# These have {told['most_people']:,} people or fewer by the census of "
+                f"{told['census']} (guidance of the Office for Civil Rights, "
+                f"{told['published']})."
+            )
+            lines.append("# ? Are there newer figures? The rule asks for the current ones.")
+        elif self.oldest is not None:
+            lines.append(f"coarsen = {{ year = true, oldest = {self.oldest} }}")
+            lines.append(f"# {self._told_by()} may be over 89.")
+        elif ruling.births:
+            lines.append('coarsen = { year = true, oldest = "?" }')
+            lines.append(
+                "# ? No other date tells when people were how old. Write the year of the latest "
+                f"data, less {_YEARS_OLD}."
+            )
+        else:
+            lines.append('coarsen = "year"')
+        return "".join(f"{line}\n" for line in lines)
+
+    def _told_by(self) -> str:
+        born = f"who was born in {self.oldest} or before"
+        if self.by == _BY_AGES or self.oldest is None:
+            return f"By the ages in the table, which are of later than its dates, {born}"
+        return f"The latest date, in {self.by}, is of {self.oldest + _YEARS_OLD}: {born}"
+
+
+NOT_SETTLED = (
+    "What the rule settles once you have answered, and verify recounts: no dropped column is",
+    "there, dates are years, ages over 89 are one, postcodes are three digits.",
+    "What no draft can settle:",
+    "  - Actual knowledge: if you know that what is left tells who somebody is, it is not",
+    "    de-identified, whatever was removed: a rare disease, an occupation, what was in the news.",
+    "  - Identifiers of relatives, employers and household members count, too.",
+    "  - Free text, images and codes derived from identifiers; a code for re-identification must",
+    "    not be derived from them, and the key not be disclosed.",
+    "  - It is no k-anonymity: somebody who knows a few things may find one record. Add an",
+    "    [[anonymity]] template for that.",
+    "docs/how-to/hipaa-safe-harbor.md says more. It is not legal advice.",
+)
+
+
+def small_regions() -> Mapping[str, Any]:
+    """The three-digit postcode areas in which few people live, and who said so."""
+    text = files("reticent.tables.drafts").joinpath("small_regions.toml").read_text("utf-8")
+    return tomllib.loads(text)
+
+
+def drafted_by_rule(table: Table, reading: Reading) -> RuleDraft:
+    """Look at a table, and decide by the rule what becomes of each column."""
+    unknown = tuple(dict.fromkeys(text for c in table.columns.values() for text in _unknown_in(c)))
+    without = replace(
+        table,
+        columns={n: without_missing(c, _unknown_in(c)) for n, c in table.columns.items()},
+    )
+    reading = read_as(without, reading)
+    gaps = tuple(dict.fromkeys([*gaps_in(without, reading), *unknown]))
+    looks = look(without, reading, gaps)
+    rulings = tuple(_ruled(seen, reading) for seen in looks)
+    if all(ruling.fate == "drop" for ruling in rulings):
+        raise InputError(
+            "there is no column that could be released", where="init",
+            why="each speaks of an identifier, or is of a kind that cannot be.",
+        )  # fmt: skip
+    oldest, by = _oldest(rulings)
+    return RuleDraft(table, reading, gaps, rulings, oldest, by)
+
+
+def _unknown_in(column: Column) -> list[str]:
+    """Texts that mean nobody knows, where all others are dates, times, numbers or codes."""
+    if not is_text(column.values.type):
+        return []
+    texts = [text for text in column.values.to_pylist() if text]
+    held = [text for text in texts if text.strip().casefold() in _UNKNOWN]
+    left = (text for text in texts if text.strip().casefold() not in _UNKNOWN)
+    readable = all(re.search(r"[0-9]", t) and not re.search(r"[^\W\d_]{4}", t) for t in left)
+    return held if held and readable and len(held) < len(texts) else []
+
+
+def _oldest(rulings: Sequence[Ruling]) -> tuple[int | None, str]:
+    """The last year in which somebody over 89 may have been born, by the latest other date.
+
+    Ages may be as of later than any date: whoever is over 89 by them was born no later than that.
+    """
+    latest: tuple[int, str] | None = None
+    for ruling in (r for r in rulings if r.in_years and not r.births):
+        years = [y for y in ruling.in_years.values() if y <= _LATEST]
+        latest = max(latest or (0, ""), (max(years, default=0), ruling.name))
+    if latest is None or not latest[0]:
+        return None, ""
+    births = [r for r in rulings if r.births and r.in_years]
+    ages = [r for r in rulings if isinstance(r.coarsen, Tops)]
+    born = max((_born_before(b, a) for b in births for a in ages), default=0)
+    if born > latest[0] - _YEARS_OLD:
+        return born, _BY_AGES
+    return latest[0] - _YEARS_OLD, latest[1]
+
+
+def _born_before(birth: Ruling, age: Ruling) -> int:
+    """The latest year of birth of those whose age is among the highest; 0 if nobody's is."""
+    assert age.coarsen is not None
+    shown = age.coarsen.reading(())
+    high = [text is not None and shown(text) != text for text in age.look.column.texts()]
+    years = [birth.in_years.get(text or "", 0) for text in birth.look.column.texts()]
+    if not any(high) or not years:
+        return 0
+    old = np.array(high)[age.look.column.codes]
+    return int(np.array(years)[birth.look.column.codes][old].max(initial=0))
+
+
+# --- one column ----------------------------------------------------------------------------------
+
+
+def _ruled(seen: Look, reading: Reading) -> Ruling:
+    """What becomes of a column, the most telling first."""
+    found = _not_there(seen) or _postcode(seen) or _date(seen, reading) or _reaching(seen)
+    return found or _named(seen, reading) or _unnamed(seen)
+
+
+def _drop(seen: Look, letter: str, why: str, *, asks: bool = False) -> Ruling:
+    return Ruling(seen, "drop", why, BY_LETTER[letter] if letter else None, is_question=asks)
+
+
+def _keep(seen: Look, why: str, *, asks: bool = True) -> Ruling:
+    return Ruling(seen, "keep", why, is_question=asks)
+
+
+def _texts(seen: Look) -> list[str]:
+    return [text for text in seen.column.texts() if text is not None]
+
+
+def _share_read(seen: Look, coarsening: Coarsening) -> float:
+    """How many of a column's values can be read so."""
+    texts = _texts(seen)
+    shown = coarsening.reading(texts)
+    return sum(shown(text) is not None for text in texts) / max(len(texts), 1)
+
+
+def _not_there(seen: Look) -> Ruling | None:
+    if seen.form == "odd":
+        return _drop(seen, "", "values of its kind cannot be released")
+    if seen.form == "unnamed":
+        return _drop(seen, "", "it has no name: most likely the row numbers of another program")
+    return _drop(seen, "", "it is empty") if seen.form == "empty" else None
+
+
+def _postcode(seen: Look) -> Ruling | None:
+    if not says_postcode(seen.name):
+        return None
+    place = BY_LETTER["B"]
+    read = _share_read(seen, Prefixes(3))
+    if read < 0.5:
+        return _drop(seen, "B", "postcodes that are no digits: nobody says how many live there")
+    why = "the first three digits may stay" + _unread(seen, read)
+    return Ruling(seen, "coarsen", why, place, Prefixes(3), is_question=read < 1)
+
+
+def _unread(seen: Look, read: float) -> str:
+    left = round((1 - read) * seen.distinct)
+    return f"; {many(left, 'value')} cannot be read and must be corrected" if left else ""
+
+
+def _date(seen: Look, reading: Reading) -> Ruling | None:
+    births = means(seen.name, _BIRTHS)
+    years = Years(date_format=reading.date_format)
+    texts = _texts(seen)
+    plain = sum(re.fullmatch(r"[0-9]{4}", text) is not None for text in texts) / max(len(texts), 1)
+    read = _share_read(seen, years)
+    time = BY_LETTER["C"]
+    if read >= 0.5 and plain < 0.5:
+        why = ("dates of birth: the year" if births else "dates: the year") + " may stay"
+        why += _unread(seen, read)
+        return Ruling(seen, "coarsen", why, time, years, is_question=read < 1, births=births)
+    called = births or means(seen.name, _YEARS)
+    if called and plain == 1 and all(1850 <= int(text) <= 2150 for text in texts):
+        return Ruling(seen, "coarsen", "years may stay", time, years, births=births)
+    if texts and all(re.fullmatch(_CLOCK, text) for text in texts):
+        return _drop(seen, "C", "times of day are parts of dates", asks=True)
+    return None
+
+
+def _reaching(seen: Look) -> Ruling | None:
+    """What tells how to reach somebody, by its cells or by its name."""
+    texts = _texts(seen)
+    for letter, sign in _SIGNS:
+        if texts and all(re.fullmatch(sign, text) for text in texts):
+            return _drop(seen, letter, "its cells look like that")
+    if any(one.letter == "B" for one in named_as(seen.name)):
+        return None  # house numbers look like many things
+    way = reached_by(seen)
+    return None if way is None else _drop(seen, _REACHED[way], "its cells look like that")
+
+
+def _named(seen: Look, reading: Reading) -> Ruling | None:
+    """What the name of a column speaks of."""
+    name = seen.name
+    if means(name, _AGES):
+        return _age(seen, reading)
+    if means(name, _STATES) and not means(name, BY_LETTER["B"].words):
+        many_values = seen.distinct > 60
+        if many_values:
+            return _drop(seen, "B", "more than 60 values, so hardly states", asks=True)
+        return _keep(seen, "states and what is larger may stay; nothing smaller", asks=False)
+    for one in named_as(name):
+        if one.letter == "C":
+            if found := _part_of_date(seen):
+                return found
+            continue
+        soft = one.letter == "R" and means(name, _SOFT)
+        if one.letter not in "ABDEFNO" and _is_shared(seen, soft=soft):
+            return _keep(seen, f"its name speaks of {one.title}, its few values of nobody alone")
+        return _drop(seen, one.letter, f"its name speaks of {one.title}")
+    return None
+
+
+def _is_shared(seen: Look, *, soft: bool) -> bool:
+    """Whether values are categories or counts, and no numbers that stand for somebody."""
+    if soft and seen.kind == "number" and 3 * seen.distinct <= seen.present:
+        return True
+    return seen.distinct <= _FEW and 2 * seen.distinct <= seen.present
+
+
+def _age(seen: Look, reading: Reading) -> Ruling:
+    top, unit = _YEARS_OLD, ""
+    if means(seen.name, "month months monate*"):
+        top, unit = 12 * _YEARS_OLD, " months"
+    elif means(seen.name, "day days tage*"):
+        top, unit = 365 * _YEARS_OLD, " days"
+    tops = Tops(top, reading.decimal or ".")
+    read = _share_read(seen, tops)
+    if read < 0.5:
+        why = "groups of ages: keep them if all from 90 on are one group"
+        return _drop(seen, "C", why, asks=True)
+    why = f"ages from {top}{unit} on are one" + _unread(seen, read)
+    broken = seen.scale is not None and bool((np.asarray(seen.scale.points) % 1).any())
+    why += "; fractions of years tell part of a date of birth" if broken else ""
+    return Ruling(seen, "coarsen", why, BY_LETTER["C"], tops, is_question=read < 1 or broken)
+
+
+def _part_of_date(seen: Look) -> Ruling | None:
+    if means(seen.name, _PARTS) and seen.distinct <= 53:
+        return _drop(seen, "C", "months, weeks and days are parts of dates", asks=True)
+    if means(seen.name, _BIRTHS):
+        return _drop(seen, "C", "it speaks of births, and cannot be read as dates", asks=True)
+    return None
+
+
+def _unnamed(seen: Look) -> Ruling:
+    """What nothing speaks of but its cells."""
+    if seen.form == "free text":
+        return _drop(seen, "R", "free text: anything may stand in it, (A) to (R)", asks=True)
+    if seen.form == "name":
+        return _drop(seen, "A", "its name speaks of a person", asks=True)
+    if seen.postcodes:
+        return _drop(seen, "B", "codes of digits with zeros in front: postcodes?", asks=True)
+    whole = seen.scale is None or seen.scale.points.dtype.kind in "iu"
+    if seen.form in ("identifier", "numbered") or (_is_nearly_unique(seen) and whole):
+        return _drop(seen, "R", "nearly every record has a value of its own", asks=True)
+    counts = np.bincount(seen.column.codes, minlength=len(seen.column.values))
+    alone = int((counts == 1).sum()) if seen.scale is None else 0
+    if alone:
+        return _keep(seen, f"{many(alone, 'value')} of one record each: may one be known by it?")
+    if _is_nearly_unique(seen):
+        return _keep(seen, "nearly every record has a value of its own: may one be known by it?")
+    known = any(says(seen.name, topic) for topic in ("personal", "private", "goal"))
+    if known or seen.form == "constant":
+        return _keep(seen, "no identifier of the rule", asks=False)
+    return _keep(seen, "nothing speaks for an identifier; what is it?")
+
+
+def _is_nearly_unique(seen: Look) -> bool:
+    return seen.present > 20 and seen.distinct >= 0.9 * seen.present

@@ -1,0 +1,170 @@
+"""The draft by the 18 identifiers of a rule: what it recognizes, and that it ends in a release."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import reticent
+from at_hand import file_of, refusal
+from reticent import Policy
+from reticent.data.columns import Table, encode
+from reticent.files.tabular import Reading
+from reticent.tables.drafts.identifiers import IDENTIFIERS, named_as
+from reticent.tables.drafts.safe_harbor import RULE, drafted_by_rule, small_regions
+
+ODD = """\
+Patientenname;Geburtsdatum;Alter;PLZ;Straße;E-Mail;Aufnahme;Entlassungsmonat;Fallnummer;Bundesland;Landkreis;Geschlecht;Diagnose;Bemerkung;IP;Kennzeichen
+Müller;03.02.1929;91;2139;Hauptstr. 1;a@b.de;01.05.2019;5;A-1;Hessen;Kassel;m;I10;kam spät;10.0.0.1;B-XY 1
+Schmidt;unbekannt;74;02139-4307;Weg 2;;02.05.2019;5;A-2;Hessen;Fulda;w;I10;ok;10.0.0.2;
+Weiß;12.12.1960;;03601;Platz 3;c@d.de;03.06.2020;6;A-3;Bayern;Hof;m;E11;;10.0.0.3;
+Groß;12.12.1970;49;unbekannt;Platz 4;e@d.de;03.06.2020;6;A-4;Bayern;Hof;w;Q87.1;;10.0.0.4;
+"""
+
+
+def drafted(data: Any) -> str:
+    return reticent.draft(data, rule=RULE)
+
+
+def fates(**columns: list[Any]) -> dict[str, tuple[str, str]]:
+    """What becomes of columns, and as which identifier."""
+    rows = len(next(iter(columns.values())))
+    cells = {**columns, "Kept": [1.5] * rows}
+    table = Table("t", {n: encode(n, pa.array(c)) for n, c in cells.items()}, rows)
+    found = drafted_by_rule(table, Reading())
+    return {
+        r.name: (r.fate, r.identifier.letter if r.identifier else "")
+        for r in found.rulings
+        if r.name != "Kept"
+    }
+
+
+def test_an_odd_table_is_drafted_released_and_verified(tmp_path: Path) -> None:
+    path = file_of(tmp_path, ODD)
+    text = reticent.draft(path, rule=RULE, output=tmp_path / "p.toml")
+    policy = Policy.load(tmp_path / "p.toml")
+    assert '(H) medical record numbers: "Fallnummer"' in text
+    assert "(D) telephone numbers: none found" in text
+    assert all(str(one) in text for one in IDENTIFIERS)
+    assert set(policy.drop) == {
+        "Patientenname", "Straße", "E-Mail", "Entlassungsmonat", "Fallnummer", "Landkreis",
+        "Bemerkung", "IP", "Kennzeichen",
+    }  # fmt: skip
+    released = reticent.release(path, policy, output=tmp_path / "out/")
+    assert released.proof.holds
+    rows = pd.read_csv(tmp_path / "out/public/data.csv", dtype=str, keep_default_na=False)
+    assert sorted(rows["Geburtsdatum"]) == ["1930 or earlier", "1960", "1970", "unbekannt"]
+    assert sorted(rows["PLZ"]) == ["000", "021", "021", "unbekannt"]
+    assert sorted(rows["Alter"]) == ["", "49", "74", "90 or older"]
+    assert sorted(rows["Aufnahme"]) == ["2019", "2019", "2020", "2020"]
+    assert reticent.verify(tmp_path / "out", policy).holds
+    assert not reticent.verify(path, policy).holds
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "fate"),
+    [
+        ("Zip", [2139, 90210, 501], ("coarsen", "B")),
+        ("ZIP_CODE", ["02139", "SW1A", "K1A"], ("drop", "B")),
+        ("postcode", ["SW1A 1AA", "M1 1AE", "B33 8TH"], ("drop", "B")),
+        ("DischargeDate", ["02/03/2019", "2/14/2019", "N/A"], ("coarsen", "C")),
+        ("seen", ["2019-05-31 10:00", "2019-06-01 11:30", "2020-01-01 00:00"], ("coarsen", "C")),
+        ("dod", ["3-Feb-2019", "14-MAR-2019", "1-Jan-2020"], ("coarsen", "C")),
+        ("BirthYear", ["1931", "1950", "1960"], ("coarsen", "C")),
+        ("Year of visit", [2019, 2019, 2020], ("coarsen", "C")),
+        ("admit_month", ["5", "6", "12"], ("drop", "C")),
+        ("seen at", ["10:30", "11:45", "09:10"], ("drop", "C")),
+        ("AgeGroup", ["0-17", "18-64", "65+"], ("drop", "C")),
+        ("age_months", [3, 1100, 400], ("coarsen", "C")),
+        ("Telefon", ["1", "2", "3"], ("drop", "D")),
+        ("reach", ["555-123-4567", "555-123-4568", "555-123-4569"], ("drop", "D")),
+        ("Fax", ["1", "2", "3"], ("drop", "E")),
+        ("x", ["a@b.org", "c@d.org", None], ("drop", "F")),
+        ("email_address", ["-", "-", "-"], ("drop", "F")),
+        ("s", ["123-45-6789", "987-65-4321", None], ("drop", "G")),
+        ("Social Security No", [1, 2, 3], ("drop", "G")),
+        ("MRN", [11, 12, 13], ("drop", "H")),
+        ("Versichertennummer", ["A1", "A2", "A3"], ("drop", "I")),
+        ("IBAN", ["A", "B", "C"], ("drop", "J")),
+        ("Driver's license", ["A", "B", "C"], ("drop", "K")),
+        ("VIN", ["A", "B", "C"], ("drop", "L")),
+        ("device_serial", ["A", "B", "C"], ("drop", "M")),
+        ("Homepage", ["A", "B", "C"], ("drop", "N")),
+        ("from", ["10.0.0.1", "10.0.0.2", "10.0.0.3"], ("drop", "O")),
+        ("fingerprint", ["A", "B", "C"], ("drop", "P")),
+        ("Foto", ["A", "B", "C"], ("drop", "Q")),
+        ("barcode", ["A", "B", "C"], ("drop", "R")),
+        ("City", ["A", "B", "B"], ("drop", "B")),
+        ("latitude", [1.5, 2.5, 3.5], ("drop", "B")),
+        ("State", ["MA", "MA", "NY"], ("keep", "")),
+        ("Country", ["US", "US", "DE"], ("keep", "")),
+        ("vehicle", ["car"] * 20 + ["bus"] * 20, ("keep", "")),
+        ("number_of_visits", [1, 2, 3, 4] * 10, ("keep", "")),
+        ("cost", [10.5, 11.5, 12.25], ("keep", "")),
+        ("code", [f"k{i}" for i in range(40)], ("drop", "R")),
+        ("Remarks", ["came late", "ok", "left early"], ("drop", "R")),
+        ("Surname", ["A", "B", "C"], ("drop", "A")),
+        ("mother", ["A", "B", "C"], ("drop", "A")),
+        ("Empty", [None, None, None], ("drop", "")),
+    ],
+)
+def test_columns_are_recognized_by_their_names_and_cells(
+    name: str, cells: list[Any], fate: tuple[str, str]
+) -> None:
+    assert fates(**{name: cells})[name] == fate
+
+
+def test_who_may_be_over_89_is_told_by_the_latest_date_or_asked() -> None:
+    births = ["1931-02-03", "1950-01-01"]
+    told = drafted(pa.table({"Birth": births, "Visit": ["2019-01-01", "9999-12-31"]}))
+    assert "oldest = 1929" in told
+    asked = drafted(pa.table({"Birth": births, "Sex": ["m", "f"]}))
+    refusal(lambda: Policy.parse(asked), 'attribute "Birth", coarsen', "only you can answer")
+    later = pa.table({"Birth": births, "Visit": ["2019-01-01"] * 2, "Age": [92, 74]})
+    assert "oldest = 1931" in drafted(later)  # ages are as of later than any date
+
+
+def test_no_draft_tells_a_cell_of_the_table(tmp_path: Path) -> None:
+    told = drafted(file_of(tmp_path, ODD))
+    cells = {cell for line in ODD.splitlines()[1:] for cell in line.split(";") if len(cell) > 3}
+    assert not [cell for cell in cells - {"unbekannt"} if cell in told]
+
+
+@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+@pytest.mark.parametrize("cell", ["2019-05-31", "a@b.org", "www.b.org", "10.0.0.1", "123-45-6789"])
+def test_the_rule_forbids_cells_of_some_forms(engine: str, cell: str, tmp_path: Path) -> None:
+    policy = Policy.of({"rule": RULE, "keep": "*"})
+    pq.write_table(pa.table({"A": ["x", cell], "B": [1, 2]}), tmp_path / "t.parquet")
+    path = tmp_path / "t.parquet"
+    error = refusal(
+        lambda: reticent.release(path, policy, output=tmp_path / "o.csv", engine=engine), "rule"
+    )
+    assert cell not in str(error)
+    proof = reticent.verify(path, policy, engine=engine)
+    assert not proof.holds
+    assert 'column "A" holds' in proof.leftovers[0].what
+    assert reticent.release(pa.table({"B": [1, 2]}), policy).proof.holds
+
+
+def test_what_a_draft_by_a_rule_cannot_do_is_refused() -> None:
+    table = pa.table({"Name": ["A", "B"], "Age": [1, 2]})
+    refusal(lambda: reticent.draft(table, rule="gdpr"), 'no rule "gdpr"')
+    refusal(lambda: reticent.draft(table, rule=RULE, class_="Age"), "has no class")
+    refusal(lambda: drafted(pa.table({"Name": ["A", "B"]})), "no column that could be released")
+    finer = (
+        f'rule = "{RULE}"\nkeep = "*"\nattributes = {{ Zip = {{ coarsen = {{ digits = 4 }} }} }}'
+    )
+    refusal(lambda: Policy.parse(finer), "three digits")
+
+
+def test_the_small_regions_are_the_17_of_the_guidance() -> None:
+    told = small_regions()
+    assert len({*told["prefixes"]}) == 17
+    assert all(len(one) == 3 and one.isdecimal() for one in told["prefixes"])
+    assert told["census"] == 2000
+    assert [one.letter for one in named_as("Patientenname")] == ["A"]
