@@ -80,7 +80,8 @@ def a_compound(path: Path, **streams: bytes) -> Path:
     """A compound file of Office with these streams, each of its own sectors (MS-CFB)."""
     sector, end, free = 512, 0xFFFFFFFE, 0xFFFFFFFF
     contents = {name: data.ljust(4096, b"\0") for name, data in streams.items()}
-    fat, starts, body = [0xFFFFFFFD, end], {}, b""
+    room = -(-(len(contents) + 1) // 4)  # sectors of the directory, which is the first chain
+    fat, starts, body = [0xFFFFFFFD, *range(2, room + 1), end], {}, b""
     for name, data in contents.items():
         count = -(-len(data) // sector)
         starts[name] = len(fat)
@@ -102,7 +103,7 @@ def a_compound(path: Path, **streams: bytes) -> Path:
     header = magic + struct.pack("<HHHHH", 0x3E, 3, 0xFFFE, 9, 6) + bytes(6)
     header += struct.pack("<IIIIIIIII", 0, 1, 1, 0, 4096, end, 0, end, 0) + struct.pack("<I", 0)
     table = struct.pack(f"<{len(fat)}I", *fat).ljust(sector, b"\xff")
-    content = header.ljust(sector, b"\xff") + table + directory.ljust(sector, b"\0") + body
+    content = header.ljust(sector, b"\xff") + table + directory.ljust(room * sector, b"\0") + body
     path.write_bytes(content)
     return path
 
@@ -127,6 +128,6 @@ def an_old_workbook(path: Path, rows: Sequence[Sequence[Any]]) -> Path:
     sheet += record(0x0200, size) + cells + end
     begin = record(0x0809, struct.pack("<HHHH", 0x0500, 0x0005, 0, 0))
     named = b"One"
-    at = len(begin) + 4 + 7 + len(named) + len(end)
-    listed = record(0x0085, struct.pack("<IHB", at, 0, len(named)) + named)
+    place = len(begin) + 4 + 7 + len(named) + len(end)
+    listed = record(0x0085, struct.pack("<IHB", place, 0, len(named)) + named)
     return a_compound(path, Book=begin + listed + end + sheet)

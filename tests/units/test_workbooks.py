@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any
@@ -17,12 +17,14 @@ from reticent.errors import InputError
 from reticent.files.tabular import Reading, parse
 from spreadsheets_at_hand import a_workbook, an_old_workbook, an_open_document
 
-HEADER = ["Zip", "Job", "Age", "Sex"]
-ROWS = [[f"00{i % 3}", ("nurse", "cook")[i % 2], 20 + i % 9, "mf"[i // 3 % 2]] for i in range(36)]
-POLICY = reticent.Policy(
-    keep=("Zip",), anonymity=[{"over": ["Job", "Age", "Sex"], "k": 4}],
-    attributes={"Age": {"mask": "discretize"}},
-)  # fmt: skip
+HEADER: Sequence[Any] = ["Zip", "Job", "Age", "Sex"]
+ROWS: list[Sequence[Any]] = [
+    [f"00{i % 3}", ("nurse", "cook")[i % 2], 20 + i % 9, "mf"[i // 3 % 2]] for i in range(36)
+]
+POLICY = {
+    "keep": ["Zip"], "anonymity": [{"over": ["Job", "Age", "Sex"], "k": 4}],
+    "attributes": {"Age": {"mask": "discretize"}},
+}  # fmt: skip
 
 
 def as_csv(path: Path) -> Path:
@@ -32,7 +34,8 @@ def as_csv(path: Path) -> Path:
 
 
 def cells(path: Path, **reading: Any) -> dict[str, list[Any]]:
-    return parse(path, Reading(**reading)).arrow.to_pydict()
+    found: dict[str, list[Any]] = parse(path, Reading(**reading)).arrow.to_pydict()
+    return found
 
 
 def of_column(path: Path, *column: Any) -> pa.ChunkedArray:
@@ -92,7 +95,7 @@ def test_every_format_makes_the_same_release(tmp_path: Path) -> None:
     ]
     misnamed = tmp_path / "export.csv"
     misnamed.write_bytes(made[1].read_bytes())
-    outputs = []
+    outputs: list[bytes] = []
     for engine, path in [*((None, path) for path in (*made, misnamed)), ("duckdb", made[1])]:
         output = tmp_path / f"out{len(outputs)}.csv"
         result = reticent.release(path, POLICY, output=output, engine=engine)
@@ -102,7 +105,7 @@ def test_every_format_makes_the_same_release(tmp_path: Path) -> None:
 
 
 def test_a_table_anywhere_on_its_sheet(tmp_path: Path) -> None:
-    rows = [
+    rows: list[Sequence[Any]] = [
         [], ["", "Report of the clinic"], [], ["", "Job", "Age", "", "Sex"],
         ["", "cook", 39, "", "m"], [], ["", "nurse", 51, "", "f"], ["", "nurse", 52, "", ""],
     ]  # fmt: skip
@@ -116,7 +119,7 @@ def test_a_table_anywhere_on_its_sheet(tmp_path: Path) -> None:
 
 
 def test_cells_that_are_lost_are_told(tmp_path: Path) -> None:
-    rows = [["A", "B"], ["=1+1", 1], ["#N/A", 2], [3, 3]]
+    rows: list[Sequence[Any]] = [["A", "B"], ["=1+1", 1], ["#N/A", 2], [3, 3]]
     found = parse(a_workbook(tmp_path / "t.xlsx", {"One": rows}))
     assert found.arrow["A"].to_pylist() == [None, None, 3]
     told = " ".join(found.notes)
