@@ -131,7 +131,7 @@ def test_what_is_said(place: Path) -> None:
     assert "12.5% told" in every
     assert "30% told" in every
     assert str(place / "out") in said
-    assert '<th style="text-align:left">100% told</th>' in made(place)._repr_html_()
+    assert "100% told</th>" in made(place)._repr_html_()
 
 
 def test_the_page(place: Path) -> None:

@@ -65,11 +65,14 @@ def _blocks(text: ComposedText) -> Iterator[str]:
     for is_table, parts in groupby(text.parts, lambda part: isinstance(part, TextTable)):
         if is_table:
             yield from map(_table, parts)
+            first = False
             continue
         for paragraph in "\n".join(parts).split("\n\n"):
             if paragraph.strip():
                 said = html.escape(_shortened(paragraph.strip("\n")))
-                said = f"<b>{said}</b>" if first and "\n" not in said else said
+                if first:
+                    opening, line, rest = said.partition("\n")
+                    said = f"<b>{opening}</b>{line}{rest}"
                 yield f'<p style="white-space:pre-wrap">{said}</p>'
                 first = False
 
@@ -86,14 +89,16 @@ def _table(part: str) -> str:
     if more := len(part.rows) - len(rows):
         rows.append(f'<tr><td colspan="{len(sides)}">and {many(more, "more", "more")}</td></tr>')
     head = _row("th", part.head, sides)
-    return f"<table><thead>{head}</thead><tbody>{''.join(rows)}</tbody></table>"
+    body = f"<thead>{head}</thead><tbody>{''.join(rows)}</tbody>"
+    return f'<table style="margin:0 0 1em">{body}</table>'
 
 
 def _row(tag: str, values: tuple[Any, ...], sides: list[str]) -> str:
     cells = zip(values, sides, strict=True)
     return "<tr>{}</tr>".format(
         "".join(
-            f'<{tag} style="text-align:{side}">{html.escape(_short(cell(value), _LONGEST))}</{tag}>'
+            f'<{tag} style="text-align:{side};white-space:pre-wrap">'
+            f"{html.escape(_short(cell(value), _LONGEST))}</{tag}>"
             for value, side in cells
         )
     )
@@ -130,6 +135,8 @@ class ComposedText(str):
 
     def __add__(self, more: str) -> str:
         """Further lines keep what is a table one; what goes on in the last line does not."""
+        if not more:
+            return self
         return ComposedText([self, more[1:]]) if more.startswith("\n") else str(self) + more
 
     def __radd__(self, before: str) -> str:

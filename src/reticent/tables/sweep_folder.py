@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from reticent.errors import many
 from reticent.releases.spoken import Spoken
 from reticent.releases.sweeping import SweptPoints, folder_name
 
@@ -51,6 +52,9 @@ class Sweep(Spoken):
             "output": self.output,
             "warnings": list(self.warnings),
         }
+
+    def __repr__(self) -> str:
+        return f"<Sweep: {self.threshold} at {many(len(self.points), 'threshold')}>"
 
     def _says(self, words: Any) -> str:
         said: str = words.sweep(self)
