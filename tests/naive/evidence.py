@@ -156,3 +156,17 @@ def share_shown(before: Sequence[object], after: Sequence[object]) -> float:
 
     whole = entropy(before)
     return entropy(after) / whole if whole else 0.0
+
+
+def relation(first: Sequence[object], second: Sequence[object]) -> float:
+    """Mutual information in nats, less what chance adds, as the size of a correlation."""
+    rows, total = Counter(first), len(first)
+    columns, cells = Counter(second), Counter(zip(first, second, strict=True))
+    told = sum(
+        count / total * math.log(count * total / (rows[a] * columns[b]))
+        for (a, b), count in cells.items()
+    )
+    freedom = (len(rows) - 1) * (len(columns) - 1)
+    rare = [sum(total / count for count in side.values()) - 1 for side in (rows, columns)]
+    chance = (freedom + rare[0] * rare[1] / (6 * total)) / (2 * total)
+    return math.sqrt(1 - math.exp(-2 * max(told - chance, 0)))

@@ -47,7 +47,7 @@ def point(
 
 def swept(*records: Any) -> Sweep:
     points = with_changes(records)
-    return Sweep("k", points, {"reason": "no class"}, 0, "out", (), ("kept",), 9, 1)
+    return Sweep("k", points, {"reason": "no class"}, 0, "out", (), ("kept",), ("kept",), 9, 1)
 
 
 FOUND = swept(

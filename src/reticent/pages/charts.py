@@ -100,6 +100,17 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
+class Pair:
+    """A value as it was, what is shown of it, or both: how many records had it and show it."""
+
+    label: str
+    depth: int
+    before: int | None
+    after: int | None
+    kind: Literal["value", "more", "hidden", "missing"] = "value"
+
+
+@dataclass(frozen=True, slots=True)
 class Knot:
     """A box of a branching drawing; those nearer to the first stand before those further away."""
 
@@ -336,6 +347,116 @@ def apart(tried: Sequence[float], *, log: bool = False) -> list[float]:
     if kept[-1] != len(tried) - 1:
         kept[-1 if len(kept) > 1 else len(kept) :] = [len(tried) - 1]
     return [tried[i] for i in kept]
+
+
+@_for_phones_too
+def pairs(title: str, rows: Sequence[Pair]) -> Markup:
+    """Values before and after below each other, a bar for each side that a row has."""
+    width, narrow = _drawn_at.get(), _is_narrow()
+    step, top, left, right = 26, 24, 236, width - 140
+    if narrow:  # labels above their bars
+        step, left, right = 42, 2, width - 2
+    largest = max((max(row.before or 0, row.after or 0) for row in rows), default=0) or 1
+    parts = [*_sides(left), _text(width - 72, 12, "before", 70, cls="quiet", anchor="end")]
+    parts.append(_text(width - 2, 12, "after", 66, cls="quiet", anchor="end"))
+    for i, row in enumerate(rows):
+        x, y = 8 + row.depth * 18, top + i * step
+        label = {"missing": "(missing)", "hidden": f"{row.label} (hidden)"}.get(row.kind, row.label)
+        looks = {"hidden": "hidden", "more": "quiet", "value": "", "missing": "quiet"}[row.kind]
+        room = width - 142 if narrow else left - 12
+        parts.append(_text(x, y + 16, label, room - x, cls=looks))
+        sides = [("plain", row.before), ("hidden" if row.kind == "hidden" else "shown", row.after)]
+        told = [(look, count) for look, count in sides if count is not None]
+        high = 16 / max(len(told), 1)
+        start = x if narrow else left
+        for at, (look, count) in enumerate(told):
+            length = max((right - start) * count / largest, 1.5 if count else 0)
+            over = y + (22 if narrow else 4) + at * high
+            parts.append(_box(start, over, length, high - 1, cls=f"bar {look}", rx=1))
+        for end, records in ((width - 72, row.before), (width - 2, row.after)):
+            if records is not None:
+                parts.append(_text(end, y + 16, number(records), 66, anchor="end"))
+    height = top + len(rows) * step + 2
+    parts += [] if narrow else [_path("rule", f"M{left} {top}V{height}")]
+    return _image(title, "Records before and after, value by value.", height, parts)
+
+
+def _sides(x: float) -> Iterator[Markup]:
+    """What bars before and after look like."""
+    for name, look in (("before", "plain"), ("after", "shown")):
+        yield _box(x, 3, 10, 10, cls=f"bar {look}", rx=1)
+        yield _text(x + 15, 12, name, 80, cls="quiet")
+        x += 80
+
+
+@_for_phones_too
+def histogram(
+    title: str,
+    edges: Sequence[float],
+    counts: Sequence[int],
+    steps: Sequence[tuple[float, float, int, str]],
+) -> Markup:
+    """Counts as bars, and intervals drawn over them: areas are records, for both alike."""
+    left, top, high, room = 6.0, 24, 110.0, _drawn_at.get() - 12.0
+    low, whole = edges[0], edges[-1] - edges[0]
+    least = min(b - a for a, b in pairwise(edges))  # an interval of one number is as wide
+    drawn = [(a, max(b, a + least), n, label) for a, b, n, label in steps]
+    heights = [n / (b - a) for (a, b), n in zip(pairwise(edges), counts, strict=True)]
+    tallest = max([*heights, *(n / (b - a) for a, b, n, _ in drawn)], default=0) or 1.0
+
+    def x(value: float) -> float:
+        return left + room * min(max((value - low) / whole, 0.0), 1.0)
+
+    parts = [*_sides(left)]
+    for (a, b), tall, count in zip(pairwise(edges), heights, counts, strict=True):
+        rise = max(high * tall / tallest, 1.5 if count else 0)
+        wide = max(x(b) - x(a) - 1, 0.5)
+        parts.append(_box(x(a) + 0.5, top + high - rise, wide, rise, cls="bar plain", rx=1))
+    for a, b, count, label in drawn:
+        y = top + high - high * count / (b - a) / tallest
+        outline = f"M{_n(x(a))} {_n(top + high)}V{_n(y)}H{_n(x(b))}V{_n(top + high)}"
+        told = _tooltip(f"{label}: {number(count)}")
+        parts.append(Markup("<g>{}{}</g>").format(told, _path("step", outline)))
+    parts.append(_path("rule", f"M{_n(left)} {_n(top + high)}H{_n(left + room)}"))
+    spans = [Span(label, a, b, n) for a, b, n, label in drawn]
+    parts += _edges(spans, [x(a) for a, *_ in drawn] + [x(drawn[-1][1])], top + high)
+    desc = "; ".join(f"{label}: {number(count)}" for *_, count, label in steps[:MOST_ROWS])
+    return _image(title, f"Intervals after: {desc}.", top + high + 24, parts)
+
+
+@_for_phones_too
+def scale(
+    title: str, ends: tuple[str, str], after: tuple[str, float], before: tuple[str, float] | None
+) -> Markup:
+    """Where something stands between nothing and the worst; shares beyond stand at the end."""
+    left, room, y = 6.0, _drawn_at.get() - 12.0, 24
+    at = left + room * min(max(after[1], 0.0), 1.0)
+    parts = [
+        _box(left, y, room, 12, cls="track", rx=2),
+        _box(left, y, max(at - left, 2.0), 12, cls="bar shown", rx=2),
+        _beneath(at, 14, after[0], "strong"),
+    ]
+    below = y + 28
+    if before:
+        x = left + room * min(max(before[1], 0.0), 1.0)
+        parts += [
+            _path("reference", f"M{_n(x)} {y - 4}V{y + 18}"),
+            _beneath(x, below + 2, before[0]),
+        ]
+        below += 18
+    parts.append(_text(left, below + 2, ends[0], room, cls="quiet"))
+    if _wide(ends[0]) + _wide(ends[1]) + 8 > room:
+        below += 18
+    parts.append(_text(left + room, below + 2, ends[1], room, cls="quiet", anchor="end"))
+    told = f"{after[0]}" + (f"; {before[0]}" if before else "")
+    return _image(title, f"From {ends[0]} to {ends[1]}: {told}.", below + 8, parts)
+
+
+def _beneath(x: float, y: float, text: str, cls: str = "") -> Markup:
+    """A text centred at a place, as far as there is room."""
+    half, width = _wide(text) * (_BOLD if cls else 1) / 2, _drawn_at.get()
+    x = min(max(x, half + 2), width - half - 2)
+    return _text(x, y, text, width, cls=cls, anchor="middle")
 
 
 @_for_phones_too

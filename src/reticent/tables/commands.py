@@ -210,6 +210,15 @@ def evaluate(
     population: Annotated[
         str | None, typer.Option(metavar="FILE", help="A register for the journalist's view.")
     ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="PAGE.html",
+            help="Also write a page for people who decide; it shows the table as it was.",
+        ),
+    ] = None,
     previous: Earlier = None,
 ) -> None:
     """Measure what a release costs and what it stops."""
@@ -219,10 +228,12 @@ def evaluate(
         found = evaluation.evaluate(
             original, released, policy, test=test, folds=folds, seed=seed,
             classifiers=_listed(classifiers),
-            population=population, previous=named_paths(previous), reading=reading, watch=watch,
+            population=population, previous=named_paths(previous), reading=reading,
+            output=output, force=say.force, watch=watch,
         )  # fmt: skip
     say.note(*found.notes, *(f"Warning: {warning}" for warning in found.warnings))
-    say.result(text.evaluation(found), found.summary())
+    written = f"\n\nWritten to {output}. It shows the table as it was: keep it." if output else ""
+    say.result(text.evaluation(found) + written, found.summary())
 
 
 @command(app, "sweep")

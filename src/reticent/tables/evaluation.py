@@ -16,6 +16,7 @@ from reticent.data.decimals import with_points
 from reticent.errors import InputError, Unsatisfiable
 from reticent.evidence import classify
 from reticent.evidence.classify import Sides, majority
+from reticent.files.output import check_free, refuse_inputs, whole_file, write_text
 from reticent.files.tabular import Reading
 from reticent.privacy.verify import Proof
 from reticent.progress import Watch
@@ -24,9 +25,12 @@ from reticent.releases.spoken import Spoken
 from reticent.sources import arrival
 from reticent.tables import flow, folder
 from reticent.tables.arrival import fitted
+from reticent.tables.evaluation_page import page_of
 from reticent.tables.evidence.aligned import AlignedRows, aligned, for_classifiers, told
 from reticent.tables.evidence.attack import attacks
+from reticent.tables.evidence.beside import ColumnBeside, beside
 from reticent.tables.evidence.loss import losses
+from reticent.tables.evidence.relations import relations
 from reticent.tables.evidence.study import Round, divided, errors
 from reticent.tables.policy import Policy
 from reticent.tables.prepare import Prepared, prepare
@@ -44,6 +48,9 @@ class Evaluation(Spoken):
     classification: Mapping[str, Any] | None  # None if the policy names no class
     loss: Mapping[str, Any]
     attack: Mapping[str, Any]
+    relations: Mapping[str, Any]  # between released columns
+    columns: tuple[ColumnBeside, ...] = field(repr=False)  # masked ones, before and after
+    untouched: tuple[str, ...]  # released as they are
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()  # what was assumed in reading the table
 
@@ -55,6 +62,7 @@ class Evaluation(Spoken):
             "classification": self.classification,
             "loss": self.loss,
             "attack": self.attack,
+            "relations": self.relations,
             "warnings": list(self.warnings),
         }
 
@@ -75,6 +83,8 @@ def evaluate(
     population: Any = None,
     previous: Mapping[str, str | Path] | None = None,
     reading: Reading | None = None,
+    output: str | Path | None = None,
+    force: bool = False,
     watch: Watch | None = None,
 ) -> Evaluation:
     """Measure what a release costs and what it stops.
@@ -83,7 +93,8 @@ def evaluate(
     parts in turn; or on the records of `test`: once under the cuts of a release of both tables
     together, and once under those that `released` shows, which is learnt on training. `population`
     is a register that the journalist of the attack view looks into; without one, the original is.
-    `previous` tells where earlier releases stand.
+    `previous` tells where earlier releases stand. `output` is a page for people who decide, with
+    what stood in the original: it is for its owner's eyes; `force` lets it replace another.
     """
     watch = watch or Watch()
     classify.check_seed(seed)
@@ -95,6 +106,12 @@ def evaluate(
     watch.stage("read")
     policy = Policy.of(policy).with_previous(previous or {})
     reading = policy.reads(reading)
+    page = None
+    if output is not None:
+        page = page_place(output, force=force)
+        given = [one for one in (original, released, test, population) if one is not None]
+        inputs = [path for one in given for path in arrival.inputs(one)]
+        refuse_inputs([page], [*inputs, *policy.files()])
     rows = arrival.read(original, reading, policy.spare)[0]
     prepared = fitted(rows, policy, reading)
     if not prepared.domains:
@@ -127,15 +144,37 @@ def evaluate(
     of_release = rounds  # as the release itself masks; with a test table, it was learnt on training
     if test is not None:
         of_release = [replace(part, masked=part.fresh or part.masked) for part in rounds]
-    return Evaluation(
+    found = Evaluation(
         prepared.table.rows,
         proof,
         _classification(prepared, rounds, used, seed, watch),
         losses(masked),
         attacks(masked, register, of_release),
+        relations(masked, seed=seed),
+        beside(masked),
+        tuple(n for n in masked.prepared.roles.released if n not in masked.columns),
         tuple(_warnings(prepared, masked, proof, used, classifiers, rounds)),
         prepared.table.notes,
     )
+    if page is not None:
+        with whole_file(page, force=force, private=True) as path:
+            told = found.summary()
+            write_text(path, page_of(told, found.columns, found.untouched, policy.about, seed))
+    return found
+
+
+def page_place(output: str | Path, *, force: bool) -> Path:
+    """Where a page will stand: a free place with a page's name."""
+    path = Path(output)
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise InputError(
+            "what evaluate writes is a page", where=str(path),
+            do="give a name that ends in .html; --json prints the numbers for programs.",
+        )  # fmt: skip
+    if path.is_dir():
+        raise InputError("this is a folder", where=str(path), do="choose another name.")
+    check_free(path, force=force)
+    return path
 
 
 def _warnings(

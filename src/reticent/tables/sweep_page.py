@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from reticent.errors import listed
+from reticent.errors import few
 from reticent.pages import charts
 from reticent.pages.page import MOST, page
 from reticent.privacy import words
@@ -83,8 +83,8 @@ def _matrix(swept: Sweep) -> dict[str, Any]:
             for name, shares, hows in matrix.rows[:MOST]
         ],
         "more": max(len(matrix.rows) - MOST, 0),
-        "hidden": listed(matrix.hidden, 6),
-        "whole": listed(matrix.whole, 6),
+        "hidden": few(matrix.hidden),
+        "whole": few(matrix.whole),
         "still": words.joined(matrix.still) if matrix.still else "",
         "signs": [(SIGNS[how], MEANINGS[how]) for how in used],
     }

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from reticent.errors import SHOWN, few, listed, many, quoted
+from reticent.errors import SHOWN, few, many, quoted
 from reticent.privacy.words import about_percent, joined, percent
 from reticent.tables.sweep_matrix import MEANINGS, SIGNS, ShownMatrix
 from reticent.terminal.text import cell, columns_table, composed, table
@@ -185,10 +185,13 @@ def evaluation(found: Evaluation) -> str:
     lines += _errors(found.classification)
     lost, apart = found.loss, found.loss["discernibility"]
     lines += [
-        f"Distortion per record: {lost['distortion']:.3f}; {lost['hidden']:,} of "
-        f"{lost['entries']:,} masked entries show nothing at all.",
-        f"Discernibility: {apart['before']:,} before, {apart['after']:,} after.",
+        f"Detail hidden: {about_percent(_of_worst(lost))} of the worst, which is to hide every "
+        f"masked value (distortion {lost['distortion']:.3f} of {lost['worst']:.3f} per record); "
+        f"{lost['hidden']:,} of {lost['entries']:,} masked entries show nothing at all.",
+        f"Records that look like each record, added up (discernibility): {apart['before']:,} "
+        f"before, {apart['after']:,} after.",
         "",
+        *_related(found.relations),
         *_attacks(found.attack),
     ]
     if not lines[-1]:
@@ -196,11 +199,34 @@ def evaluation(found: Evaluation) -> str:
     return composed(lines)
 
 
+def _of_worst(lost: Mapping[str, Any]) -> float:
+    return float(lost["distortion"] / lost["worst"]) if lost["worst"] else 0.0
+
+
+def _related(found: Mapping[str, Any]) -> Iterator[str]:
+    if not found["related"]:
+        yield "No two released columns told anything of each other before."
+        yield ""
+        return
+    yield (
+        f"Of {many(found['related'], 'pair')} of columns that told of each other, {found['kept']} "
+        f"still do as before, {found['weaker']} less, {found['lost']} nothing any more."
+    )
+    rows = [
+        [" and ".join(one["columns"]), *(about_percent(one[side]) for side in _SIDES)]
+        for one in found["most"][:_PAIRS]
+    ]
+    if rows:
+        yield table(["those that lost most", *_SIDES], rows)
+    yield ""
+
+
+_PAIRS = 5
 _VIEWS = {
-    "BE": "unmodified",
-    "AE": "released",
-    "SE": "released",
-    "learnt_on_training": "mask learnt on training only",
+    "BE": "the table as it was",
+    "AE": "the release",
+    "SE": "the release",
+    "learnt_on_training": "a mask learnt on training only",
     "UE": "masked columns left out",
     "RE": "sensitive columns left out",
 }
@@ -220,30 +246,32 @@ def _errors(found: Mapping[str, Any] | None) -> Iterator[str]:
     first = next(iter(errors.values()))
     views = [view for view in _VIEWS if view in first and not (view == "SE" and "AE" in first)]
     rows = [
-        [f"{_VIEWS[view]} ({view})" if view.isupper() else _VIEWS[view]]
-        + [_percent(each.get(view)) for each in errors.values()]
-        for view in views
+        [_VIEWS[view], *(_percent(each.get(view)) for each in errors.values())] for view in views
     ]
     rows.append(["always the largest class", *[_percent(found["majority"])] * len(errors)])
     yield f"How often {found['class']} is told wrong, {how}:"
-    yield table(["", *errors], rows)
+    yield table(["learnt from", *errors], rows)
     yield ""
 
 
 def _attacks(found: Mapping[str, Any]) -> Iterator[str]:
     for record in found["linkage"]:
+        known = any(
+            record[side]["journalist_mean"] != record[side]["prosecutor_mean"] for side in _SIDES
+        )
         yield f"Who knows {few(record['over'])}:"
         rows = [
             [name, *(_one_in(name, record[side][key]) for side in ("before", "after"))]
             for name, key in _LINKAGE.items()
+            if known or "register" not in name
         ]
         yield table(["", "before", "after"], rows)
         yield ""
     for record in found["inference"]:
         yield f"How sure of {few(record['sensitive'])} from {few(record['over'])}:"
         rows = [
-            ["largest confidence", *(cell(Fraction(record[s]["largest"])) for s in _SIDES)],
-            ["mean confidence", *(_percent(record[s]["mean"]) for s in _SIDES)],
+            ["at worst", *(cell(Fraction(record[s]["largest"])) for s in _SIDES)],
+            ["guessing the likeliest is right for", *(_percent(record[s]["mean"]) for s in _SIDES)],
         ]
         yield table(["", "before", "after"], rows)
         yield ""
@@ -279,7 +307,7 @@ def sweep(found: Sweep) -> str:
     head = [found.threshold, "kept", "steps", "groups", "re-identified", "distortion", *errors]
     lines = [table(head, rows), *_matrix(found)]
     for name, plain in found.floor.get("errors", {}).items():
-        told = ", ".join(f"{_percent(rate)} {_VIEWS[view]}" for view, rate in plain.items())
+        told = ", ".join(f"{_percent(rate)} with {_VIEWS[view]}" for view, rate in plain.items())
         lines.append(f"\n{name}, to compare with: {told}.")
     out = [f"{p['left_out']:,} at {p['threshold']}" for p in found.points if "left_out" in p]
     if out:
@@ -312,13 +340,14 @@ def _matrix(found: Sweep) -> Iterator[str]:
     for at in range(0, len(matrix.spans) if listed_rows else 0, most):
         part = slice(at + 1, at + 1 + most)
         heads = [_COLUMNS_BY.format(found.threshold), *matrix.spans[at : at + most]]
-        yield "\n" + table(heads, [[row[0], *row[part]] for row in listed_rows[:_ROWS]])
+        yield ""
+        yield table(heads, [[row[0], *row[part]] for row in listed_rows[:_ROWS]])
     if len(listed_rows) > _ROWS:
         yield f"… and {len(listed_rows) - _ROWS:,} more columns; report.html and --json have all."
     if matrix.whole:
-        yield f"As they were under every threshold: {listed(matrix.whole, 3)}."
+        yield f"As they were under every threshold: {few(matrix.whole)}."
     if matrix.hidden:
-        yield f"Nothing is shown under any threshold of: {listed(matrix.hidden, 3)}."
+        yield f"Nothing is shown under any threshold of: {few(matrix.hidden)}."
     if listed_rows:
         used = dict.fromkeys(how for _, _, hows in matrix.rows for how in hows if how)
         signs = "".join(f"; {SIGNS[how]} {MEANINGS[how]}" for how in used)
@@ -348,10 +377,10 @@ _LINKAGE = {
     "smallest group": "smallest",
     "mean group": "mean_group",
     "alone in their group": "unique",
-    "prosecutor, at worst": "prosecutor",
-    "prosecutor, re-identified": "prosecutor_mean",
-    "journalist, at worst": "journalist",
-    "journalist, re-identified": "journalist_mean",
+    "found at worst": "prosecutor",
+    "found in all": "prosecutor_mean",
+    "found at worst, by a register": "journalist",
+    "found in all, by a register": "journalist_mean",
 }
 
 

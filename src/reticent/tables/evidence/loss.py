@@ -28,9 +28,12 @@ def losses(masked: AlignedRows) -> dict[str, Any]:
         columns[domain.name] = {
             "distortion": distortion(domain, shown, masked.recodings[domain.name]) / rows,
             "hidden": hidden(domain, shown),
+            "worst": worst(domain) / rows,
+            "shows": round(share_shown(domain.codes, shown.codes), 9),
         }
     return {
         "distortion": sum(column["distortion"] for column in columns.values()),
+        "worst": sum(column["worst"] for column in columns.values()),
         "hidden": sum(column["hidden"] for column in columns.values()),
         "entries": rows * len(columns),
         "discernibility": {
@@ -57,6 +60,20 @@ def distortion(domain: Domain, masked: Column, recoding: Recoding) -> float:
         leaf, label = divmod(pair, len(labels))
         total += costs[(leaf, labels[label]) if climbs else labels[label]] * count
     return total
+
+
+def worst(domain: Domain) -> float:
+    """The distortion of a column that shows nothing to any record, summed over its records."""
+    if domain.mask != "generalize" or domain.root is None:
+        return len(domain.codes) * (1.0 if domain.root is None else domain.share(domain.root))
+    depths = np.zeros(domain.size)
+    waiting = [(domain.root, 0)]
+    while waiting:
+        node, depth = waiting.pop()
+        waiting.extend((child, depth + 1) for child in node.children)
+        if not node.children and node.low < node.high:
+            depths[node.low] = depth
+    return float(depths @ np.bincount(domain.codes, minlength=domain.size))
 
 
 def _climbed(domain: Domain, labels: Sequence[str]) -> Mapping[tuple[int, str], float]:

@@ -1,0 +1,217 @@
+"""The page of `evaluate`: what it says of every kind of column, and that it is its owner's."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from at_hand import mode, save
+from pages_at_hand import Page
+from terminal import run
+
+ROOT = Path(__file__).parents[2]
+NAMES = ["Job", "Town", "Age", "Born", "Sex", "Sick", "Buys"]
+POLICY = """\
+class = "Buys"
+keep = ["Sex"]
+missing = "value"
+[attributes.Job]
+mask = "generalize"
+taxonomy = { ANY = { Low = ["Cook", "Clerk <b>"], High = ["Boss", "Chief"] } }
+[attributes.Town]
+mask = "suppress"
+[attributes.Age]
+mask = "discretize"
+range = [0, 100]
+[attributes.Born]
+mask = "discretize"
+[[anonymity]]
+over = ["Job", "Age"]
+k = 4
+[[anonymity]]
+over = ["Town"]
+k = 4
+[[anonymity]]
+over = ["Job", "Born"]
+k = 20
+[[confidence]]
+over = ["Job"]
+sensitive = { Sick = ["y"] }
+at_most = 0.9
+"""
+
+
+def rows(count: int = 240, seed: int = 3) -> list[list[str]]:
+    draw = random.Random(seed)
+    found = []
+    for i in range(count):
+        high, age, month = draw.random() < 0.4, draw.randint(20, 60), draw.randint(1, 9)
+        job = draw.choice(["Boss", "Chief"] if high else ["Cook", "Clerk <b>"])
+        town = "" if i % 40 == 0 else "Rare & far" if i == 7 else draw.choice(["Ulm", "Bonn"])
+        born = f"{1990 - 10 * (town == 'Ulm') - draw.randint(0, 9)}-0{month}-15"
+        buys = "yes" if high + (age > 40) + (born < "1980") >= 2 else "no"
+        sick = draw.choice("ynnn")
+        found.append([job, town, str(age), born, draw.choice("mf"), sick, buys])
+    return found
+
+
+@pytest.fixture(autouse=True)
+def data(work: Path) -> None:
+    save("data.csv", NAMES, rows())
+    Path("policy.toml").write_text(POLICY, encoding="utf-8")
+
+
+def evaluated(*given: object, policy: str = "policy.toml", code: int = 0) -> Any:
+    run("release", "data.csv", "-p", policy, "-o", "out.csv", "--force")
+    return run(
+        "evaluate", "data.csv", "out.csv", "-p", policy, "-o", "page.html",
+        "--classifiers", "tree", *given, code=code,
+    )  # fmt: skip
+
+
+def page() -> Page:
+    text = Path("page.html").read_text(encoding="utf-8")
+    found = Page(text)
+    assert not {"script", "link", "iframe", "img", "object"} & {tag for tag, _ in found.tags}
+    assert "default-src 'none'" in text
+    assert not re.search(r"url\(|@import|https?://(?!www\.w3\.org/2000/svg)", text)
+    assert "nan" not in re.findall(r'(?:d|x|y|width)="([^"]*)"', text)
+    assert not re.search(JARGON, found.text)
+    return found
+
+
+JARGON = r"\b(BE|AE|UE|SE|RE)\b"
+
+
+def test_it_says_what_became_of_every_column_and_is_its_owners() -> None:
+    said = evaluated("--json")
+    told = json.loads(said.stdout)
+    found = page()
+    assert mode(Path("page.html")) == 0o600
+    assert ("p", {"class": "kicker alert"}) in found.tags
+    for sentence in (
+        "Private: this page shows what stood in the table as it was.",
+        "240 records beside their release. Every promise was recounted and holds.",
+        "As in the table: Sex, Sick, Buys.",
+        "4 different values were there; 2 groups are shown. It keeps 50 % of what it told.",
+        "3 different values were there; 1 value is shown, and 110 records show nothing (46 %); "
+        "6 records had no value, as one can see.",
+        "Clerk <b>",
+        "Afterwards an interval counts as its middle.",
+        "A decision tree that learns Sick from Job is right for",
+        "Whoever knows Job can be at most",
+        f"{told['relations']['related']} pairs of columns were related in the table.",
+    ):
+        assert sentence in found.text, sentence
+    assert "<b>" not in Path("page.html").read_text(encoding="utf-8").replace("&lt;b&gt;", "")
+    assert "days" in found.text  # how far dates spread
+    share = told["loss"]["distortion"] / told["loss"]["worst"]
+    assert f"this release hides {100 * share:.0f} % ;" in found.text
+    before = evaluated("--json", "--force")
+    assert json.loads(before.stdout) == told
+    assert page().text == found.text
+
+
+def test_pages_of_all_kinds_name_errors_by_words() -> None:
+    """The papers' short names stay in JSON."""
+    pages = [*(ROOT / "src/reticent").rglob("*.html")]
+    assert len(pages) > 10
+    for path in pages:
+        text = re.sub(r"\{[%{#].*?[%}#]\}", " ", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+        assert not re.search(JARGON, text), path
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("page.csv", "what evaluate writes is a page"),
+        ("page", "what evaluate writes is a page"),
+        ("there.html", "the output exists already"),
+        ("no/page.html", "there is no folder no"),
+        ("folder.html", "this is a folder"),
+        ("data.html", "part of an input"),
+    ],
+)
+def test_a_place_that_cannot_be_is_refused_before_any_work(name: str, said: str) -> None:
+    Path("there.html").write_text("mine", encoding="utf-8")
+    Path("folder.html").mkdir()
+    save("data.html", NAMES, rows(20))
+    original = "data.html" if name == "data.html" else "data.csv"
+    given = ["-p", "policy.toml", "-o", name] + (["--force"] if name == "data.html" else [])
+    found = run("evaluate", original, "data.csv", *given, code=2)
+    assert said in found.stderr
+    assert Path("there.html").read_text(encoding="utf-8") == "mine"
+
+
+def variant(old: str, new: str) -> None:
+    text = Path("policy.toml").read_text(encoding="utf-8")
+    assert old in text
+    Path("policy.toml").write_text(text.replace(old, new), encoding="utf-8")
+
+
+def test_without_a_class_nothing_is_learnt() -> None:
+    variant('class = "Buys"\nkeep = ["Sex"]', 'keep = ["Sex", "Buys"]')
+    evaluated()
+    assert "names no column that the data are meant to predict" in page().text
+
+
+def test_records_that_are_left_out_are_told() -> None:
+    lines = [row for row in rows() if row[0] != "Chief"] + [["Chief", *rows()[0][1:]]] * 2
+    save("data.csv", NAMES, lines)
+    policy = """\
+keep = "*"
+suppress_records = 0.1
+[attributes.Job]
+mask = "generalize"
+taxonomy = { ANY = { Low = ["Cook", "Clerk <b>"], Boss = {}, Chief = {} } }
+[[anonymity]]
+over = ["Job"]
+k = 4
+"""
+    Path("policy.toml").write_text(policy, encoding="utf-8")
+    said = evaluated()
+    assert "left out of the release" in said.stderr
+    assert "left out of it, and nothing here is about them" in page().text
+
+
+def test_from_python(work: Path) -> None:
+    import reticent
+
+    run("release", "data.csv", "-p", "policy.toml", "-o", "first")
+    found = reticent.evaluate(
+        "data.csv", "first", "policy.toml", classifiers=["tree"], output=work / "page.html"
+    )
+    assert [column.name for column in found.columns] == ["Job", "Town", "Age", "Born"]
+    assert found.untouched == ("Sex", "Sick", "Buys")
+    assert "Private" in page().text
+
+
+def wide(columns: int, released: Sequence[str]) -> None:
+    """A table of many columns, of which only some can show anything."""
+    draw = random.Random(1)
+    names = [f"c{i}" for i in range(columns)]
+    lines = []
+    for _ in range(60):
+        kind = draw.choice("ab")
+        lines.append([kind if name in released else str(draw.random()) for name in names])
+    save("data.csv", names, lines)
+    masks = "".join(f'[attributes.{name}]\nmask = "suppress"\n' for name in names)
+    over = ", ".join(f'"{name}"' for name in names)
+    Path("policy.toml").write_text(f"{masks}[[anonymity]]\nover = [{over}]\nk = 5\n")
+
+
+def test_columns_that_say_nothing_are_quiet_together() -> None:
+    wide(120, ["c3", "c4"])
+    said = evaluated()
+    text = page().text
+    assert "Show nothing, as all records look the same there: c0, c1, c2 and 115 more" in text
+    assert "Who knows c0, c1" in said.stdout
+    assert max(map(len, said.stdout.splitlines())) < 300
+    assert "Finding people by c0, c1, c2 and 117 more" in text
+    assert Path("page.html").stat().st_size < 60_000
