@@ -16,7 +16,7 @@ from typing import Any
 from typer.testing import Result
 
 from reticent.errors import ReticentError
-from reticent.files.tabular import LINES, RELEASED, SUFFIXES
+from reticent.files.tabular import LINES, RELEASED
 from reticent.releases.kinds import BASKETS, ENTRIES, JOINT, KINDS, TABLES, ReleaseKind
 from terminal import run
 
@@ -121,7 +121,7 @@ def _entries() -> KindExample:
     shown = {f"{MARK}{word}" for word in ("f", "m", *jobs, "yes", "no")}
     impossible = 'may_hide = "conditions-of-sensitive"\npublish = [[2, "Sex"], [2, "Job"]]'
     return KindExample(
-        ENTRIES, {"in.csv": "Id,Sex,Job,Ill\n" + "".join(rows), "p.toml": policy}, SUFFIXES,
+        ENTRIES, {"in.csv": "Id,Sex,Job,Ill\n" + "".join(rows), "p.toml": policy}, RELEASED,
         frozenset(shown), ("requests =", f"{impossible}\nrequests ="),
         ("min_confidence = 0.6", "min_confidence = 0.1"), "conditions",
     )  # fmt: skip

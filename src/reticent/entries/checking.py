@@ -15,7 +15,7 @@ from reticent.entries.original import Codes, Mask, Original, codes_of, places, r
 from reticent.entries.policy import EntryPolicy
 from reticent.entries.report import EntryVerdict
 from reticent.errors import InputError, Problem, many, quoted, refuse
-from reticent.files.tabular import Reading, carriers
+from reticent.files.tabular import Reading, carriers, workbooks_of
 from reticent.privacy import entries as verifier
 from reticent.privacy.entries import Altered, EntryFinding, PublishedEntries
 from reticent.progress import Clock, Watch
@@ -74,11 +74,14 @@ def _beside(before: Column, after: Column) -> tuple[Codes, Codes]:
 
 
 def carried(data: Any, kind: str, suffix: str | None = None) -> list[Problem]:
-    """What typed files and data frames tell besides their cells."""
+    """What typed files, workbooks and data frames tell besides their cells."""
     from reticent.privacy.verify import baggage
+    from reticent.privacy.workbooks import leftovers
 
     looked = carriers(data, kind, suffix)
-    return [problem for schema, parts in looked for problem in baggage(schema, parts)]
+    found = [problem for schema, parts in looked for problem in baggage(schema, parts)]
+    books = workbooks_of(data, kind, suffix)
+    return found + [problem for path in books for problem in leftovers(path)]
 
 
 def verify(

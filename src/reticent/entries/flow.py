@@ -22,12 +22,14 @@ from reticent.entries.original import Original, read
 from reticent.entries.policy import EntryPolicy
 from reticent.entries.report import EntryRelease, EntryRisk
 from reticent.errors import InputError, Problem, Stopped, Unsatisfiable, many, quoted
-from reticent.files.tabular import CSV, Reading, from_arrow, to_frame
+from reticent.files.tabular import CSV, RELEASED, Reading, from_arrow, to_frame
 from reticent.files.tabular import parse as parse_file
 from reticent.privacy import entries as verifier
+from reticent.privacy import workbooks
 from reticent.privacy.entries import EntryFinding
 from reticent.progress import Clock, Watch
 from reticent.releases.folder import as_written, format_of
+from reticent.releases.notes import KeptPromise, notes
 from reticent.releases.places import Place, Spot
 from reticent.releases.publish import proven, publish
 from reticent.sources.arrival import inputs
@@ -56,7 +58,7 @@ def release(
     reading = policy.reads(reading)
     place = None
     if output is not None:
-        place = Place.of(output, inputs=[*inputs(data), *policy.files()], force=force)
+        place = Place.of(output, RELEASED, inputs=[*inputs(data), *policy.files()], force=force)
     with clock.stage("read"):
         original, kind = read(data, policy, reading)
     with clock.stage("hide"):
@@ -81,14 +83,19 @@ def _publish(result: EntryRelease, data: Any, place: Place, clock: Clock) -> Ent
     def written(spot: Spot) -> None:
         _refuse_durations(result.released, spot.suffix)
         told = clock.rows(result.rows)
-        if result.original.forms and spot.suffix not in CSV:
+        if spot.suffix == ".xlsx":
+            write(_sheet(result), spot.data, spot.suffix, told, notes=_notes(result))
+        elif result.original.forms and spot.suffix not in CSV:
             stored = _arrow(result, stored=spot.suffix == ".parquet")
             write_table(stored, spot.data, spot.suffix, told)
         else:
             write(_sheet(result), spot.data, spot.suffix, told)
 
     def recount(spot: Spot, _: None) -> EntryFinding:
-        table = parse_file(spot.data, as_written(spot.suffix), spot.suffix).table()
+        if spot.suffix == ".xlsx":  # by the verifier's own reader
+            table = from_arrow(workbooks.cells_of([spot.data], [*result.released.columns]))
+        else:
+            table = parse_file(spot.data, as_written(spot.suffix), spot.suffix).table()
         return _proven(table, result, carried(spot.data, "file", spot.suffix))
 
     def released(spot: Spot, finding: EntryFinding) -> EntryRelease:
@@ -108,12 +115,19 @@ def _publish(result: EntryRelease, data: Any, place: Place, clock: Clock) -> Ent
     return publish(
         place,
         clock,
-        usual=lambda: format_of(data),
+        usual=lambda: format_of(data, writes=RELEASED),
         write=written,
         recount=recount,
         released=released,
         contents=lambda release, _: folder.contents(release, data),
     )
+
+
+def _notes(result: EntryRelease) -> list[Sequence[str]]:
+    """What a workbook says of its data; it appears only if its recount says so, too."""
+    promise = result.policy.promise
+    kept = KeptPromise(f"{promise.text[:1].upper()}{promise.text[1:]}.", "", "")
+    return notes([kept], result.policy.about, result.rows)
 
 
 def _refuse_durations(table: Table, suffix: str) -> None:

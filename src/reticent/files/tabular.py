@@ -361,6 +361,12 @@ def carriers(
         yield table.schema, iter([table])
 
 
+def workbooks_of(data: Any, kind: str, told: str | None = None) -> list[Path]:
+    """The workbooks of the kind that we write behind some data; see `carriers`."""
+    paths = paths_of(data) if kind == "file" else []
+    return [path for path in paths if (told or format_of(path)) == ".xlsx"]
+
+
 def _groups(path: Path, suffix: str) -> Iterator[pa.Table]:
     """Groups of rows with dictionaries as they are stored: in Parquet, those of texts."""
     if suffix == ".parquet":

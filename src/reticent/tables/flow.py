@@ -361,18 +361,17 @@ def _as_published(rows: Table, policy: Policy, place: Path | None) -> Table:
 
 
 def _carried(data: Any, kind: str) -> list[Problem]:
-    """What typed files and data frames tell besides their cells."""
-    from reticent.files.tabular import carriers, format_of, paths_of
+    """What typed files, workbooks and data frames tell besides their cells."""
+    from reticent.files.tabular import carriers, workbooks_of
     from reticent.privacy.verify import baggage
     from reticent.privacy.workbooks import leftovers
 
     if is_url(data) or kind == "far away":
         return []
-    found = [p for schema, parts in carriers(data, kind) for p in baggage(schema, parts)]
-    if kind == "file":
-        books = [path for path in paths_of(data) if format_of(path) == ".xlsx"]
-        found += [problem for path in books for problem in leftovers(path)]
-    return found
+    found = [
+        problem for schema, parts in carriers(data, kind) for problem in baggage(schema, parts)
+    ]
+    return found + [problem for path in workbooks_of(data, kind) for problem in leftovers(path)]
 
 
 @overload

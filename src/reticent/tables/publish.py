@@ -29,8 +29,10 @@ from reticent.privacy import verify as verifier
 from reticent.privacy import workbooks
 from reticent.privacy.singled import Alone, alone_in, singled_out
 from reticent.privacy.verify import Proof, baggage
+from reticent.privacy.words import NOTHING, measured
 from reticent.progress import Clock
 from reticent.releases.folder import Contents, as_json_lines, as_written, format_of
+from reticent.releases.notes import KeptPromise, notes
 from reticent.releases.places import Place, Spot
 from reticent.releases.publish import proven
 from reticent.releases.publish import publish as publish_at
@@ -191,11 +193,11 @@ class _Publishing:
             found = self.masked.rows(size)
             return found if isinstance(found, Sheet) else _measured(found, longest)
 
-        notes = self._notes() if spot.suffix in WORKBOOKS else ()
+        beside = self._notes() if spot.suffix in WORKBOOKS else ()
         told = self.clock.rows(self._rows_due())
         if self.outlet.rows_per_file is None:
             size = LINES if spot.suffix in CSV else ROW_GROUP
-            write(rows(size), spot.data, spot.suffix, told, self._writing, notes)
+            write(rows(size), spot.data, spot.suffix, told, self._writing, beside)
             paths = [spot.data]
         else:
             paths = write_parts(
@@ -205,7 +207,7 @@ class _Publishing:
                 self.outlet.rows_per_file,
                 told,
                 self._writing,
-                notes,
+                beside,
             )
         give_back_memory()
         return Written(paths, max(longest))
@@ -232,8 +234,6 @@ class _Publishing:
 
         What is counted on the file must be the same, or nothing appears.
         """
-        from reticent.tables.notes import notes
-
         rows = self.masked.rows(ROW_GROUP)
         hidden = self.masked.hidden and as_text(from_arrow(arrow(self.masked.hidden)))
         if isinstance(rows, Sheet) and hidden is None:
@@ -245,7 +245,16 @@ class _Publishing:
             table = as_text(from_arrow(arrow(self.masked.rows)))
             cells = verifier.from_table(table, hidden=hidden)
         self.foretold.append(self._proven(replace(cells, people=self.masked.people), ()))
-        return notes(self.prepared.policy, self.foretold[-1])
+        proof = self.foretold[-1]
+        told = [
+            KeptPromise(
+                f.promise.plain_words, f.promise.bound, measured(f.value),
+                NOTHING if f.promise.emptiness else "yes",
+            )
+            for f in proof.findings
+        ]  # fmt: skip
+        told += [KeptPromise(f"{one.floor.text}.", "", "") for one in proof.floors]
+        return notes(told, self.prepared.policy.about, proof.rows)
 
     def recount(self, spot: Spot, written: Written) -> Proof:
         """Recount the promises on the bytes just written."""
