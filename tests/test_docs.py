@@ -112,6 +112,13 @@ def test_coming_from_other_tools_is_real_output() -> None:
     assert told == {"taxonomy": 1, "sample": 1, "policy": 1, "release": 2, "risk": 1, "verify": 2}
 
 
+@pytest.mark.usefixtures("work")
+def test_the_safe_harbor_is_real_output() -> None:
+    page = (ROOT / "docs/how-to/hipaa-safe-harbor.md").read_text(encoding="utf-8")
+    Path("visits.csv").write_text(blocks(page, "csv")[0], encoding="utf-8")
+    assert replay(shown(page)) == {"init": 1, "policy": 1, "release": 1, "verify": 2}
+
+
 TWO_MACHINES = (ROOT / "docs/how-to/two-machines.md").read_text(encoding="utf-8")
 
 
