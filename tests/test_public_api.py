@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -47,6 +49,16 @@ def test_public_methods_are_explained(name: str) -> None:
         public = inspect.isfunction(thing) or isinstance(thing, property | classmethod)
         if public and not method.startswith("_"):
             assert inspect.getdoc(thing), f"{name}.{method}"
+
+
+@pytest.mark.parametrize("room", ["", "entries", "joint", "jointree", "search", "transactions"])
+def test_every_function_is_in_the_reference(room: str) -> None:
+    page = Path(__file__).parent.parent / "docs/reference/python.md"
+    lines = [one for one in page.read_text("utf-8").splitlines() if f"`reticent.{room}" in one]
+    told = page.read_text("utf-8") if not room else "".join(lines)
+    door = import_module(f"reticent.{room}".rstrip("."))
+    names = {name for name in door.__all__ if inspect.isfunction(getattr(door, name))}
+    assert names == {name for name in names if re.search(rf"`{name}[`(]", told)}
 
 
 def test_there_is_nothing_else() -> None:
