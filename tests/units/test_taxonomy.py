@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import pickle
 import re
@@ -16,9 +17,16 @@ from hypothesis import strategies as st
 
 from at_hand import file_of, public_data, refusal
 from reticent.data.taxonomy import Taxonomy, from_nested, from_rows, render
-from reticent.data.taxonomy_making import by_bins, by_date, by_equal, by_prefix
+from reticent.data.taxonomy_making import (
+    by_bins,
+    by_date,
+    by_equal,
+    by_prefix,
+    by_width,
+    skeleton,
+)
 from reticent.errors import InputError
-from reticent.files.taxonomies import load, save
+from reticent.files.taxonomies import load, save, save_rows
 
 JOBS = {"ANY": {"Blue": ["Janitor", "Mover"], "White": {"Manager": {}, "Clerk": {}}}}
 JOB_LABELS = ("ANY", "Blue", "Janitor", "Mover", "White", "Manager", "Clerk")
@@ -520,6 +528,27 @@ def test_no_walk_of_a_deep_tree_recurses() -> None:
             ],
         ),
         (lambda: by_equal(["5", "5.0"], 3), ["5|[5,5]", "5.0|[5,5]"]),
+        (  # levels, in whatever order they are given; a label that stays is one node
+            lambda: by_bins(["9", "50"], [0, 30, 120], coarser=[[0, 18, 30, 65, 120], [0, 120]]),
+            ["9|[0,18)|[0,30)|[0,120]", "50|[30,65)|[30,120]|[0,120]"],
+        ),
+        (
+            lambda: by_bins(["1", "9"], [0, 2, 4, 6, 8, 10], levels=3),
+            ["1|[0,2)|[0,4)|[0,8)|[0,10]", "9|[8,10]|[0,10]"],
+        ),
+        (
+            lambda: by_equal(["0", "10"], 4, coarser=[2]),
+            ["0|[0,2.5)|[0,5)|[0,10]", "10|[7.5,10]|[5,10]|[0,10]"],
+        ),
+        (
+            lambda: by_width(["3", "17,5", "40"], ["2,5", "10"], decimal=","),
+            [
+                "3|[2.5,5)|[0,10)|[0,40]", "17,5|[17.5,20)|[10,20)|[0,40]",
+                "40|[37.5,40]|[30,40]|[0,40]",
+            ],
+        ),
+        (lambda: by_width(["-1", "-1"], [20], levels=1), ["-1|[-20,0]"]),
+        (lambda: by_width(["0.3"], ["0.1", "0.2"]), ["0.3|[0.3,0.4]|[0.2,0.4]"]),
     ],
     ids=lambda made: made[0] if isinstance(made, list) else "",
 )  # fmt: skip
@@ -548,6 +577,52 @@ def test_by_equal_places_every_number(numbers: list[float], count: int) -> None:
     tree = by_equal(values, count)
     assert set(tree.leaf_of) == set(values)
     assert len(tree.children(0)) <= max(count, len(values))
+
+
+NUMBERS = st.lists(st.integers(-500, 500).map(lambda n: n / 4), min_size=1, max_size=20)
+
+
+@given(NUMBERS, st.lists(st.sampled_from([1, 2, 3, 5]), min_size=1, max_size=4), st.integers(1, 3))
+def test_by_width_nests(numbers: list[float], factors: list[int], levels: int) -> None:
+    """Every label holds the value and all labels below it; borders are multiples of its width."""
+    widths = [0.5 * math.prod(factors[: n + 1]) for n in range(len(factors))]
+    several = len({*widths}) > 1
+    tree = tree_or_refusal(
+        lambda: by_width([repr(n) for n in numbers], widths, levels=1 if several else levels)
+    )
+    if not isinstance(tree, Taxonomy):
+        assert levels > 1  # there are not as many intervals
+        return
+    assert set(tree.leaf_of) == {repr(n) for n in numbers}
+    for value, *path in tree.rows():
+        inside, held = (float(value), float(value)), True  # whether its upper end is in it
+        for label in path:
+            low, high = (float(end) for end in label[1:-1].split(","))
+            assert low <= inside[0] <= inside[1] <= high
+            assert inside[1] < high or not held or label.endswith("]")
+            assert low % widths[0] == high % widths[0] == 0
+            inside, held = (low, high), label.endswith("]")
+
+
+def test_a_skeleton_is_filled_in(tmp_path: Path) -> None:
+    """As a spreadsheet leaves it: in its own encoding, without quotes that are not needed."""
+    values = ["Zoo", "Äpfel", "apple; green", "Nurse, head", "?", "apple; green"]
+    rows = skeleton(values, 2)
+    assert [row[0] for row in rows] == ["?", "Äpfel", "apple; green", "Nurse, head", "Zoo"]
+    assert {tuple(row[1:]) for row in rows} == {("??", "??", "*")}
+    assert [row[0] for row in skeleton(["10", "9", "-1"])] == ["-1", "9", "10"]
+    for sign, bom in ((",", False), (";", True)):
+        save_rows(rows, path := tmp_path / "t.csv", sign=sign, bom=bom)
+        assert path.read_bytes().startswith(b"\xef\xbb\xbf") == bom
+        found = load(path, unfinished=True)
+        assert [*found.leaf_of] == [row[0] for row in rows]
+        assert len(found.unassigned()) == 5
+        refusal(lambda: load(tmp_path / "t.csv"), '5 of 5 values stand under "?"')
+    lines = ["?;Other;*", "Äpfel;Fruit;??;*", "apple; green;Fruit;??;*"]
+    path.write_bytes("\r\n".join([*lines[:2], '"apple; green";Fruit;??;*']).encode("cp1252"))
+    assert load(path, unfinished=True).unassigned() == ["Äpfel", "apple; green"]
+    path.write_text("a;?\nb;?\n")  # which is the root here, and no group
+    assert [load(path).labels[0], load(path).unassigned()] == ["?", []]
 
 
 SECRET = "Zyzzyva"
@@ -603,10 +678,29 @@ def test_texts_that_are_no_numbers(bad: str) -> None:
         lambda: by_bins(["1.5"], [0, 2], decimal=","),
         lambda: by_equal(["1"], 0), lambda: by_prefix([], [1]), lambda: by_prefix(["", "1"], [1]),
         lambda: by_date([]), lambda: by_bins([], [0, 1]), lambda: by_equal([], 2),
+        lambda: by_width(["1"], []), lambda: by_width(["1"], [0]), lambda: by_width(["1"], ["x"]),
+        lambda: by_width(["0", "1"], [1e-9]), lambda: by_bins(["1"], [0, 2], levels=0),
+        lambda: skeleton(["1"], 0), lambda: skeleton([]),
     ],
 )  # fmt: skip
 def test_makers_refuse_what_makes_no_tree(make: Callable[[], Taxonomy]) -> None:
     refusal(make)
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: by_bins(["1"], [0, 5, 9], coarser=[[0, 4, 9]]), "cut: 4 is among the edges"),
+        (lambda: by_bins(["1"], [0, 3, 5, 9], coarser=[[0, 4, 6, 9]]), "cut: 4, 6 are among"),
+        (lambda: by_bins(["1"], [0, 3, 5, 9], coarser=[[0, 5]]), "ends elsewhere: 9 of the finer"),
+        (lambda: by_bins(["1"], [0, 5, 9], coarser=[[0, 9]], levels=2), "levels are given already"),
+        (lambda: by_bins(["1"], [0, 5, 9], levels=2), "1 levels in it, and not 2"),
+        (lambda: by_equal(["1"], 10, coarser=[4]), "10 intervals of equal width do not make 4"),
+        (lambda: by_width(["1"], [5, 12]), "12 is no multiple of 5"),
+    ],
+)
+def test_levels_that_do_not_nest(make: Callable[[], Taxonomy], said: str) -> None:
+    refusal(make, said)
 
 
 # Real hierarchies

@@ -34,6 +34,7 @@ from typing import NoReturn
 from reticent.data.texts import number_text
 from reticent.errors import SHOWN, InputError, Problem, listed
 
+UNASSIGNED = "?"  # in the place of a group, or more of them: a steward has not filled it in yet
 DEEPEST = 300  # levels of nested tables; Python's readers of JSON and TOML give up below a thousand
 
 
@@ -88,6 +89,19 @@ class Taxonomy:
     def depth(self, node: int) -> int:
         """Count the steps from the root down to a node."""
         return self._depths[node]
+
+    def unassigned(self) -> list[str]:
+        """The leaves that stand under a group of the name ?, which nobody has named yet.
+
+        >>> from_rows([["Cook", "Hand", "*"], ["Clerk", "?", "*"]], "example").unassigned()
+        ['Clerk']
+        """
+        open_ = [False] * len(self.labels)
+        for node, parent in enumerate(self.parents):
+            group = parent >= 0 and bool(self._children[node])  # the root may be called so
+            marked = group and not self.labels[node].strip(UNASSIGNED)
+            open_[node] = marked or (parent >= 0 and open_[parent])
+        return [self.labels[leaf] for leaf in self.leaves if open_[leaf]]
 
     def nested(self) -> dict[str, dict[str, object]]:
         """Give the tree as tables in tables; a leaf is an empty one."""

@@ -10,17 +10,43 @@ import json
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from io import StringIO
 from pathlib import Path
 
-from reticent.data.taxonomy import Sketch, Taxonomy, in_quotes, refuse
-from reticent.errors import InputError
+from reticent.data.taxonomy import UNASSIGNED, Sketch, Taxonomy, in_quotes, refuse
+from reticent.errors import InputError, Problem, many
 from reticent.files.output import whole_file
 
+_SIGNS = ";,"  # that part cells
 
-def load(path: Path) -> Taxonomy:
-    """Read a taxonomy from a .csv, .toml or .json file."""
+
+def load(path: Path, *, unfinished: bool = False) -> Taxonomy:
+    """Read a taxonomy from a .csv, .toml or .json file.
+
+    One with values that nobody has put into a group yet is refused, unless it may be `unfinished`.
+    """
+    found = _loaded(path)
+    if not unfinished and (problem := still_open(found, path)):
+        raise InputError(problem)
+    return found
+
+
+def still_open(taxonomy: Taxonomy, path: Path) -> Problem | None:
+    """What is to be filled in, if anything."""
+    waiting = len(taxonomy.unassigned())
+    if not waiting:
+        return None
+    return Problem(
+        f"{waiting:,} of {many(len(taxonomy.leaves), 'value')} "
+        f'{"stands" if waiting == 1 else "stand"} under "{UNASSIGNED}", so nobody has put '
+        f"{'it' if waiting == 1 else 'them'} into a group yet",
+        where=str(path), why="a release would show them together, as if they had one in common.",
+        do=f"write a group in the place of each {UNASSIGNED}.",
+    )  # fmt: skip
+
+
+def _loaded(path: Path) -> Taxonomy:
     where, kind = str(path), path.suffix.lower()
     if path.is_dir():
         refuse("this is a folder, not a file", where)
@@ -42,10 +68,26 @@ def load(path: Path) -> Taxonomy:
 
 def save(taxonomy: Taxonomy, path: Path, *, force: bool = True) -> None:
     """Write a taxonomy as CSV from leaf to root; a crash leaves the old file or the new one."""
+    save_rows(taxonomy.rows(), path, force=force)
+
+
+def save_rows(
+    rows: Iterable[Sequence[str]],
+    path: Path,
+    *,
+    sign: str = ",",
+    bom: bool = False,
+    force: bool = True,
+) -> None:
+    """The same of rows, parted by a sign; `bom`: with the mark by which Excel knows UTF-8."""
     if path.suffix.lower() != ".csv":
         refuse("taxonomies are written as CSV", str(path), "let the name end in .csv")
+    if sign not in _SIGNS:
+        refuse('the cells of a taxonomy are parted by "," or ";"', "--write-delimiter")
+    text = "".join(_csv_line(row, sign) for row in rows)
     with whole_file(path, force=force) as temporary:
-        temporary.write_text(as_csv(taxonomy), encoding="utf-8", newline="")
+        encoding = "utf-8-sig" if bom else "utf-8"
+        temporary.write_text(text, encoding=encoding, newline="")
 
 
 def as_csv(taxonomy: Taxonomy) -> str:
@@ -61,7 +103,7 @@ def _from_csv(text: str, where: str) -> Taxonomy:
     hold commas. If neither does, the one found in more rows has its mistakes told.
     """
     readings: list[tuple[tuple[bool, int, int], Taxonomy | InputError]] = []
-    for sign in [sign for sign in ";," if sign in text] or ",":
+    for sign in [sign for sign in _SIGNS if sign in text] or ",":
         sketch = _csv_sketch(text, sign, where)
         try:
             tree = sketch.tree()
@@ -89,14 +131,15 @@ def _csv_sketch(text: str, sign: str, where: str) -> Sketch:
             sketch.note(line, "the quotes in this row do not match", do)
 
 
-def _csv_line(row: Sequence[str]) -> str:
-    # A row that begins with a quoted cell cannot be cut at semicolons, so no reader is misled.
+def _csv_line(row: Sequence[str], sign: str = ",") -> str:
+    # A row that begins with a quoted cell cannot be cut at the other sign, so no reader is misled.
     # The csv module would leave \r bare; a bare U+FEFF at the start would be taken for a BOM.
-    risky = "" if ";" in "".join(row) else '[,"\r\n\ufeff]'
+    other = _SIGNS.replace(sign, "")
+    risky = "" if other in "".join(row) else f'[{sign}"\r\n\ufeff]'
     cells = [
         '"' + cell.replace('"', '""') + '"' if re.search(risky, cell) else cell for cell in row
     ]
-    return ",".join(cells) + "\n"
+    return sign.join(cells) + "\n"
 
 
 def _from_text(text: str, kind: str, where: str) -> Taxonomy:

@@ -357,7 +357,7 @@ def taxonomy_show(
     from reticent.data.taxonomy import DEEPEST, render
     from reticent.files.taxonomies import load
 
-    tree = load(taxonomy)
+    tree = load(taxonomy, unfinished=True)
     if say.json and (deepest := max(map(len, tree.rows()))) > DEEPEST:
         raise InputError(f"{deepest:,} levels are too many for JSON", where=str(taxonomy))
     say.result(render(tree), tree.nested())
@@ -376,18 +376,46 @@ def taxonomy_make(
     ] = None,
     date: Annotated[bool, typer.Option("--date", help="Day, month, year.")] = False,
     bins: Annotated[
-        str | None, typer.Option(metavar="0,18,30,…", help="By fixed intervals.")
+        list[str] | None,
+        typer.Option(metavar="0,18,30,…", help="By fixed intervals; again for a coarser level."),
     ] = None,
-    equal: Annotated[int | None, typer.Option(min=1, help="By so many intervals.")] = None,
+    equal: Annotated[
+        str | None, typer.Option(metavar="20,5", help="By so many intervals; several make levels.")
+    ] = None,
+    width: Annotated[
+        str | None,
+        typer.Option(metavar="5,20", help="By intervals so wide, from 0 on; several make levels."),
+    ] = None,
+    levels: Annotated[
+        int | None,
+        typer.Option(min=1, help="So many levels: of two neighbours each, or to be filled in."),
+    ] = None,
+    skeleton: Annotated[
+        bool, typer.Option("--skeleton", help="A row a value, with ? where you write its group.")
+    ] = False,
+    write_delimiter: Annotated[
+        str | None, typer.Option(metavar=";", help="What parts cells of the taxonomy; a comma.")
+    ] = None,
+    bom: Annotated[
+        bool, typer.Option("--bom", help="Begin with the mark by which Excel knows UTF-8.")
+    ] = False,
 ) -> None:
-    """Make a taxonomy from the values of a column."""
+    """Make a taxonomy from the values of a column, or a skeleton of one to fill in."""
     from reticent.tables import taxonomies
 
     found = taxonomies.make_taxonomy(
-        data, column, output=output, prefix=prefix, date=date, bins=bins, equal=equal,
+        data, column, output=output, prefix=prefix, date=date, bins=bins, equal=equal, width=width,
+        skeleton=skeleton, levels=levels, write_delimiter=write_delimiter, bom=bom,
         reading=reading, force=say.force, **means,
     )  # fmt: skip
+    waiting = len(found.unassigned())
+    ask = (
+        f"\nWrite a group in the place of each ?;  reticent taxonomy check {output}  counts those "
+        "that are left."
+    )
     say.result(
-        f"{output}: {len(found.leaves)} leaves below {found.labels[0]}.",
-        {"output": output, "leaves": len(found.leaves), "labels": len(found.labels)},
+        f"{output}: {many(len(found.leaves), 'leaf', 'leaves')} below {found.labels[0]}."
+        + (ask if waiting else ""),
+        {"output": output, "leaves": len(found.leaves), "labels": len(found.labels)}
+        | ({"unassigned": waiting} if waiting else {}),
     )

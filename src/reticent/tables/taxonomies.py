@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reticent.errors import InputError
+from reticent.errors import InputError, refuse
 from reticent.sources.arrival import inputs, taken
 
 if TYPE_CHECKING:
@@ -26,13 +26,18 @@ def check_taxonomy(
 ) -> Taxonomy:
     """Look for every problem of a taxonomy, and for values of a column that it does not cover."""
     from reticent.data.encode import generalized
-    from reticent.files.taxonomies import load
+    from reticent.files.taxonomies import load, still_open
 
-    found = load(Path(path))
+    found = load(Path(path), unfinished=True)
     if (data is None) != (column is None):
         raise InputError("a table and a column go together", where="taxonomy check")
+    problems = [problem] if (problem := still_open(found, Path(path))) else []
     if data is not None and column is not None:
-        generalized(_column(data, column, reading, means), found, "*", str(path))
+        try:
+            generalized(_column(data, column, reading, means), found, "*", str(path))
+        except InputError as uncovered:
+            problems += uncovered.problems
+    refuse(problems)
     return found
 
 
@@ -43,33 +48,62 @@ def make_taxonomy(
     output: str | Path,
     prefix: str | None = None,
     date: bool = False,
-    bins: str | None = None,
-    equal: int | None = None,
+    bins: str | Sequence[str] | None = None,
+    equal: int | str | None = None,
+    width: str | None = None,
+    skeleton: bool = False,
+    levels: int | None = None,
+    write_delimiter: str | None = None,
+    bom: bool = False,
     reading: Reading | None = None,
     force: bool = False,
     **means: Any,
 ) -> Taxonomy:
-    """Make a taxonomy from the values of a column, in one of four ways."""
+    """Make a taxonomy from the values of a column, in one of six ways.
+
+    Several lists of `bins`, several numbers in `equal` or `width`, or a number of `levels` make
+    several levels. A `skeleton` has a mark in the place of each group, to be filled in.
+    """
     from reticent.data import taxonomy_making as making
+    from reticent.data.taxonomy import from_rows
     from reticent.files.output import check_free, refuse_inputs
     from reticent.files.tabular import Reading
-    from reticent.files.taxonomies import save
+    from reticent.files.taxonomies import save_rows
 
-    if sum([prefix is not None, date, bins is not None, equal is not None]) != 1:
-        raise InputError("choose one of --prefix, --date, --bins and --equal")
+    bins = [bins] if isinstance(bins, str) else [*(bins or ())]
+    ways = [prefix is not None, date, bool(bins), equal is not None, width is not None, skeleton]
+    if sum(ways) != 1:
+        raise InputError("choose one of --prefix, --date, --bins, --equal, --width and --skeleton")
+    if levels is not None and (prefix is not None or date):
+        raise InputError(
+            "--levels goes with --bins, --equal, --width and --skeleton",
+            do="--prefix 1,2,3  has a level a number;  --date  has months and years.",
+        )
     check_free(Path(output), force=force)
     refuse_inputs([Path(output)], inputs(data))
     reading = reading or Reading()
+    decimal, steps = reading.form["decimal"], 1 if levels is None else levels
     values = [text for text in _column(data, column, reading, means).texts() if text is not None]
+    if skeleton:
+        rows = making.skeleton(values, steps)
+        bom = bom or not all(cell.isascii() for row in rows for cell in row)
+        made = from_rows(rows, str(output))
+        save_rows(rows, Path(output), sign=write_delimiter or ",", bom=bom, force=force)
+        return made
     if prefix is not None:
         made = making.by_prefix(values, [int(n) for n in _listed(prefix, "--prefix", int)])
     elif date:
         made = making.by_date(values, reading.date_format)
-    elif bins is not None:
-        made = making.by_bins(values, _listed(bins, "--bins", float), reading.form["decimal"])
+    elif bins:
+        finest, *others = (_listed(edges, "--bins", float) for edges in bins)
+        made = making.by_bins(values, finest, decimal, coarser=others, levels=steps)
+    elif width is not None:
+        widths = _listed(width, "--width", float)
+        made = making.by_width(values, widths, decimal, levels=steps)
     else:
-        made = making.by_equal(values, equal or 1, reading.form["decimal"])
-    save(made, Path(output), force=force)
+        count, *fewer = (int(n) for n in _listed(str(equal), "--equal", int))
+        made = making.by_equal(values, count, decimal, coarser=fewer, levels=steps)
+    save_rows(made.rows(), Path(output), sign=write_delimiter or ",", bom=bom, force=force)
     return made
 
 
