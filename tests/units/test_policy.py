@@ -352,7 +352,7 @@ ATTRIBUTES = st.one_of(
 READING = {
     "delimiter": st.sampled_from(";\t |\\"), "encoding": st.sampled_from(["utf-8", "cp1252"]),
     "decimal": st.sampled_from(".,"), "date_format": NAMES.map("%Y{}".format), "sheet": NAMES,
-    "header_row": st.integers(1, 99), "table": NAMES,
+    "header_row": st.integers(1, 99), "table": NAMES, "labels": st.booleans(),
 }  # fmt: skip
 COLUMNS = st.lists(NAMES, min_size=1, max_size=3)
 VALUES = st.just("*") | COLUMNS

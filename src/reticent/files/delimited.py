@@ -63,6 +63,7 @@ class Reading:
     sheet: str | None = None  # of a spreadsheet
     header_row: int | None = None  # the line of the header, from 1; else the first not blank
     table: str | None = None  # of a database
+    labels: bool | None = None  # of a statistics package: cells as their labels; else they are
     separator: str | None = None  # of items in lines of baskets; else blanks
 
     def __post_init__(self) -> None:
@@ -91,7 +92,7 @@ class Reading:
 
     def policy_keys(self) -> dict[str, Any]:
         """The keys of ``[reading]`` in a policy that say the same, in their order."""
-        usual = {"decimal": ".", "header_row": 1}
+        usual = {"decimal": ".", "header_row": 1, "labels": True}
         told = self._told().items()
         return {key: value for key, value in told if key != "quote" and value != usual.get(key)}
 

@@ -18,6 +18,7 @@ from reticent.errors import InputError
 
 CSV = (".csv", ".tsv", ".txt", ".data", ".csv.gz", ".tsv.gz")
 ARROW = (".arrow", ".feather", ".ipc")
+STATISTICS = (".sav", ".zsav", ".por", ".dta", ".sas7bdat", ".xpt")
 WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 _HEAD = 1 << 12
 _ZIPPED = b"PK\x03\x04"
@@ -51,6 +52,13 @@ _OTHERS: _Told = (
     (b"ORC", "an ORC file", "save its table as Parquet, and give that."),
     (b"Obj\x01", "an Avro file", "save its table as Parquet, and give that."),
     (b"FEA1", "a Feather file of the first version", "save its table as Parquet, and give that."),
+)
+_STATISTICS = (
+    (b"$FL2@(#)", ".sav"),
+    (b"$FL3@(#)", ".zsav"),
+    (b"<stata_dta>", ".dta"),
+    (b"HEADER RECORD*******LIB", ".xpt"),
+    (bytes(12) + b"\xc2\xea\x81\x60\xb3\x14\x11\xcf", ".sas7bdat"),
 )
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x19\x1c-\x1f]")
 _PAGES = re.compile(rb"<(!doctype html|html|head|body|meta|table|style)\b", re.IGNORECASE)
@@ -123,7 +131,7 @@ def refuse_no_text(path: Path, told: str | None = None) -> None:
 
 
 def _family(suffix: str) -> str:
-    for family in (CSV, ARROW, (".xlsx", ".xlsm")):
+    for family in (CSV, ARROW, (".xlsx", ".xlsm"), (".sav", ".zsav")):
         if suffix in family:
             return family[0]
     return suffix
@@ -134,6 +142,8 @@ def _called(suffix: str) -> str:
         return "CSV"
     if suffix in WORKBOOKS:
         return f"a spreadsheet ({suffix})"
+    if suffix in STATISTICS:
+        return f"a file of a statistics package ({suffix})"
     return {".parquet": "Parquet", ".arrow": "Arrow"}.get(suffix, f"a {suffix} file")
 
 
@@ -158,6 +168,11 @@ def _told_by(path: Path, head: bytes, *, packed: bool) -> str:
     for magic, what, do in _PRINTABLE:
         if head.startswith(magic):
             _refuse(path, what, do)
+    for magic, suffix in _STATISTICS:
+        if head.startswith(magic):
+            return suffix
+    if b"SPSSPORT" in head[:600]:
+        return ".por"
     if not _CONTROL.search(head):  # or a column called ORC would be one
         return ""
     for magic, what, do in _OTHERS:
@@ -173,6 +188,8 @@ def _told_by(path: Path, head: bytes, *, packed: bool) -> str:
         _refuse(path, "an archive (tar)", _UNPACK)
     if head[8:12] == b"DUCK":
         _refuse(path, "a DuckDB database", "give it as  duckdb:///NAME  with --table.")
+    if head[0] in range(102, 116) and head[1] in (1, 2) and head[2:4] == b"\x01\0":
+        return ".dta"  # before Stata 13
     if head.startswith(b"PAR1"):
         return ".parquet"
     if head.startswith(b"ARROW1") or _begins_stream(head):

@@ -21,11 +21,13 @@ from reticent.files.delimited import is_made_up as is_made_up
 from reticent.files.delimited import named, read_csv, told_unnamed, unreadable
 from reticent.files.formats import ARROW as ARROW
 from reticent.files.formats import CSV as CSV
+from reticent.files.formats import STATISTICS
 from reticent.files.formats import WORKBOOKS as WORKBOOKS
 
 SUFFIXES = (*CSV, ".parquet", *ARROW)  # that are written
 RELEASED = (*SUFFIXES, ".xlsx")  # as a release is, besides
-READABLE = (*SUFFIXES, *WORKBOOKS)
+WHOLE = (*WORKBOOKS, *STATISTICS)  # read into memory as a whole
+READABLE = (*SUFFIXES, *WHOLE)
 _PLAIN = (".dat", ".basket", ".txt", ".data", ".csv")
 LINES = (*_PLAIN, *(f"{suffix}.gz" for suffix in _PLAIN))  # of baskets, one a line
 
@@ -202,6 +204,11 @@ def _read_arrow(path: Path, suffix: str, reading: Reading, notes: list[str]) -> 
 
         return read_workbook(path, suffix, reading, notes)
     refuse_sheet(path, reading)
+    if suffix in STATISTICS:
+        from reticent.files.statistics import read_statistics
+
+        table = read_statistics(path, suffix, reading, notes)
+        return table.rename_columns(names_of(table.column_names, path, notes))
     try:
         if suffix in CSV:
             return read_csv(path, reading, notes)

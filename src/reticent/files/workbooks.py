@@ -12,17 +12,14 @@ import re
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from datetime import date, datetime, time, timedelta
 from itertools import chain, islice
 from pathlib import Path
-from types import NoneType
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 
-from reticent.data.texts import is_text, number_text, texts
 from reticent.errors import InputError, did_you_mean, many, quoted, remedy
+from reticent.files.cells import as_shown, joined, of_one_kind
 from reticent.files.delimited import Reading, named, told_header, told_unnamed, unreadable
 from reticent.files.formats import refuse_encrypted, suffix_of
 from reticent.files.headers import LOOKED_AT, header_at
@@ -56,7 +53,7 @@ def read_workbook(path: Path, suffix: str, reading: Reading, notes: list[str]) -
         (cell, column) for cell, column in zip(first[at], columns, strict=True)
         if cell != "" or not pa.types.is_null(column.type)
     ]  # fmt: skip
-    names, unnamed = named(_shown(cell) for cell, _ in kept)
+    names, unnamed = named(as_shown(cell) for cell, _ in kept)
     if reading.header_row is None and at > begin:
         notes.append(told_header(where, "row", at))
     notes += told_unnamed(unnamed, where)
@@ -154,74 +151,8 @@ def _columns(rows: Iterator[list[Any]], width: int) -> list[pa.ChunkedArray]:
         kept = [row for row in block if any(cell != "" for cell in row)]
         if kept:
             for part, cells in zip(parts, zip(*kept, strict=True), strict=True):
-                part.append(_of_one_kind(cells))
-    return [_joined(part) for part in parts]
-
-
-def _of_one_kind(cells: Sequence[Any]) -> pa.Array:
-    """Cells as what they are, if they are of one kind; as texts otherwise."""
-    known = [None if cell == "" else cell for cell in cells]
-    kinds = {*map(type, known)} - {NoneType}
-    if not kinds:
-        return pa.nulls(len(known))
-    if kinds == {str}:
-        return pa.array(known, pa.large_string())
-    if kinds == {bool}:
-        return pa.array(known, pa.bool_())
-    if kinds <= {int, float}:
-        return pa.array([None if n is None else float(n) for n in known], pa.float64())
-    if kinds == {date}:
-        return pa.array(known, pa.date32())
-    if kinds <= {date, datetime}:
-        days = (datetime(d.year, d.month, d.day) if type(d) is date else d for d in known)
-        return pa.array(days, pa.timestamp("us"))
-    if kinds == {time}:
-        return pa.array(known, pa.time64("us"))
-    if kinds == {timedelta}:
-        return pa.array(known, pa.duration("us"))
-    return pa.array([None if cell is None else _shown(cell) for cell in known], pa.large_string())
-
-
-def _joined(parts: Sequence[pa.Array]) -> pa.ChunkedArray:
-    """One column of its parts, as texts if these are of several kinds."""
-    kinds = {part.type for part in parts if not pa.types.is_null(part.type)}
-    if not kinds:
-        return pa.chunked_array([pa.nulls(sum(map(len, parts)))])
-    if kinds == {pa.date32(), pa.timestamp("us")}:
-        kinds = {pa.timestamp("us")}
-    kind = kinds.pop() if len(kinds) == 1 else pa.large_string()
-    if is_text(kind):
-        parts = [part if part.type == kind else pa.array(_texts(part), kind) for part in parts]
-    whole = pa.chunked_array([part.cast(kind) for part in parts], kind)
-    return _as_integers(whole) if pa.types.is_floating(kind) else whole
-
-
-def _as_integers(cells: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Whole numbers as integers, if all are: a spreadsheet has no others than floats."""
-    for chunk in cells.chunks:
-        numbers = chunk.drop_null().to_numpy(zero_copy_only=False)
-        if not (np.abs(numbers) < 2**53).all() or (np.floor(numbers) != numbers).any():
-            return cells
-    return cells.cast(pa.int64())
-
-
-def _texts(cells: pa.Array) -> list[str | None]:
-    if pa.types.is_boolean(cells.type):
-        return [None if cell is None else _shown(cell) for cell in cells.to_pylist()]
-    return texts(cells)
-
-
-def _shown(cell: Any) -> str:
-    """A cell as a spreadsheet shows it where it gives no form.
-
-    >>> _shown(39.0), _shown(True), _shown(date(2020, 1, 31))
-    ('39', 'TRUE', '2020-01-31')
-    """
-    if isinstance(cell, bool):
-        return str(cell).upper()
-    if isinstance(cell, int | float):
-        return number_text(cell)
-    return cell.isoformat() if isinstance(cell, date | time) else str(cell)
+                part.append(of_one_kind(cells))
+    return [joined(part) for part in parts]
 
 
 def _lost(path: Path, sheet: str, where: str) -> Iterator[str]:

@@ -50,6 +50,12 @@ class FileReading(BaseModel):
         default=None, ge=1, strict=True, description="The row of the header, from 1 on."
     )
 
+    labels: bool | None = Field(
+        default=None,
+        strict=True,
+        description="SPSS, Stata, SAS: cells as their labels; false: as their codes.",
+    )
+
     @field_validator("*")
     @classmethod
     def _can_be_meant(cls, value: Any, about: ValidationInfo) -> Any:

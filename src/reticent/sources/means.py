@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from reticent.errors import InputError, remedy
 from reticent.files.formats import is_packed
-from reticent.files.tabular import WORKBOOKS, format_of, paths_of
+from reticent.files.tabular import WHOLE, format_of, paths_of
 from reticent.sources.addresses import is_ibis_connection, is_ibis_table, is_url
 from reticent.sources.spark_session import is_spark
 
@@ -122,8 +122,8 @@ def needed(data: str | Path) -> int:
             except (pa.ArrowException, OSError):
                 return 0  # reading it will say what is wrong
             size += told.num_rows * told.num_columns * 60
-        elif suffix in WORKBOOKS:
-            size += path.stat().st_size * (4 if suffix == ".xls" else 10)
+        elif suffix in WHOLE:
+            size += path.stat().st_size * (4 if suffix in (".xls", ".dta", ".xpt") else 10)
         else:
             size += path.stat().st_size * (30 if is_packed(path) else 4)
     return size

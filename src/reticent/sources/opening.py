@@ -17,7 +17,7 @@ from reticent.errors import InputError
 from reticent.files.delimited import Dialect, Reading, about_rows, look, stream_csv, unreadable
 from reticent.files.tabular import (
     CSV,
-    WORKBOOKS,
+    WHOLE,
     Parsed,
     batches_of,
     count_rows,
@@ -142,7 +142,7 @@ def _on_spark(
         schema, rows, stream = _frame(data, notes)
         return spark.of_arrow(session, schema, rows, stream, progress=progress)
     paths, name = paths_of(data), str(data)
-    if (suffix := _one_format(paths, reading, notes)) in WORKBOOKS:
+    if (suffix := _one_format(paths, reading, notes)) in WHOLE:
         schema, rows, stream = _parsed(parse(data, reading), notes)
         return spark.of_arrow(session, schema, rows, stream, progress=progress)
     refuse_sheet(data, reading)
@@ -161,7 +161,7 @@ def _rows_of(data: Any, reading: Reading, notes: list[str]) -> tuple[pa.Schema, 
         return _frame(data, notes)
     paths = paths_of(data)
     suffix = _one_format(paths, reading, notes)
-    if suffix in WORKBOOKS:
+    if suffix in WHOLE:
         return _parsed(parse(data, reading), notes)
     refuse_sheet(data, reading)
     if suffix in CSV:

@@ -123,6 +123,10 @@ _READING: dict[str, Any] = {
         int | None, typer.Option(min=1, help="The row of the header, below a title.")
     ],
     "sheet": Annotated[str | None, typer.Option(help="Which sheet of a spreadsheet.")],
+    "labels": Annotated[
+        bool | None,
+        typer.Option("--labels/--codes", help="SPSS, Stata, SAS: what coded cells are read as."),
+    ],
 }
 
 
