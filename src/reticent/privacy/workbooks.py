@@ -68,13 +68,11 @@ def _parts(path: Path, names: Sequence[str]) -> Iterator[pa.Table]:
 
 
 def _packed(cells: list[Any]) -> Any:
-    """Cells in less room, where all of them are texts or blank."""
+    """Cells in less room, where all of them are of one kind."""
     kinds = {*map(type, cells)}
-    if kinds == {str}:
-        return pa.array(cells, pa.large_string())
-    if kinds == {float}:
-        return pa.array(cells, pa.float64())
-    return cells
+    packed = {str: pa.large_string(), float: pa.float64(), date: pa.date32()}
+    (kind, *others) = kinds
+    return cells if others or kind not in packed else pa.array(cells, packed[kind])
 
 
 def _texts(cells: Any, *, clock: bool) -> pa.Array:
