@@ -476,6 +476,8 @@ def test_a_pickled_masker_masks_alike_and_holds_no_hidden_value() -> None:
     assert masked["Town"].tolist() == ["Ulm"] * 6 + ["Bonn"] * 6 + ["*"] * 4
     stored = pickle.dumps(masker)
     assert b"secret" not in stored
+    numbers = clone(masker).set_params(output="ordinal").fit(frame)
+    assert b"secret" not in pickle.dumps(numbers)
     pd.testing.assert_frame_equal(pickle.loads(stored).transform(frame), masked)
 
 

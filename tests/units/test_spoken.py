@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import time
@@ -111,6 +112,16 @@ def test_more_lines_around_a_table_leave_it_one() -> None:
     assert type(one + "") is TextTable
     for beside in (one + " beside", "beside " + one):
         assert type(beside) is str
+
+
+@pytest.mark.parametrize("path", sorted(SRC.rglob("text.py")), ids=lambda path: path.parent.name)
+def test_whoever_makes_tables_composes_them(path: Path) -> None:
+    """Else notebooks show their lines as plain text."""
+    for function in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(function, ast.FunctionDef):
+            words = ast.unparse(function)
+            makes = re.search(r"\b(columns_)?table\(", words)
+            assert not (makes and r"'\n'.join(" in words), f"{function.name}: composed(lines)"
 
 
 @pytest.fixture

@@ -155,7 +155,7 @@ def sweep(found: BasketSweep) -> str:
         f"\nWritten to {found.output}; open report.html there. Publish one of these releases at "
         "most: two of them can be joined."
     )
-    return "\n".join(lines)
+    return composed(lines)
 
 
 def _part(count: int | None, whole: int) -> str:
