@@ -391,3 +391,35 @@ def test_the_owner_recounts_joined_promises_whose_people_are_not_published() -> 
         one["after"] for one in made["templates"]
     ]
     assert found["holds"] is True
+
+
+def test_how_many_people_are_in_both() -> None:
+    """Told by the owner's ids; to be about the same people is said only where it is so."""
+    both = {"release": "clinic", "by": ["Id"], "here": 400, "there": 400, "both": 400}
+    assert answer("risk", "new.csv", "-p", "policy.toml")["people"] == [both]
+    assert "clinic is about the same 400 people, as Id tells." in release("-o", "out")
+    public = "".join(path.read_text() for path in Path("out/public").iterdir())
+    assert "as Id tells" not in public
+    lines = Path("old.csv").read_text().splitlines()
+    old = [lines[0], *lines[3:], *(f"x{line}" for line in lines[1:3])]
+    Path("old.csv").write_text("\n".join(old) + "\n")
+    assert answer("release", "new.csv", "-p", "policy.toml", "-o", "again")["people"] == [
+        both | {"both": 398}
+    ]
+    page = Path("again/private/report.html").read_text(encoding="utf-8")
+    assert "Earlier releases about the same people" not in page
+    assert "398 of 400 people here are in clinic, too" in page
+    given = ("verify", "again", "-p", "policy.toml")
+    assert answer(*given, "--original", "new.csv")["people"] == [both | {"both": 398}]
+    [nobody] = answer(*given, "--skip-uncheckable")["people"]
+    assert nobody == {"release": "clinic", "by": [], **dict.fromkeys(("here", "there", "both"))}
+
+
+def test_people_of_a_release_folder_are_those_of_what_it_was_made_from() -> None:
+    Path("old.toml").write_text(OLD)
+    run("release", "old.csv", "-p", "old.toml", "-o", "clinic-2025")
+    named = POLICY.replace('path = "old.csv"\ndrop = ["Id"]', 'path = "clinic-2025"')
+    Path("policy.toml").write_text(named)
+    assert "clinic is about the same 400 people, as Id tells." in release("-o", "out")
+    Path("old.csv").write_text(Path("old.csv").read_text() + "1,UK,M,Z1\n")  # another since
+    assert "Nothing tells how many people are both here and in clinic" in release("-o", "more")

@@ -29,6 +29,7 @@ from reticent.data.texts import texts
 from reticent.errors import Broken, InputError, Problem, many, quoted, refuse
 from reticent.privacy.floors import Floor, FloorFinding
 from reticent.privacy.identifying import SIGNS, forbidden
+from reticent.privacy.people import PeopleInBoth
 from reticent.privacy.promises import Anonymity, Confidence, Promise, ours
 from reticent.privacy.rejoin import Meeting, Queries, Rejoined, columns_of, text_of
 from reticent.privacy.rejoin_fast import FastJoin
@@ -92,6 +93,7 @@ class Proof:
     singled_out: SingledOut | None = None  # by what no promise covers
     floors: tuple[FloorFinding, ...] = ()  # how fine single columns are
     original: OriginalMatch | None = None  # where somebody handed it over
+    people: tuple[PeopleInBoth, ...] = ()  # who are in earlier releases, too
 
     @property
     def mismatch(self) -> bool:

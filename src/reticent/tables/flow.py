@@ -28,6 +28,7 @@ from reticent.tables.arrival import counted, fitted
 if TYPE_CHECKING:
     from reticent.data.columns import Table
     from reticent.files.tabular import Reading
+    from reticent.privacy.people import PeopleInBoth
     from reticent.releases.kinds import ReleaseKind
     from reticent.releases.places import Place
     from reticent.sources.engines import RowSource
@@ -315,19 +316,27 @@ def verify(
                 alone, rows.records, roles.unmasked, sensitive=roles.sensitive, masked=roles.masked
             )
         match, findings = None, proof.findings
+        people: tuple[PeopleInBoth, ...] = ()
         if original is not None:
             from reticent.tables.original import beside_original
 
-            match, findings = beside_original(
-                with_points(rows, commas), original, policy, taxonomies, told, findings,
+            match, findings, people = beside_original(
+                with_points(rows, commas), original, policy, taxonomies, told, findings, earlier,
                 reading=asked, means=means, clock=clock,
             )  # fmt: skip
+        elif earlier:
+            from reticent.tables.prepare import cleared
+            from reticent.tables.previous.people import people_in_both
+
+            people = people_in_both(policy, cleared(rows, policy), earlier)
         far = [name for name in elsewhere if name in roles.released]
         forms = _forms(source, policy.rule, far) if source and policy.rule else []
         alike = found.warnings() if found else ()
         leftovers = (*proof.leftovers, *forms, *_carried(opened.data, form), *opened.altered)
     warnings = (*policy.emptiness, *met, *alike, *opened.warnings)
-    return TableVerdict(proof.rows, findings, leftovers, warnings, found, proof.floors, match)
+    return TableVerdict(
+        proof.rows, findings, leftovers, warnings, found, proof.floors, match, people
+    )
 
 
 def _forms(source: RowSource, rule: str, names: list[str]) -> list[Problem]:

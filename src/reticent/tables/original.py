@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
@@ -14,16 +14,19 @@ from reticent.privacy.promises import columns_of, ours
 from reticent.sources.arrival import at_hand
 from reticent.tables.masking import as_text
 from reticent.tables.prepare import cleared, form_of
+from reticent.tables.previous.people import people_in_both
 
 if TYPE_CHECKING:
     from reticent.data.columns import Table
     from reticent.data.taxonomy import Taxonomy
     from reticent.files.tabular import Reading
+    from reticent.privacy.people import PeopleInBoth
     from reticent.privacy.verify import OriginalMatch, PromiseFinding, VerifierRules
     from reticent.progress import Clock
     from reticent.sources.engines import RowSource
     from reticent.sources.means import Means
     from reticent.tables.policy import Policy, Roles
+    from reticent.tables.previous.read import Earlier
 
 
 def beside_original(
@@ -33,12 +36,16 @@ def beside_original(
     taxonomies: dict[str, Taxonomy],
     rules: VerifierRules,
     findings: Sequence[PromiseFinding],
+    earlier: Mapping[str, Earlier],
     *,
     reading: Reading | None,
     means: Means,
     clock: Clock,
-) -> tuple[OriginalMatch, tuple[PromiseFinding, ...]]:
-    """Whether a release can be made from a table, and the promises that it takes to recount."""
+) -> tuple[OriginalMatch, tuple[PromiseFinding, ...], tuple[PeopleInBoth, ...]]:
+    """Whether a release can be made from a table, and the promises that it takes to recount.
+
+    Also says how many of its people are in earlier releases.
+    """
     told = policy.reads(reading)
     people = {name for promise in policy.anonymity for name in ours(promise.of)}
     with ExitStack() as ends:
@@ -74,9 +81,10 @@ def beside_original(
                 int(policy.suppress_records * whole.records),
             )
             shown = as_text(released).select(names)
-            return recount_beside(
+            match, found = recount_beside(
                 shown, released.counts, given, rules, findings, memory_limit=means.for_engine
             )
+        return match, found, people_in_both(policy, clean, earlier)
 
 
 def _masked_how(

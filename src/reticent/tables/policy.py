@@ -46,6 +46,7 @@ from reticent.privacy.promises import (
     Share,
     columns_of,
     ours,
+    theirs,
 )
 from reticent.releases import policyfile
 from reticent.releases.about import About
@@ -512,8 +513,9 @@ class Policy(policyfile.PolicyFile):
 
     @property
     def spare(self) -> frozenset[str]:
-        """Columns that are dropped, and that nobody counts."""
-        return frozenset(self.drop) - columns_of(self.promises)[2]
+        """Columns that are dropped, and that nobody counts, here or there."""
+        there = {name for one in self.anonymity for r in one.releases for name in theirs(one.of, r)}
+        return frozenset(self.drop) - columns_of(self.promises)[2] - there
 
     @property
     def releases(self) -> tuple[str, ...]:

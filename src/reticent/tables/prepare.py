@@ -26,6 +26,7 @@ from reticent.data.texts import is_text
 from reticent.errors import InputError, Problem, many, quoted, refuse
 from reticent.files.tabular import Reading
 from reticent.privacy.identifying import identifying
+from reticent.privacy.people import PeopleInBoth
 from reticent.privacy.promises import (
     Anonymity,
     Confidence,
@@ -62,6 +63,7 @@ class Prepared:
     meeting: Meeting | None = None  # what the verifier is told of them,
     odd: tuple[str, ...] = ()  # and what a steward should hear of them
     unmet: tuple[str, ...] = ()  # what the policy says of spellings, and nothing of them is there
+    people: tuple[PeopleInBoth, ...] = ()  # how many people they share with the table
 
     @property
     def warnings(self) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from reticent.data.taxonomy import Taxonomy
     from reticent.files.sheets import Sheet
     from reticent.privacy.floors import FloorFinding
+    from reticent.privacy.people import PeopleInBoth
     from reticent.privacy.risk import Exposure
     from reticent.privacy.verify import PromiseFinding
     from reticent.refine.engine import Step
@@ -216,6 +217,7 @@ def facts(release: Release) -> Facts:
             {"candidates_before": round(one.before, 2), "candidates_after": round(one.now, 2)}
             for one in release.meets
         ],
+        "people": people_facts(prepared.people),
         "asides": list(prepared.asides),
         "held_back": [
             {"column": one.column, "missing": one.records, "says": one.says, "do": one.do}
@@ -280,6 +282,18 @@ def _coarse(public: Mapping[str, Any]) -> dict[str, Any]:
     return rule | ({"coarse": told} if told else {})
 
 
+def people_facts(people: Sequence[PeopleInBoth]) -> list[dict[str, Any]]:
+    """How many people a table shares with earlier releases, for its owner."""
+    return [one.facts() | {"text": one.text, "same": one.same} for one in people]
+
+
+def _counted_people(private: Mapping[str, Any]) -> dict[str, Any]:
+    """The same as programs read it, where there are earlier releases."""
+    words = ("text", "same")
+    people = [{key: one[key] for key in one if key not in words} for one in private["people"]]
+    return {"people": people} if people else {}
+
+
 def template_facts(promise: Mapping[str, Any]) -> dict[str, Any]:
     """A promise and what became of it, as summaries and reports for programs say it."""
     said = {"after": plain(promise["value"]), "verified": bool(promise["holds"])}
@@ -310,6 +324,7 @@ def release_summary(told: Facts) -> dict[str, Any]:
             one | more
             for one, more in zip(public["joined_with"], private["candidates"], strict=True)
         ],
+        **_counted_people(private),
         "held_back": private["held_back"],
         "singled_out": public["singled_out"],
         "warnings": [*public["warnings"], *private["asides"]],
@@ -452,7 +467,9 @@ def risk_facts(risk: Risk) -> Facts:
         for exposure in risk.exposures
     ]
     rows, warnings = risk.prepared.table.records, list(risk.prepared.foreseen)
-    return Facts({}, {"rows": rows, "promises": promises, "warnings": warnings})
+    people = people_facts(risk.prepared.people)
+    told = {"rows": rows, "promises": promises, "people": people, "warnings": warnings}
+    return Facts({}, told)
 
 
 def risk_summary(told: Facts) -> dict[str, Any]:
@@ -466,7 +483,8 @@ def risk_summary(told: Facts) -> dict[str, Any]:
         above = {} if promise["is_count"] else {"above": promise["above"]}
         templates.append(promise["about"] | measured | {"groups": promise["groups"]} | above)
     rows, warnings = told.private["rows"], told.private["warnings"]
-    return {"rows": rows, "templates": templates, "warnings": warnings}
+    people = _counted_people(told.private)
+    return {"rows": rows, "templates": templates, **people, "warnings": warnings}
 
 
 def riskiest(release: Release) -> list[dict[str, Any]]:
@@ -516,7 +534,8 @@ def proof_facts(proof: Proof) -> Facts:
                 "left_out": match.lacking,
                 "may_be_left_out": match.may_lack,
                 "matches": match.matches,
-            }
+            },
+            "people": people_facts(proof.people),
         },
     )
 
@@ -533,6 +552,7 @@ def verify_summary(told: Facts) -> dict[str, Any]:
             for one in facts["promises"]
         ],
         **_coarse(facts),
+        **_counted_people(told.private),
         "leftovers": facts["leftovers"],
         "warnings": facts["warnings"],
         **({"original": match} if (match := told.private.get("original")) else {}),

@@ -56,6 +56,7 @@ def release(told: Facts) -> str:
         lines += ["", *held[:SHOWN], *more]
     if private["alternatives"]:
         lines += ["", _alternatives(private)]
+    lines += _people(private)
     if private["output"]:
         lines += ["", f"Written to {private['output']}, after recounting every promise on it."]
     return composed(lines)
@@ -106,7 +107,13 @@ def risk(told: Facts) -> str:
                 f"{many(promise['breaking'], 'inference is', 'inferences are')} above {asked} "
                 f"({above})."
             )
-    return composed(lines)
+    return composed([*lines, *_people(told.private)])
+
+
+def _people(private: Mapping[str, Any]) -> list[str]:
+    """How many people are in earlier releases, too."""
+    said = [one["text"] for one in private["people"]]
+    return ["", *said] if said else []
 
 
 _NAMED = 5  # columns that a sentence lists
@@ -428,7 +435,7 @@ def verdict(told: Facts) -> str:
     if coarse := [[one["says"], _how_coarse(one)] for one in public["coarse"]]:
         lines += ["", table(["every cell", "verdict"], coarse)]
     beside = [_beside_original(match, public["rows"])] if match else []
-    return composed([*lines, *public["leftovers"], *beside])
+    return composed([*lines, *public["leftovers"], *_people(told.private), *beside])
 
 
 def _how_coarse(one: Mapping[str, Any]) -> str:

@@ -19,9 +19,11 @@ from reticent.data.taxonomy import Taxonomy
 from reticent.errors import Problem, did_you_mean, listed, quoted, refuse
 from reticent.files.tabular import Reading
 from reticent.privacy.promises import Anonymity, Theirs, columns_of, ours, theirs
+from reticent.privacy.words import joined
 from reticent.releases.policyfile import unknown_column
 from reticent.tables.policy import Policy
 from reticent.tables.prepare import Prepared, absent, cleared
+from reticent.tables.previous.people import people_in_both
 from reticent.tables.previous.read import Earlier, are_times, meeting
 
 
@@ -74,7 +76,8 @@ def lay_beside(prepared: Prepared, earlier: Mapping[str, Earlier]) -> Prepared:
     told = meeting(
         prepared.policy, prepared.taxonomies, earlier, prepared.table.known, prepared.reading
     )
-    return replace(prepared, earlier=linked, meeting=told, odd=odd)
+    people = people_in_both(prepared.policy, prepared.cleaned, earlier)
+    return replace(prepared, earlier=linked, meeting=told, odd=odd, people=people)
 
 
 def check(
@@ -361,6 +364,14 @@ def _strangers(new: NewTable, linked: Linked, earlier: Earlier) -> Iterator[Prob
             f"{alone[0]:,} records of this table match nothing in release {earlier.name}, and "
             f"{alone[1]:,} of its records match nothing here",
             where=earlier.where,
-            why="the two are not about the same people, or do not say the same of them.",
+            why="the two are not about the same people, or do not say the same of them"
+            f"{_as_ids_tell(new, earlier)}.",
             do=f"{only}, or correct taxonomies and [[inconsistent]].",
         )
+
+
+def _as_ids_tell(new: NewTable, earlier: Earlier) -> str:
+    """How many people are in both, where somebody can tell."""
+    [people] = people_in_both(new.policy, new.table, {earlier.name: earlier})
+    told = f"{people.both:,} of {people.here:,} people here are there, too"
+    return f"; {told}, as {joined(people.by)} tells" if people.by and new.whole else ""

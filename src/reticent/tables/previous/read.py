@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +19,7 @@ from reticent.data.scales import kind_of
 from reticent.data.taxonomy import Taxonomy
 from reticent.errors import InputError, did_you_mean, quoted, refuse
 from reticent.files.tabular import Reading
-from reticent.privacy.promises import theirs
+from reticent.privacy.promises import ours, theirs
 from reticent.privacy.rejoin import Meeting, PublishedRelease
 from reticent.releases import folder as release_folder
 from reticent.sources.arrival import read
@@ -35,6 +37,7 @@ class Earlier:
     published: tuple[str, ...]
     marker: str  # what it shows where it suppresses
     taxonomies: Mapping[str, Taxonomy]  # as far as it tells them
+    made_from: Table | None = None  # with its owner, who has that still: for ids alone
 
     @property
     def where(self) -> str:
@@ -72,7 +75,7 @@ def _read_one(
     refuse(release_folder.altered(path))  # of whatever kind, it is a table
     manifest = release_folder.manifest_of(path)
     told = folder.told(manifest)
-    counted = {c for p in policy.anonymity for c in theirs(p.of, name)}
+    counted = {c for p in policy.anonymity for c in (*theirs(p.of, name), *ours(p.of))}
     data = release_folder.published(path)
     written = release_folder.reading_in(data, manifest).over(reading.cells)
     table, _ = read(data, written, set(dropped) - counted)
@@ -89,7 +92,25 @@ def _read_one(
     marker = told.marker or policy.marker
     published = tuple(n for n in table.columns if n not in dropped)
     table = cleared(as_meant(table, policy), policy, marker)
-    return Earlier(name, table, published, marker, told.taxonomies)
+    made_from = None if counted <= table.columns.keys() else _made_from(path)
+    return Earlier(name, table, published, marker, told.taxonomies, made_from)
+
+
+def _made_from(place: Path) -> Table | None:
+    """The table that a release folder was made from, if its private side says where it still is.
+
+    Nothing is taken for it that has changed since.
+    """
+    kept = place / "private" / "policy.toml"
+    with suppress(InputError, OSError, LookupError, StopIteration, TypeError, ValueError):
+        told = json.loads((place / "private" / "input.json").read_text(encoding="utf-8"))
+        [(name, one)] = told["files"].items()
+        here = next(file for file in (Path(name), place.parent / name) if file.is_file())
+        if release_folder.digest(here) == one["sha256"]:
+            policy = Policy.load(kept)
+            table, _ = read(here, policy.reads(None), None)
+            return cleared(as_meant(table, policy), policy)
+    return None
 
 
 def meeting(
