@@ -57,6 +57,10 @@ def test_an_odd_table_is_drafted_released_and_verified(tmp_path: Path) -> None:
     }  # fmt: skip
     released = reticent.release(path, policy, output=tmp_path / "out/")
     assert released.proof.holds
+    page = (tmp_path / "out/public/report.html").read_text("utf-8")
+    assert "Made coarser: PLZ is told by its first 3 digits" in page
+    assert "45 CFR 164.514(b)(2)" in page
+    assert "everything is still masked" not in (tmp_path / "out/private/report.html").read_text()
     rows = pd.read_csv(tmp_path / "out/public/data.csv", dtype=str, keep_default_na=False)
     assert sorted(rows["Geburtsdatum"]) == ["1930 or earlier", "1960", "1970", "unbekannt"]
     assert sorted(rows["PLZ"]) == ["000", "021", "021", "unbekannt"]
@@ -127,6 +131,15 @@ def test_who_may_be_over_89_is_told_by_the_latest_date_or_asked() -> None:
     refusal(lambda: Policy.parse(asked), 'attribute "Birth", coarsen', "only you can answer")
     later = pa.table({"Birth": births, "Visit": ["2019-01-01"] * 2, "Age": [92, 74]})
     assert "oldest = 1931" in drafted(later)  # ages are as of later than any date
+
+
+def test_of_a_long_table_all_dates_tell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reticent.tables.drafts.flow.LOOKED_AT", 2)
+    visits = ["2001-01-01", "2002-01-01", "2019-01-01"]
+    table = pa.table({"Birth": ["1931-02-03", "1950-01-01", "1950-01-01"], "Visit": visits})
+    pq.write_table(table, tmp_path / "t.parquet")
+    told = reticent.draft(tmp_path / "t.parquet", rule=RULE, engine="duckdb")
+    assert "oldest = 1929" in told
 
 
 def test_no_draft_tells_a_cell_of_the_table(tmp_path: Path) -> None:

@@ -109,6 +109,7 @@ def singled_out(
     if not unmasked or not rows:
         return None
     keys = [name for name in unmasked if name not in sensitive]
+    keys = keys if masked or len(keys) < len(unmasked) else []  # else nothing stands beside
     records = alone(unmasked)
     everybody = records == rows and len(keys) == len(unmasked)  # whatever stands beside
     beside = rows if everybody else alone([*keys, *masked]) if keys else 0

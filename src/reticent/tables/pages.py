@@ -95,7 +95,9 @@ def _public(release: Release) -> dict[str, Any]:
     said = {column["name"]: column["says"] for column in masked}
     quiet = [column for column in masked if column["quiet"]]
     released = release.prepared.roles.released
-    kept = [name for name in released if report.role(release, name) == "keep"]
+    for one in release.proof.floors:  # masked ones were made coarse first, and told so above
+        said.setdefault(one.floor.column, f"Made coarser: {one.floor.text}.")
+    kept = [n for n in released if report.role(release, n) == "keep" and n not in said]
     columns = [
         {"name": name, "says": said.get(name) or _ROLES[report.role(release, name)]}
         for name in released

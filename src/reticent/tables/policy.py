@@ -37,6 +37,7 @@ from reticent.errors import InputError, Problem, did_you_mean, listed, quoted, r
 from reticent.files.delimited import Reading
 from reticent.files.taxonomies import load
 from reticent.privacy.floors import Coarsen, Floor
+from reticent.privacy.identifying import RULED
 from reticent.privacy.promises import (
     Anonymity,
     Cell,
@@ -464,14 +465,18 @@ class Policy(policyfile.PolicyFile):
     @property
     def promised(self) -> list[str]:
         """What it promises, in words, every column named."""
-        floors = (one.text for one in self.floors({}))
-        return [*(promise.text for promise in self.promises), *floors]
+        return [*(promise.text for promise in self.promises), *self._promised_of_cells()]
 
     @property
     def promised_in_brief(self) -> list[str]:
         """The same for people: of many columns the first."""
-        floors = (one.text for one in self.floors({}))
-        return [*(promise.told for promise in self.promises), *floors]
+        return [*(promise.told for promise in self.promises), *self._promised_of_cells()]
+
+    def _promised_of_cells(self) -> Iterator[str]:
+        """What single cells show at most."""
+        yield from (one.text for one in self.floors({}))
+        if self.rule:
+            yield RULED[self.rule]
 
     def floors(self, taxonomies: Mapping[str, Taxonomy]) -> tuple[Floor, ...]:
         """The columns that are published no finer than a rule says."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from reticent.privacy.identifying import RULED
 from reticent.privacy.promises import Anonymity, ours
 from reticent.privacy.verify import Proof
 from reticent.privacy.words import NOTHING
@@ -251,13 +252,13 @@ def promise_facts(finding: PromiseFinding, number: int, implied_by: int) -> dict
     }
 
 
+_FORMS = RULED["hipaa-safe-harbor"]
 RULES = {
     "hipaa-safe-harbor": {
         "name": "hipaa-safe-harbor",
         "says": "The policy was drafted by the safe harbor of HIPAA, 45 CFR 164.514(b)(2), which "
         "lists 18 kinds of identifiers to be removed.",
-        "checked": "No released cell has the form of a date with its day, of an e-mail, web or IP "
-        "address, or of a social security number.",
+        "checked": f"{_FORMS[0].upper()}{_FORMS[1:]}.",
         "open": "Whether every column was recognized for what it is, and whether its owner knows "
         "that what is left tells who somebody is, no program can check.",
     }

@@ -82,13 +82,13 @@ def draft_of(
     if place is not None:
         check_free(place, force=force)
         refuse_inputs([place], inputs(data))
-    at_door = AtDoor(reading or Reading())
+    at_door = AtDoor(reading or Reading(), rule is not None)
     table = taken(data, reading, means, at_door.first_rows)
     if not table.rows:
         raise InputError("the table has no rows", where=table.name)
     found: Draft | RuleDraft
     if rule:
-        found = drafted_by_rule(table, at_door.reading)
+        found = drafted_by_rule(table, at_door.reading, at_door.dates)
     else:
         found = drafted(table, at_door, class_name, place, show_values=show_values)
     if place is not None:
@@ -103,6 +103,8 @@ class AtDoor:
     """What is learnt of a table while its source is open."""
 
     reading: Reading
+    rule: bool = False  # whether the draft is by a rule, which asks for all dates
+    dates: dict[str, list[str]] = field(default_factory=dict)  # of all rows
     postcodes: dict[str, Column] = field(default_factory=dict)  # of all rows, where some are seen
 
     def first_rows(self, source: RowSource) -> Table:
@@ -110,9 +112,15 @@ class AtDoor:
         table = source.first(LOOKED_AT)
         if table.rows < LOOKED_AT or source.rows <= LOOKED_AT:
             return table
+        for ruling in drafted_by_rule(table, self.reading).rulings if self.rule else ():
+            if ruling.in_years:
+                column = source.counted([ruling.name]).columns[ruling.name]
+                self.dates[ruling.name] = [text for text in column.texts() if text]
         seen = f"Only its first {table.rows:,} rows, of about {source.rows:,}, were looked at."
         for look_at in look(table, read_as(table, self.reading), ()):
-            if look_at.postcodes:  # a taxonomy must know those of the other rows, too
+            if (
+                look_at.postcodes and not self.rule
+            ):  # a taxonomy must know those of the other rows, too
                 name = look_at.name
                 self.postcodes[name] = without_missing(source.counted([name]).columns[name])
         return replace(table, notes=(*table.notes, seen))

@@ -74,10 +74,14 @@ class Ruling:
     @property
     def in_years(self) -> dict[str, int]:
         """The year of every date that can be read."""
+        return self.years_of(_texts(self.look))
+
+    def years_of(self, texts: Sequence[str]) -> dict[str, int]:
+        """The year of each date among some texts that can be read."""
         if not isinstance(self.coarsen, Years):
             return {}
         shown = self.coarsen.reading(())
-        return {text: int(year) for text in _texts(self.look) if (year := shown(text))}
+        return {text: int(year) for text in texts if (year := shown(text))}
 
     @property
     def remark(self) -> str:
@@ -207,8 +211,13 @@ def small_regions() -> Mapping[str, Any]:
     return tomllib.loads(text)
 
 
-def drafted_by_rule(table: Table, reading: Reading) -> RuleDraft:
-    """Look at a table, and decide by the rule what becomes of each column."""
+def drafted_by_rule(
+    table: Table, reading: Reading, dates: Mapping[str, Sequence[str]] | None = None
+) -> RuleDraft:
+    """Look at a table, and decide by the rule what becomes of each column.
+
+    `dates`: those of all rows by their columns, if these are not all.
+    """
     unknown = tuple(dict.fromkeys(text for c in table.columns.values() for text in _unknown_in(c)))
     without = replace(
         table,
@@ -223,7 +232,7 @@ def drafted_by_rule(table: Table, reading: Reading) -> RuleDraft:
             "there is no column that could be released", where="init",
             why="each speaks of an identifier, or is of a kind that cannot be.",
         )  # fmt: skip
-    oldest, by = _oldest(rulings)
+    oldest, by = _oldest(rulings, dates or {})
     return RuleDraft(table, reading, gaps, rulings, oldest, by)
 
 
@@ -238,14 +247,17 @@ def _unknown_in(column: Column) -> list[str]:
     return held if held and readable and len(held) < len(texts) else []
 
 
-def _oldest(rulings: Sequence[Ruling]) -> tuple[int | None, str]:
+def _oldest(
+    rulings: Sequence[Ruling], dates: Mapping[str, Sequence[str]]
+) -> tuple[int | None, str]:
     """The last year in which somebody over 89 may have been born, by the latest other date.
 
     Ages may be as of later than any date: whoever is over 89 by them was born no later than that.
     """
     latest: tuple[int, str] | None = None
     for ruling in (r for r in rulings if r.in_years and not r.births):
-        years = [y for y in ruling.in_years.values() if y <= _LATEST]
+        told = ruling.years_of(dates.get(ruling.name, ())) | ruling.in_years
+        years = [year for year in told.values() if year <= _LATEST]
         latest = max(latest or (0, ""), (max(years, default=0), ruling.name))
     if latest is None or not latest[0]:
         return None, ""
