@@ -28,13 +28,16 @@ _MASKS = {
 def public(release: JointRelease) -> str:
     """The page that may be published."""
     told = release.facts().public
+    columns = [_column(release, told, one) for one in told["columns"]]
     singled = release.proof.singled_out
     return page(
         "joint/templates/public.html",
         {
             **told,
             "about": release.joint.policy.about,
-            "columns": [_column(release, told, one) for one in told["columns"]],
+            "columns": columns,
+            "listed": [column for column in columns if not column["quiet"]],
+            "quiet": [column["quiet"] for column in columns if column["quiet"]],
             "alone": singled.text if singled else "",
             "policy": release.joint.policy.canonical(),
         },
@@ -51,9 +54,16 @@ def _column(release: JointRelease, told: Any, one: dict[str, str]) -> dict[str, 
         "owner": release.joint.policy.owner_of(name),
         "says": _MASKS[masked["mask"]] if masked else _SAYS[one["role"]],
         "count": len(values),
+        "quiet": _quiet(name, shown) if masked and len(values) < 2 else None,
         "shown": shown[:MOST],
         "more": max(len(shown) - MOST, 0),
     }
+
+
+def _quiet(name: str, shown: list[tuple[str, int]]) -> dict[str, str]:
+    """A column that shows the same of everybody."""
+    same = next((label for label, _ in shown), "") or "(missing)"
+    return {"name": name, "says": f"Every record shows “{same}”."}
 
 
 @dataclass(frozen=True, slots=True)

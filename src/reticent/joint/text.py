@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from reticent.errors import many
+from reticent.errors import few, many
 from reticent.parties.participation import unfinished
 from reticent.terminal.text import columns_table, composed, table
 
@@ -20,7 +20,7 @@ def before(policy: JointPolicy) -> list[str]:
     lines = ["Of each person whom all owners have, the others will learn:"]
     for owner in policy.owners:
         said = "; ".join(
-            f"{words}: {', '.join(names)}" for words, names in policy.handed_over(owner).items()
+            f"{words}: {few(names)}" for words, names in policy.handed_over(owner).items()
         )
         lines.append(f"  of {owner}: {said}")
     return [*lines, *policy.between]
@@ -36,7 +36,7 @@ def dry_run(found: DryRun) -> str:
     ]
     lines += ["", "A run would tell the others, of each common person:"]
     for owner, told in found.hands_over.items():
-        said = "; ".join(f"{words}: {', '.join(names)}" for words, names in told.items())
+        said = "; ".join(f"{words}: {few(names)}" for words, names in told.items())
         lines.append(f"  {owner}: {said}")
     lines += [*found.between, "Nothing of that was sent."]
     return composed(lines)

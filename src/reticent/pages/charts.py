@@ -319,7 +319,7 @@ def bars(
         parts.append(_box(left, y + 4, max(length, 1), 18, cls=kind, rx=2))
         parts.append(_text(left + length + 7, y + 17, said[i], 56, cls=weight))
     bottom = top + len(rows) * step
-    parts.append(_path("rule", f"M{left} {top - 2}V{bottom + 2}"))
+    parts += [] if narrow else [_path("rule", f"M{left} {top - 2}V{bottom + 2}")]
     if reference:
         x = left + (right - left) * reference[1] / largest
         parts.append(_path("reference", f"M{_n(x)} {top - 6}V{bottom + 4}"))
