@@ -94,7 +94,7 @@ def test_what_stands_beside_the_releases() -> None:
     assert [line["k"] for line in lines] == ["2", "3", "4", "61"]
     assert [line["suppressed"] for line in lines[:3]] == [str(p["suppressed"]) for p in points[:3]]
     page = Path("out/report.html").read_text()
-    assert page.count("<svg") == 2
+    assert page.count("<svg") == 4  # each for a page and for a phone
     assert page.count('href="k-') == 3
     assert "no release keeps this promise" in page
     assert "nothing" in said.stdout or all(not p.get("same") for p in points)

@@ -118,7 +118,8 @@ def _table(data: str | Path, reading: Reading, basket: str | None, item: str | N
         raise InputError(
             f"the table has {len(names)} columns: {quoted(names)}", where=str(data),
             why="one is the id of a basket and one an item, and their names do not tell which.",
-            do="name them, as  --basket NAME --item NAME.",
+            do="name them, as  --basket NAME --item NAME;  if each line is a basket, take out the "
+            'header, and what is no item, and say  --separator ",".',
         )  # fmt: skip
     return BasketForm("long", columns=(baskets[0], items[0]))
 

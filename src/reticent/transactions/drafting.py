@@ -149,6 +149,8 @@ class BasketDraft:
     def _promise(self) -> Iterator[str]:
         yield f"p = {self.p}  # ? Somebody may know up to so many items of a basket,"
         yield f"k = {self.k}  # ? and finds at least so many baskets that hold them"
+        if self.p == 1 and self.tried:
+            yield "#   Whoever has seen two items is not held off: that would cost too much here."
         share = float(self.h)
         if self.private:
             yield f"h = {share}  # ? of which at most this share hold the same private item."

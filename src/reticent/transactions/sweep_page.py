@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from reticent.errors import many
 from reticent.pages import charts
 from reticent.pages.page import page
 
@@ -119,4 +118,4 @@ def change(point: Mapping[str, Any]) -> str:
     if point["same"]:
         return "nothing"
     back = f", {point['back']:,} back" if point["back"] else ""
-    return f"{many(point['more'], 'more item')} gone{back}"
+    return f"{point['more']:,} more gone{back}"

@@ -179,6 +179,7 @@ class Draft:
             yield "# These are postcodes: with -o, init writes a taxonomy of their prefixes, too."
         elif guess.look.kind == "text" and guess.look.distinct > _FEW:
             yield f"# ? Is there a taxonomy? Then {_WITH_TAXONOMY} keep more."
+            yield "#   `reticent taxonomy make … --skeleton` begins one."
 
     def _anonymity(self) -> str:
         over = ", ".join(toml_value(guess.name) for guess in self.guesses.of("masked"))
