@@ -213,6 +213,7 @@ def test_what_is_long_is_short_in_a_notebook() -> None:
     assert "… and 275 more lines" in markup("\n".join(names))
     policy = reticent.Policy.from_data({"anonymity": [{"over": names, "k": 2}], "keep": names[:1]})
     assert len(seen(policy._repr_html_()).shown) < 3000
+    assert "column 2 and 297 more is shared" in policy._repr_html_()
     assert repr(policy) == "<Policy: policy>"
 
 
