@@ -80,6 +80,10 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     place = tmp_path_factory.mktemp("pages") / "people"
     make_sample("census", 3000, 1, output=str(place))
     large = reticent.release(str(place / "census.csv"), place / "policy.toml")
+    evaluated = place / "evaluated.html"
+    reticent.evaluate(
+        str(place / "census.csv"), large.table, place / "policy.toml", output=evaluated
+    )
     utility = {"classifier": "decision tree", "BE": 0.15, "AE": 0.16, "UE": 0.2, "majority": 0.25}
     large = replace(large, utility=utility)
     swept = reticent.sweep(
@@ -96,6 +100,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     assert len(hidden.before.exposed) > 20
     return {
         "sweep": page_of(swept),
+        "evaluated": evaluated.read_text(encoding="utf-8"),
         "entries-public": entry_pages.public(hidden),
         "entries-private": entry_pages.private(hidden),
     } | {
@@ -140,7 +145,7 @@ def look(
 
 
 PAGES = [
-    "small-public", "small-private", "large-public", "large-private", "sweep", "entries-public",
+    "small-public", "small-private", "large-public", "large-private", "sweep", "evaluated", "entries-public",
     "entries-private",
 ]  # fmt: skip
 

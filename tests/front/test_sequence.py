@@ -231,8 +231,10 @@ def test_whatever_counts_our_rows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_sweep_and_evaluate_know_of_joins() -> None:
     release("-o", "out")
-    said = run("evaluate", "new.csv", "out", "-p", "policy.toml", "--classifiers", "tree").output
+    given = ["-p", "policy.toml", "--classifiers", "tree", "-o", "page.html"]
+    said = run("evaluate", "new.csv", "out", *given).output
     assert "Who knows Job, Place" in said
+    assert "what a join with clinic reveals" in Path("page.html").read_text(encoding="utf-8")
     run("sweep", "new.csv", "-p", "policy.toml", "--k", "5,20", "-o", "sweep")
     for k in (5, 20):
         strict = Path("policy.toml").read_text().replace("k = 10", f"k = {k}")
