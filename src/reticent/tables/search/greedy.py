@@ -151,8 +151,8 @@ class Search:
         """Refine until nothing is left to reveal, or it is time to stop; says which."""
         from reticent.refine.engine import candidates, refine
 
-        if not self.cuts.domains:  # a policy that masks nothing, and only says how fine cells are
-            return False
+        if not self.cuts.domains and choose is None:
+            return False  # nothing is masked, here or elsewhere: the policy says how fine cells are
         steps = refine(self.cuts, self.measures, self.goal, self.losses, choose=choose)
         while True:
             late = effort.deadline is not None and time.monotonic() >= effort.deadline
