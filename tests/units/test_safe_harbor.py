@@ -181,3 +181,29 @@ def test_the_small_regions_are_the_17_of_the_guidance() -> None:
     assert all(len(one) == 3 and one.isdecimal() for one in told["prefixes"])
     assert told["census"] == 2000
     assert [one.letter for one in named_as("Patientenname")] == ["A"]
+
+
+def test_who_keeps_what_the_rule_names_is_told(tmp_path: Path) -> None:
+    """The steward has the last word, and is reminded of it."""
+    table = pa.table({"Vehicle": ["car", "bus"], "Sex": ["m", "f"]})
+    pq.write_table(table, tmp_path / "t.parquet")
+    (tmp_path / "p.toml").write_text(f'rule = "{RULE}"\nkeep = "*"\n')
+    warned = reticent.tables.check(tmp_path / "p.toml", tmp_path / "t.parquet")
+    assert '"Vehicle" of vehicle identifiers and plates' in warned[0]
+    assert "Sex" not in warned[0]
+
+
+def test_masks_do_not_show_days_under_the_rule() -> None:
+    table = pa.table({"Seen": ["2019-05-31", "2019-06-30"] * 5})
+    masked = Policy.of(
+        {"rule": RULE, "anonymity": [{"over": ["Seen"], "k": 2}],
+         "attributes": {"Seen": {"mask": "discretize"}}}
+    )  # fmt: skip
+    refusal(lambda: reticent.release(table, masked), "a date with its day")
+    shown = pa.table({"Seen": ["[2019-05-31,2019-06-30)", "[2019-06-30,2019-06-30]"] * 5})
+    assert "a date with its day" in reticent.verify(shown, masked).leftovers[0].what
+    years = masked.model_copy(
+        update={"attributes": Policy.of({"keep": [], "rule": RULE, "attributes": {
+            "Seen": {"mask": "discretize", "coarsen": "year"}}}).attributes}
+    )  # fmt: skip
+    assert reticent.release(table, years).proof.holds

@@ -15,6 +15,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from reticent.errors import many
 from reticent.privacy.promises import Cell, Record
 
 _QUESTION = (
@@ -97,7 +98,7 @@ class Coarsen(Record):
         said = f"{column} is told by its first {self.digits} digits"
         if not self.small:
             return said
-        return f"{said}, those of {len(self.small)} small regions as {self.zeros}"
+        return f"{said}, those of {many(len(self.small), 'small region')} as {self.zeros}"
 
     @property
     def zeros(self) -> str:

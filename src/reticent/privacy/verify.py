@@ -616,8 +616,7 @@ def _forbidden(database: Any, source: PublishedCells, rules: VerifierRules) -> I
     """Cells whose form a rule forbids, in columns that nobody looked at before."""
     if rules.rule is None:
         return
-    looked_at = {*source.hidden, *rules.labels, *rules.dropped}
-    looked_at |= {one.column for one in rules.floors}
+    looked_at = {*source.hidden, *rules.dropped, *(one.column for one in rules.floors)}
     columns = {f"c{i}": n for i, n in enumerate(source.names) if n not in looked_at}
     place, weight = (source.sql, "1") if source.is_read_again else ("counted", "n")
     kinds = database.sql(f"SELECT * FROM {place} LIMIT 0")

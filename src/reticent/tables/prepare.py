@@ -38,6 +38,7 @@ from reticent.privacy.promises import (
 )
 from reticent.privacy.rejoin import Meeting
 from reticent.privacy.verify import absent_values
+from reticent.tables.drafts.identifiers import named_as
 from reticent.tables.policy import Attribute, Policy, Roles
 
 _MANY_VALUES = 5_000  # a suppressed column from which on a search can take long
@@ -74,7 +75,8 @@ class Prepared:
     def foreseen(self) -> tuple[str, ...]:
         """What a steward should hear before anything is released."""
         alike = nearly_unique(self.table, self.roles)
-        return (*self.policy.emptiness, *alike, *self.warnings)
+        named = _named_as_identifiers(self.policy, self.roles)
+        return (*self.policy.emptiness, *named, *alike, *self.warnings)
 
     @property
     def classes(self) -> tuple[Codes, int] | None:
@@ -180,7 +182,7 @@ def fit(
     shown = door.table(table)
     shown, cleaned = _decide_missing(shown, cleared(shown, policy), policy, roles)
     problems = [*_one_spelling(table, policy)]
-    fine = {*roles.released} - {*roles.masked, *door.coarse}
+    fine = {*roles.released} - {*door.coarse}
     for name in (name for name in cleaned.columns if name in fine):
         problems.extend(identifying(policy.rule, name, cleaned.columns[name].texts()))
     for promise in policy.confidence:
@@ -412,6 +414,20 @@ def odd_spellings(table: Table, names: Sequence[str], *, trim: bool) -> Iterator
                 "spellings (case, blanks or forms of signs);  same  in its attribute makes them "
                 "one, and  init --show-values  drafts that."
             )
+
+
+def _named_as_identifiers(policy: Policy, roles: Roles) -> Iterator[str]:
+    """Columns that a rule would have dropped or coarsened by their names, and somebody did not."""
+    if not policy.rule:
+        return
+    coarse = {name for name, one in policy.attributes.items() if one.coarsen}
+    speaking = [n for n in roles.released if n not in coarse and next(named_as(n), None)]
+    if speaking:
+        told = ", ".join(f'"{n}" of {next(named_as(n)).title}' for n in speaking)
+        yield (
+            f"released, although their names speak of identifiers of the rule {policy.rule}: "
+            f"{told}. See that they are none."
+        )
 
 
 def nearly_unique(table: Table, roles: Roles) -> Iterator[str]:

@@ -187,7 +187,9 @@ class RuleDraft:
         born = f"who was born in {self.oldest} or before"
         if self.by == _BY_AGES or self.oldest is None:
             return f"By the ages in the table, which are of later than its dates, {born}"
-        return f"The latest date, in {self.by}, is of {self.oldest + _YEARS_OLD}: {born}"
+        return (
+            f"The latest date, in {toml_value(self.by)}, is of {self.oldest + _YEARS_OLD}: {born}"
+        )
 
 
 NOT_SETTLED = (
