@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.csv as pcsv
 import pyarrow.parquet as pq
 import pytest
 
 import reticent
 from at_hand import refusal, some_or_many
-from reticent import Policy
+from reticent import Policy, entries
 
 EUROPEAN = {"decimal": ",", "bom": True}
 FRACTION = re.compile(r"-?\d+\.\d+(e[+-]\d+)?")
@@ -198,3 +199,39 @@ def test_what_cannot_be_meant(
 def test_a_policy_says_it_again() -> None:
     policy = Policy.of(policy_of(writing={"delimiter": "\t", "decimal": ",", "bom": True}))
     assert Policy.parse(policy.canonical()).writing == policy.writing
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
+def test_hidden_entries_are_written_so_too(suffix: str, tmp_path: Path) -> None:
+    """Numbers of a file that knows them get the sign, cells of CSV stay, and both verify."""
+    rng = random.Random(2)
+    table = pa.table(
+        {
+            "Sex": [rng.choice("mf") for _ in range(60)],
+            "Dose": [rng.choice([0.5, 1.5, 2.0]) for _ in range(60)],
+            "Note": [rng.choice(["[0,5; 1,5)", "[0.5,1.5)", "1,5"]) for _ in range(60)],
+            "Ill": [rng.choice("yn") for _ in range(60)],
+        }
+    )
+    data = tmp_path / f"in{suffix}"
+    (pq.write_table if suffix == ".parquet" else pcsv.write_csv)(table, data)
+    usual = {
+        "conditions": ["Sex", "Dose"], "sensitive": "Ill", "keep": ["Note"], "requests": [2, 6],
+        "min_support": 2, "min_confidence": 0.9,
+    }  # fmt: skip
+    policy = {**usual, "writing": EUROPEAN}
+    entries.release(data, usual, output=tmp_path / "usual.csv")
+    entries.release(data, policy, output=tmp_path / "out.csv")
+    entries.release(data, policy, output=tmp_path / "folder")
+    head, *rows = cells_of(tmp_path / "usual.csv", ",")
+    numbers = [suffix == ".parquet" and name == "Dose" for name in head]
+    meant = [
+        [european(cell, interval=False, number=n) for cell, n in zip(row, numbers, strict=True)]
+        for row in rows
+    ]
+    assert cells_of(tmp_path / "out.csv", ";") == [head, *meant]
+    assert (tmp_path / "folder" / "public" / "data.csv").read_bytes() == (
+        tmp_path / "out.csv"
+    ).read_bytes()
+    for place in ("out.csv", "folder"):
+        assert entries.verify(tmp_path / place, policy, original=data).holds

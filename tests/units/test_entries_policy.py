@@ -236,4 +236,4 @@ def test_schema() -> None:
     needed = ["conditions", "sensitive", "min_support", "min_confidence", "requests"]
     assert found["required"] == needed
     assert set(found["properties"]) == {*needed, "may_hide", "publish", "strategy", "seed",
-                                        "max_pattern", "id", "keep", "drop", "missing_values", "reading", "about"}  # fmt: skip
+                                        "max_pattern", "id", "keep", "drop", "missing_values", "reading", "about", "writing"}  # fmt: skip

@@ -79,14 +79,17 @@ def _each(cells: Iterable[str | None], said: Callable[[str], str]) -> pa.Array:
     return pa.array([None if cell is None else said(cell) for cell in cells], pa.large_string())
 
 
-def with_points(table: Table, numbers: Collection[str] = ()) -> Table:
+def with_points(table: Table, numbers: Collection[str] = (), *, intervals: bool = True) -> Table:
     """A table that was perhaps written with decimal commas, as we know it.
 
-    That is so of intervals, and of columns that somebody says to be `numbers`. Two cells of a
-    column that come to the same are refused: groups are counted by what is to be seen.
+    That is so of intervals, if any are looked for, and of columns that somebody says to be
+    `numbers`. Two cells of a column that come to the same are refused: groups are counted by what
+    is to be seen.
     """
     columns = {
         name: _with_points(column, number=name in numbers, where=table.name)
+        if intervals or name in numbers
+        else column
         for name, column in table.columns.items()
     }
     return replace(table, columns=columns)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from reticent.data.columns import Column, Table, without_missing
+from reticent.data.decimals import with_points
 from reticent.entries import asked as asking
 from reticent.entries.original import Codes, Mask, Original, codes_of, places, read
 from reticent.entries.policy import EntryPolicy
@@ -20,7 +22,7 @@ from reticent.privacy import entries as verifier
 from reticent.privacy.entries import Altered, EntryFinding, PublishedEntries
 from reticent.progress import Clock, Watch
 from reticent.releases import policyfile
-from reticent.releases.folder import opened
+from reticent.releases.folder import Opened, opened
 from reticent.releases.kinds import ENTRIES
 from reticent.sources.arrival import parse
 
@@ -108,6 +110,9 @@ def verify(
         known = None if original is None else read(original, policy, policy.reads(reading))[0]
         if known is None and not table.rows:
             raise InputError("the table has no rows", where=table.name)
+        table = with_points(
+            table, _with_commas(policy, place, table, known, reading), intervals=False
+        )
     problems = [*place.altered, *_strangers(policy, table, known), *carried(place.data, kind)]
     with clock.stage("verify"):
         if known is None:
@@ -116,6 +121,24 @@ def verify(
             found = _beside_original(known, table, problems, (*known.warnings, *place.warnings))
     notes = (*(known.table.notes if known else ()), *table.notes)
     return replace(found, notes=tuple(dict.fromkeys(notes)))
+
+
+def _with_commas(
+    policy: EntryPolicy, place: Opened, table: Table, known: Original | None,
+    reading: Reading | None,
+) -> Collection[str]:  # fmt: skip
+    """The columns of numbers that are written with a decimal comma.
+
+    The manifest says so, or the original. Else the policy does: of columns that look so.
+    """
+    if place.manifest:
+        return [str(name) for name in place.manifest.get("writing", {}).get("numbers", ())]
+    told = policy.writing.told()
+    if known is not None:
+        columns = known.table.columns.items()
+        return told.numbers(pa.schema([(name, column.values.type) for name, column in columns]))
+    came_so = policy.reads_released(reading).decimal == ","
+    return table.columns if told.has_commas and not came_so else ()
 
 
 def _strangers(policy: EntryPolicy, table: Table, original: Original | None) -> Iterator[Problem]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from reticent.data.columns import Table, blanked
+from reticent.data.decimals import with_points
 from reticent.entries import asked as asking
 from reticent.entries.checking import carried, judge
 from reticent.entries.original import Original, read
@@ -59,6 +60,8 @@ def release(
     place = None
     if output is not None:
         place = Place.of(output, RELEASED, inputs=[*inputs(data), *policy.files()], force=force)
+    if place is not None and place.suffix:
+        policy.writing.told().refuse_idle(place.suffix, place.name)
     with clock.stage("read"):
         original, kind = read(data, policy, reading)
     with clock.stage("hide"):
@@ -78,7 +81,10 @@ def release(
 def _publish(result: EntryRelease, data: Any, place: Place, clock: Clock) -> EntryRelease:
     """Write rows beside, recount what was written, and let it appear."""
     from reticent.entries import folder
+    from reticent.entries.folder import with_commas
     from reticent.files.sheets import write, write_table
+
+    writing = result.policy.writing.told()
 
     def written(spot: Spot) -> None:
         _refuse_durations(result.released, spot.suffix)
@@ -89,13 +95,15 @@ def _publish(result: EntryRelease, data: Any, place: Place, clock: Clock) -> Ent
             stored = _arrow(result, stored=spot.suffix == ".parquet")
             write_table(stored, spot.data, spot.suffix, told)
         else:
-            write(_sheet(result), spot.data, spot.suffix, told)
+            write(_sheet(result), spot.data, spot.suffix, told, writing)
 
     def recount(spot: Spot, _: None) -> EntryFinding:
         if spot.suffix == ".xlsx":  # by the verifier's own reader
             table = from_arrow(workbooks.cells_of([spot.data], [*result.released.columns]))
         else:
-            table = parse_file(spot.data, as_written(spot.suffix), spot.suffix).table()
+            how = as_written(spot.suffix, writing)
+            table = parse_file(spot.data, how, spot.suffix).table()
+            table = with_points(table, with_commas(result, spot.suffix), intervals=False)
         return _proven(table, result, carried(spot.data, "file", spot.suffix))
 
     def released(spot: Spot, finding: EntryFinding) -> EntryRelease:
@@ -115,11 +123,11 @@ def _publish(result: EntryRelease, data: Any, place: Place, clock: Clock) -> Ent
     return publish(
         place,
         clock,
-        usual=lambda: format_of(data, writes=RELEASED),
+        usual=lambda: format_of(data, writing, RELEASED),
         write=written,
         recount=recount,
         released=released,
-        contents=lambda release, _: folder.contents(release, data),
+        contents=lambda release, spot: folder.contents(release, data, spot.suffix),
     )
 
 

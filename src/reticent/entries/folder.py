@@ -10,10 +10,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from reticent.entries import report
 from reticent.entries.asked import as_csv
 from reticent.entries.policy import MARKS, REQUESTS
-from reticent.files.tabular import paths_of
+from reticent.files.tabular import CSV, paths_of
 from reticent.releases.folder import Contents, as_json, as_json_lines, fingerprints
 from reticent.releases.kinds import ENTRIES
 
@@ -21,7 +23,14 @@ if TYPE_CHECKING:
     from reticent.entries.report import EntryRelease
 
 
-def contents(release: EntryRelease, data: Any) -> Contents:
+def with_commas(release: EntryRelease, suffix: str) -> list[str]:
+    """The columns of numbers that are written with a decimal comma."""
+    columns = release.released.columns.values()
+    schema = pa.schema([(column.name, column.values.type) for column in columns])
+    return release.policy.writing.told().numbers(schema) if suffix in CSV else []
+
+
+def contents(release: EntryRelease, data: Any, suffix: str) -> Contents:
     """Everything that stands beside the data."""
     from reticent.entries import pages
 
@@ -30,6 +39,9 @@ def contents(release: EntryRelease, data: Any) -> Contents:
     before = {"templates": [release.policy.promise.facts() | report.counted(release.before)]}
     riskiest = report.exposures(release.original, release.before)
     paths = paths_of(data) if isinstance(data, str | Path) else []
+    written = release.policy.writing.told().told_for(suffix)
+    if numbers := with_commas(release, suffix):
+        written["numbers"] = numbers
     return Contents(
         public={
             "report.html": pages.public(release),
@@ -46,6 +58,7 @@ def contents(release: EntryRelease, data: Any) -> Contents:
             "kind": ENTRIES.in_manifest,
             **release.policy.about.told(),
             "rows": release.rows,
+            **({"writing": written} if written else {}),
             "columns": [{"name": n, "role": played.get(n, "keep")} for n in roles.released],
         },
     )

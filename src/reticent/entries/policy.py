@@ -109,6 +109,7 @@ class EntryPolicy(policyfile.PolicyFile):
     parts: ClassVar[Mapping[str, type[BaseModel]]] = {
         "about": About,
         "reading": policyfile.CellReading,
+        "writing": policyfile.TableWriting,
     }
 
     conditions: Names = Field(description="Columns that an attacker may infer from.")
@@ -148,6 +149,7 @@ class EntryPolicy(policyfile.PolicyFile):
         default=(), description="Texts that mean missing, besides empty cells, nulls and NaN."
     )
     reading: policyfile.CellReading = policyfile.CellReading()
+    writing: policyfile.TableWriting = policyfile.TableWriting()
 
     @field_validator("conditions", "may_hide")
     @classmethod

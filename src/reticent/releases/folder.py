@@ -116,22 +116,17 @@ def as_written(suffix: str, writing: Writing = AS_USUAL) -> Reading:
 
 
 def reading_in(data: Path, manifest: Mapping[str, Any]) -> Reading:
-    """How the data of a release are to be read, as far as its manifest says so."""
-    if "writing" not in manifest:
-        return Reading()
-    return as_written(suffix_of(data), writing_in(manifest))
+    """How the data of a release are to be read: as we write them, if a manifest says we did."""
+    return as_written(suffix_of(data), writing_in(manifest)) if manifest else Reading()
 
 
 def writing_in(manifest: Mapping[str, Any]) -> Writing:
     """How a manifest says that its data are written."""
     told = manifest.get("writing", {})
-    keys = ("delimiter", "decimal", "bom")
-    try:
-        found = Writing(**{key: told[key] for key in keys if key in told})
-        if found.delimiter in (None, *DELIMITERS) and found.decimal in (None, ".", ","):
-            return found
-    except TypeError:
-        pass
+    if isinstance(told, dict) and isinstance(told.get("numbers", []), list):
+        delimiter, decimal, bom = (told.get(key) for key in ("delimiter", "decimal", "bom"))
+        if delimiter in (None, *DELIMITERS) and decimal in (None, ".", ","):
+            return Writing(delimiter, decimal, bool(bom))
     raise InputError(
         "the manifest does not say how its data are written", where="manifest.json",
         do="get the release again from its owner.",

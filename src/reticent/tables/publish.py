@@ -63,6 +63,15 @@ class Outlet:
     means: Means | None = None
     asked: Mapping[str, str] = field(default_factory=dict)  # options that make it again
 
+    def usual(self, prepared: Prepared) -> str:
+        """The suffix of a folder's data."""
+        return format_of(self.data, prepared.policy.writing.told(), RELEASED)
+
+    def is_workbook(self, prepared: Prepared) -> bool:
+        """Whether workbooks are written, which a cluster cannot."""
+        suffix = self.place and (self.place.suffix or self.usual(prepared))
+        return suffix in WORKBOOKS
+
 
 def publish(
     prepared: Prepared,
@@ -79,7 +88,8 @@ def publish(
     `beyond`: where the rows stand, if those of the prepared table are only counted ones.
     """
     with clock.stage("mask"):
-        masked = mask(prepared, found.recodings, beyond, parts=outlet.rows_per_file is not None)
+        parts = outlet.rows_per_file is not None and not outlet.is_workbook(prepared)
+        masked = mask(prepared, found.recodings, beyond, parts=parts)
     source = beyond.source if beyond else None
     publishing = _Publishing(prepared, masked, found, before, left_out, outlet, clock, source)
     if outlet.place is None:
@@ -91,9 +101,7 @@ def publish(
     return publish_at(
         outlet.place,
         clock,
-        usual=partial(
-            format_of, outlet.data, writing=prepared.policy.writing.told(), writes=RELEASED
-        ),
+        usual=partial(outlet.usual, prepared),
         write=publishing.write,
         recount=publishing.recount,
         released=publishing.released,
