@@ -272,7 +272,10 @@ def _edges(spans: Sequence[Span], xs: Sequence[float], y: float) -> Iterator[Mar
     """The ends of intervals as far as there is room, the outermost first."""
     if not spans:
         return
-    bounds = [span.label.strip("[]()").partition(",") for span in spans]
+    # "[0.5,1.5)", or with decimal commas "[0,5; 1,5)"
+    bounds = [
+        span.label.strip("[]()").partition("; " if "; " in span.label else ",") for span in spans
+    ]
     names = [*(low for low, _, _ in bounds), bounds[-1][2]]
     width = _drawn_at.get()
     names = [_fit(printable(name), width / 3) for name in names]

@@ -9,13 +9,14 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reticent.data.columns import Column
+from reticent.data.decimals import comma_interval
 from reticent.data.encode import MISSING, Domain
 from reticent.data.recode import Recoding
 from reticent.data.scales import Scale, interval_ends, kind_of, scale_of
@@ -104,11 +105,25 @@ def number_text(value: float) -> str:
 def beside(masked: AlignedRows) -> tuple[ColumnBeside, ...]:
     """Every masked column before and after, in tie order."""
     prepared = masked.prepared
-    return tuple(
+    found = (
         _beside(domain, prepared.cleaned.columns[domain.name], masked.columns[domain.name],
                 masked.recodings[domain.name], prepared.form(domain.name))
         for domain in prepared.domains
     )  # fmt: skip
+    commas = prepared.policy.writing.decimal == ","
+    return tuple(_with_commas(one) if commas else one for one in found)
+
+
+def _with_commas(column: ColumnBeside) -> ColumnBeside:
+    """A column whose intervals are named as a file with decimal commas does."""
+    if column.mask != "discretize":
+        return column
+    rows = tuple(replace(row, label=comma_interval(row.label)) for row in column.rows)
+    drawn = column.histogram
+    if drawn is not None:
+        steps = [(a, b, count, comma_interval(label)) for a, b, count, label in drawn.steps]
+        drawn = replace(drawn, steps=steps)
+    return replace(column, rows=rows, histogram=drawn)
 
 
 def _beside(
