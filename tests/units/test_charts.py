@@ -17,14 +17,18 @@ from reticent.pages.charts import (
     MOST_ROWS,
     WIDTH,
     Bar,
+    Pair,
     Row,
     Series,
     Span,
     bars,
     cut_tree,
+    histogram,
     interval_bar,
     lines,
+    pairs,
     printable,
+    scale,
     shown_values,
 )
 
@@ -61,6 +65,9 @@ CHARTS: dict[str, Callable[[str], Markup]] = {
     "values": lambda label: shown_values("t", [Row(label, 2), Row("*", 1, kind="hidden")]),
     "intervals": lambda label: interval_bar("t", [Span(f"[{label},9]", 0, 9, 4)]),
     "bars": lambda label: bars("t", label, [Bar(label, 0.2)], reference=(label, 0.1), share=True),
+    "pairs": lambda label: pairs("t", [Pair(label, 1, 3, 2), Pair(label, 0, None, 4, "hidden")]),
+    "histogram": lambda label: histogram("t", [0, 1, 3], [2, 1], [(0, 3, 3, f"[{label},3]")]),
+    "scale": lambda label: scale("t", (label, label), (label, 0.2), (label, 2.0)),
     "lines": lambda label: lines("t", label, label, [Series(label, [(0, 1), (1, 2)])]),
 }
 
@@ -68,7 +75,10 @@ CHARTS: dict[str, Callable[[str], Markup]] = {
 @pytest.mark.parametrize("label", HOSTILE, ids=range(len(HOSTILE)))
 @pytest.mark.parametrize("kind", CHARTS)
 def test_any_label(kind: str, label: str) -> None:
-    drawn(CHARTS[kind](label))
+    chart = CHARTS[kind](label)
+    drawn(chart)
+    if narrow := getattr(chart, "narrow", None):
+        drawn(narrow)
 
 
 @given(st.text(max_size=20), st.sampled_from(list(CHARTS)))
@@ -106,6 +116,21 @@ def test_deep_trees() -> None:
     for depth in range(3000):
         tree = {f"n{depth}": tree}
     drawn(cut_tree("deep", tree, {}))
+
+
+def test_borders_with_decimal_commas_stand_below_their_axis() -> None:
+    spans = [Span("[0,5; 1,5)", 0.5, 1.5, 3), Span("[1,5; 9]", 1.5, 9, 4)]
+    assert {"0,5", "1,5", "9"} <= set(said(drawn(interval_bar("A", spans))))
+
+
+def test_areas_are_records_for_values_and_intervals_alike() -> None:
+    image = drawn(histogram("A", [0, 1, 2, 3], [4, 2, 0], [(0, 2, 6, "[0,2)"), (2, 3, 0, "[2,3]")]))
+    bars_ = [e for e in image.iter(f"{SVG}rect") if e.get("class") == "bar plain"][1:]
+    heights = [float(bar.get("height", 0)) for bar in bars_]
+    assert heights == [110, 55, 0]  # what holds nothing has no height
+    [step, _] = [e.get("d", "") for e in image.iter(f"{SVG}path") if e.get("class") == "step"]
+    top, bottom = (float(y) for y in re.findall(r"V([\d.]+)", step))
+    assert bottom - top == pytest.approx(110 * 3 / 4)
 
 
 def test_a_missing_value_has_a_name() -> None:

@@ -457,9 +457,10 @@ def scale(
 
 def _beneath(x: float, y: float, text: str, cls: str = "") -> Markup:
     """A text centred at a place, as far as there is room."""
-    half, width = _wide(text) * (_BOLD if cls else 1) / 2, _drawn_at.get()
+    width = _drawn_at.get()
+    half = min(_wide(text) * (_BOLD if cls else 1), width - 4) / 2
     x = min(max(x, half + 2), width - half - 2)
-    return _text(x, y, text, width, cls=cls, anchor="middle")
+    return _text(x, y, text, 2 * half + 1, cls=cls, anchor="middle")
 
 
 @_for_phones_too
