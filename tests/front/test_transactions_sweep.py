@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from at_hand import contents, mode, refusal
+from at_hand import contents, mode, refusal, some_or_many
 from reticent import transactions
 from reticent.errors import Stopped, Unsatisfiable
 from reticent.releases.sweeping import SweepFolder
@@ -48,7 +48,12 @@ def told(folder: str = "out") -> Any:
     ("option", "given", "folders"),
     [
         ("--k", "9,2,4,2", {"k = 3": ["k = 2", "k = 4", "k = 9"]}),
-        ("--at-most", "0.5,1/3,1", {"h = 0.6": ["h = 1", "h = 0.5", 'h = "1/3"']}),
+        pytest.param(
+            "--at-most",
+            "0.5,1/3,1",
+            {"h = 0.6": ["h = 1", "h = 0.5", 'h = "1/3"']},
+            marks=pytest.mark.slow,
+        ),
         ("--p", "unlimited,1,3", {"p = 2": ["p = 1", "p = 3", 'p = "unlimited"']}),
     ],
 )
@@ -104,7 +109,7 @@ def test_what_stands_beside_the_releases() -> None:
     assert sweep("--k", "2,3,4,61").stdout.count("4 of these had been done before") == 1
 
 
-@pytest.mark.parametrize("after", [0, 1, 2])
+@pytest.mark.parametrize("after", some_or_many(1, 0, 2))
 def test_an_interrupted_sweep_goes_on(after: int, monkeypatch: pytest.MonkeyPatch) -> None:
     run("transactions", "sweep", "in.csv", "-p", "p.toml", "-o", "whole", "--k", "2,4,9")
     keep = SweepFolder.keep

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -88,7 +88,10 @@ Threshold = Annotated[
 
 
 def _sign(given: Any) -> Any:
-    return "\t" if given == "tab" else given
+    sign = "\t" if given == "tab" else given
+    if sign not in (" ", ",", ";", "\t", "|"):
+        raise ValueError('write ",", ";", "|" or "tab"; leave it out where blanks part items')
+    return sign
 
 
 Separator = Annotated[Literal[" ", ",", ";", "\t", "|"], BeforeValidator(_sign)]
@@ -192,8 +195,8 @@ class BasketPolicy(policyfile.PolicyFile):
     def _belongs_together(self) -> Self:
         if self.format == "basket" and self.reading.model_fields_set - {"encoding"}:
             raise ValueError(
-                "of [reading], lines of items have an encoding alone; a table of id and item is "
-                'format = "long"'
+                "of [reading], lines of items have an encoding alone; what parts items is "
+                'separator = ",", above it; a table of id and item is  format = "long"'
             )
         if self.private and self.h is None:
             raise ValueError("private items need h, the largest confidence in one of them")
@@ -219,6 +222,16 @@ class BasketPolicy(policyfile.PolicyFile):
     def _parted(self, told: Reading | None) -> Reading:
         usual = Reading(separator=self.separator if self.format == "basket" else None)
         return (told or Reading()).over(usual)
+
+    @classmethod
+    def contradictions(cls, data: Mapping[str, Any], where: str) -> Iterator[Problem]:
+        """A separator is about what is released, too, so it is no part of how a file is read."""
+        if isinstance(data.get("reading"), Mapping) and "separator" in data["reading"]:
+            yield Problem(
+                "the separator of items stands outside [reading]", where=where,
+                why="what is released is parted by it, too.",
+                do='write  separator = ","  above the first section.',
+            )  # fmt: skip
 
     @property
     def promised(self) -> list[str]:
