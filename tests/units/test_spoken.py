@@ -156,6 +156,7 @@ def test_python_says_of_tables_what_the_terminal_does(here: Path) -> None:
         assert ("table" in page.tags) == (command[0] != "risk")
         assert len(repr(result)) < 130
         assert "\n" not in repr(result)
+    assert found.proof == results["verify", "out"]
     assert repr(found).startswith("<Release: 60 rows released after ")
     policy = reticent.Policy.load("p.toml")
     assert str(reticent.Policy.parse(str(policy))) == str(policy)

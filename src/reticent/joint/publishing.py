@@ -27,6 +27,7 @@ from reticent.progress import Clock
 from reticent.releases.folder import Contents, digest
 from reticent.releases.places import Place, Spot
 from reticent.releases.publish import proven, publish
+from reticent.tables.report import TableVerdict
 from reticent.tables.rules import rules
 
 
@@ -116,5 +117,10 @@ class _Leaving:
     def released(self, name: str | None, spot: Spot | None, proof: Proof) -> JointRelease:
         """The release, once it is proven."""
         return JointRelease(
-            self.joint, self.sheet, proof, self.clock.seconds, self.wire, output=name
+            self.joint,
+            self.sheet,
+            TableVerdict.of(proof),
+            self.clock.seconds,
+            self.wire,
+            output=name,
         )

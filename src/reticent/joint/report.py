@@ -11,12 +11,11 @@ from reticent.parties.tally import WireFacts
 from reticent.refine.foreign import ForeignColumn
 from reticent.releases.facts import Facts, seconds
 from reticent.releases.spoken import Spoken
-from reticent.tables.report import plain, promise_facts, template_facts
+from reticent.tables.report import TableVerdict, plain, promise_facts, template_facts
 
 if TYPE_CHECKING:
     from reticent.files.sheets import Sheet
     from reticent.joint.flow import JointTable
-    from reticent.privacy.verify import Proof
 
 
 _SAID_IN = {  # steps of a conversation: what is said in them
@@ -46,7 +45,7 @@ class JointRelease(Spoken):
 
     joint: JointTable = field(repr=False)
     sheet: Sheet = field(repr=False)
-    proof: Proof = field(repr=False)
+    proof: TableVerdict = field(repr=False)
     seconds: Mapping[str, float]
     wire: WireFacts = field(default_factory=WireFacts, repr=False)
     unconfirmed: tuple[str, ...] = ()  # owners that did not say that theirs is there

@@ -37,7 +37,7 @@ from reticent.releases.places import Place, Spot
 from reticent.releases.publish import proven
 from reticent.releases.publish import publish as publish_at
 from reticent.tables.masking import Beyond, Masked, arrow, as_text, give_back_memory, mask
-from reticent.tables.report import Release
+from reticent.tables.report import Release, TableVerdict
 from reticent.tables.rules import rules
 
 if TYPE_CHECKING:
@@ -173,8 +173,8 @@ class _Publishing:
 
             meets = linked_releases(self.prepared, self.found.recodings)
         return Release(
-            self.prepared, self.masked.sheet, self.found, self.before, proof, self.clock.seconds,
-            self.left_out, self.outlet.asked, meets,
+            self.prepared, self.masked.sheet, self.found, self.before, TableVerdict.of(proof),
+            self.clock.seconds, self.left_out, self.outlet.asked, meets,
             tuple(held_back(self.prepared, self.found)), **more,
         )  # fmt: skip
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +39,7 @@ class Release(Spoken):
     sheet: Sheet = field(repr=False)
     found: Found = field(repr=False)  # the search's own word, with the cuts that it passed over
     before: tuple[Exposure, ...] = field(repr=False)
-    proof: Proof = field(repr=False)
+    proof: TableVerdict = field(repr=False)
     seconds: dict[str, float]
     left_out: LeftOut | None = field(default=None, repr=False)  # records that the policy lets go
     # Options of the command that decided all this.
@@ -132,7 +132,12 @@ class Risk(Spoken):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class TableVerdict(Spoken, Proof):
-    """What the verifier says of a table that somebody hands over."""
+    """What the verifier says of a table, for whoever asks from Python."""
+
+    @classmethod
+    def of(cls, proof: Proof) -> TableVerdict:
+        """The same word, as one that says itself."""
+        return cls(*(getattr(proof, one.name) for one in fields(Proof)))
 
     def summary(self) -> dict[str, Any]:
         """What ``verify --json`` prints."""
