@@ -154,6 +154,29 @@ def test_a_release_of_odd_and_long_cells_is_audited_like_any(tmp_path: Path) -> 
         run("party", "audit", tmp_path / name / "out")
 
 
+def test_owners_write_the_table_as_their_policy_says(tmp_path: Path) -> None:
+    """With decimal commas in intervals alone: cells that owners told are texts."""
+    policy = ODD_POLICY.replace("Sex", "Age").replace(
+        '[attributes.Age]\nmask = "suppress"', "[attributes.Age]\nintervals = [0, 30.5, 99]"
+    )
+    notes = ["1.5", "1,5", "[0.5,1.5)", "a;b"]
+    bank = [f'p{n},{"xy"[n % 2]},"{notes[n % 4]}"' for n in range(12)]
+    card = [f"p{n},{20 + 20 * (n % 2)}" for n in range(12)]
+    data = {"bank": ["Id,Job,Note", *bank], "card": ["Id,Age", *card]}
+    release_together(tmp_path, f'{policy}\n[writing]\ndecimal = ","\nbom = true\n', data)
+    for name in data:
+        place = tmp_path / name / "out"
+        head, *rows = (place / "public" / "data.csv").read_text("utf-8-sig").splitlines()
+        assert head == "Job;Note;Age"
+        assert sorted({row.rpartition('"[')[2] for row in rows}) == ['0; 30,5)"', '30,5; 99]"']
+        assert sorted({row.split(";", 1)[1].rpartition(";\"[")[0] for row in rows}) == [
+            '"a;b"', "1,5", "1.5", "[0.5,1.5)",
+        ]  # fmt: skip
+        run("verify", place)
+        run("verify", place / "public" / "data.csv", "-p", tmp_path / name / "joint.toml")
+        assert audit(place).fault is None
+
+
 def test_what_was_said_follows_from_the_release(released: Path) -> None:
     for name in OWNERS:
         found = audit(released / name / "out")

@@ -40,12 +40,15 @@ from pathlib import Path
 import numpy as np
 from cryptography.exceptions import InvalidSignature
 
+from reticent.data.decimals import comma_interval
 from reticent.data.encode import MISSING
 from reticent.errors import InputError
+from reticent.files.writing import AS_USUAL, Writing
 from reticent.joint import rounds, sharing
 from reticent.joint.flow import Limit, kept_by, shared_by
 from reticent.joint.folder import AGREED, SIGNED, certificate_of, signed_statement
 from reticent.joint.policy import JointPolicy
+from reticent.joint.report import writing_of
 from reticent.parties import agreeing
 from reticent.parties.auditing import (
     COMMON_IDS,
@@ -108,10 +111,21 @@ def audit(folder: str | Path) -> Audited:
     return Audited(release.owner, len(entries), messages)
 
 
-def _rows(path: Path) -> list[list[str]]:
+def _rows(path: Path, writing: Writing = AS_USUAL) -> list[list[str]]:
     csv.field_size_limit(1 << 30)  # a kept text may be long
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.reader(file, strict=True))
+    with path.open(encoding="utf-8-sig" if writing.bom else "utf-8", newline="") as file:
+        return list(csv.reader(file, delimiter=writing.delimiter_for(".csv"), strict=True))
+
+
+def _written(rows: list[list[str]], names: Sequence[str], writing: Writing) -> list[list[str]]:
+    """Rows as they are released: with decimal commas in intervals, if these are asked for."""
+    if not writing.has_commas:
+        return rows
+    shown = [name in writing.intervals for name in names]
+    return [
+        [comma_interval(c) if commas else c for c, commas in zip(row, shown, strict=True)]
+        for row in rows
+    ]
 
 
 def _changed(place: Path, release: _Release, certificate: PeerCertificate) -> str:
@@ -172,11 +186,14 @@ class _Release:
             product = str(json.loads(manifest)["made_by"]).removeprefix("reticent ")
             report = json.loads((place / "public" / "report.json").read_text("utf-8"))
             stopped_early = bool(report["stopped_early"])
-            released = _rows(published(place))
+            known = {name: {row[i] for row in rows} for i, name in enumerate(head)}
+            writing = writing_of(policy, known)
+            released = _rows(published(place), writing)
             owner, columns = str(told["owner"]), released[0]
             brought = int(told["not_common"]) + len(rows)
             cells = {name: [row[i] for row in rows] for i, name in enumerate(head)}
-            same = sorted(released[1:]) == sorted(row[1:] for row in rows)
+            agreed = _written([row[1:] for row in rows], head[1:], writing)
+            same = sorted(released[1:]) == sorted(agreed)
             words = ("owner", "attribute", "value")
             steps = [{word: str(step[word]) for word in words} for step in trace]
         except (OSError, ValueError, KeyError, TypeError, IndexError, RecursionError, csv.Error):

@@ -87,11 +87,13 @@ def contents(
 def _manifest(release: JointRelease) -> dict[str, Any]:
     joint, policy = release.joint, release.joint.policy
     told = release.facts().public
+    written = policy.writing.told().told_for(".csv")
     return {
         "kind": "joint",
         **policy.about.told(),
         "rows": release.sheet.rows,
         "marker": policy.marker,
+        **({"writing": written} if written else {}),
         "columns": told["columns"],
         "owners": told["owners"],
         "taxonomies": shown_trees(joint),

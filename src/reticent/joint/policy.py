@@ -225,10 +225,6 @@ class JointPolicy(Policy):
                 self.reading.model_dump(exclude_defaults=True),
                 "each owner says in its own party file how its data are read.",
             ),
-            "[writing]": (
-                self.writing.told().keys,
-                "all owners write the same bytes, as usual: leave it away.",
-            ),
             '[goal] search = "thorough"': (
                 self.goal.search == "thorough",
                 'owners go one way together: leave it away, or say "greedy".',

@@ -14,10 +14,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from reticent.data.columns import relabelled
 from reticent.data.taxonomy import from_nested
 from reticent.files.sheets import Sheet, sheet, write
+from reticent.files.writing import Writing
 from reticent.joint.flow import JointTable
-from reticent.joint.report import JointRelease, shown_trees
+from reticent.joint.report import JointRelease, labels_in, shown_trees, writing_of
 from reticent.parties.participation import Agree
 from reticent.parties.tally import WireFacts
 from reticent.privacy import verify as verifier
@@ -41,7 +43,10 @@ def publish_joint(
     wire: WireFacts,
 ) -> JointRelease:
     """Write a joint table, recount it, and let it appear when all owners agree."""
-    leaving = _Leaving(joint, clock, sheet(list(joint.columns), order="sorted"), wire)
+    columns = list(joint.columns)
+    if joint.policy.writing.told().has_commas:  # by nobody's types: others have texts alone
+        columns = [relabelled(c, c.texts(), pa.large_string()) for c in columns]
+    leaving = _Leaving(joint, clock, sheet(columns, order="sorted"), wire)
     return publish(
         place,
         clock,
@@ -85,15 +90,22 @@ class _Leaving:
 
     def write(self, spot: Spot) -> Sequence[Path]:
         """Write the rows."""
-        write(self.sheet, spot.data, spot.suffix, self.clock.rows(self.sheet.rows))
+        told = self.clock.rows(self.sheet.rows)
+        write(self.sheet, spot.data, spot.suffix, told, self._writing)
         return [spot.data]
+
+    @property
+    def _writing(self) -> Writing:
+        """How all owners write it."""
+        return writing_of(self.joint.policy, labels_in(self.sheet))
 
     def recount(self, spot: Spot, written: Sequence[Path]) -> Proof:
         """Recount the promises on the bytes just written."""
         names = [column.name for column in self.joint.columns]
         cells = verifier.from_csv(
-            written, names, delimiter=",", packed=False, longest=self.sheet.longest, hidden=None
-        )
+            written, names, delimiter=self._writing.delimiter_for(spot.suffix), packed=False,
+            longest=self.sheet.longest, hidden=None,
+        )  # fmt: skip
         return self.proven(cells)
 
     def proven(self, cells: verifier.PublishedCells) -> Proof:

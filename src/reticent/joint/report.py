@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from reticent.data.decimals import comma_interval
 from reticent.data.encode import MISSING
+from reticent.data.scales import interval_ends
+from reticent.files.writing import Writing
 from reticent.parties.tally import WireFacts
 from reticent.refine.foreign import ForeignColumn
 from reticent.releases.facts import Facts, seconds
@@ -16,6 +19,7 @@ from reticent.tables.report import TableVerdict, plain, promise_facts, template_
 if TYPE_CHECKING:
     from reticent.files.sheets import Sheet
     from reticent.joint.flow import JointTable
+    from reticent.joint.policy import JointPolicy
 
 
 _SAID_IN = {  # steps of a conversation: what is said in them
@@ -31,6 +35,26 @@ _SAID_IN = {  # steps of a conversation: what is said in them
     "ready": "digests of what is to be published",
 }
 MEETING = "meeting: who is there, and under which policy"
+
+
+def writing_of(policy: JointPolicy, shown: Mapping[str, Collection[str | None]]) -> Writing:
+    """How the table is written; which columns show intervals is seen by all that they have `shown`.
+
+    So owners see it alike: what a column without a mask of its own holds, its owner alone knows.
+    """
+    intervals = []
+    for name in policy.joint_roles.masked:
+        attribute = policy.attributes.get(name)
+        labels = {*shown[name]} - {None, MISSING, policy.marker}
+        may = attribute is None or attribute.masked_by in (None, "discretize")
+        if may and labels and all(interval_ends(label or "") for label in labels):
+            intervals.append(name)
+    return policy.writing.told().of(intervals)
+
+
+def labels_in(sheet: Sheet) -> dict[str, Collection[str | None]]:
+    """What every column of rows on their way out shows."""
+    return {name: sheet.column(name).texts() for name in sheet.names}
 
 
 def said_in(step: str) -> str:
@@ -89,6 +113,8 @@ def _public(release: JointRelease) -> dict[str, Any]:
     implied = joint.found.implied
     roles = policy.joint_roles
     singled = release.proof.singled_out
+    written = writing_of(policy, labels_in(release.sheet))
+    commas = written.intervals if written.has_commas else frozenset()
     return {
         **policy.about.told(),
         "rows": release.sheet.rows,
@@ -104,7 +130,10 @@ def _public(release: JointRelease) -> dict[str, Any]:
             name: {
                 "owner": policy.owner_of(name),
                 "mask": policy.attributes[name].mask if name in policy.attributes else None,
-                "shown": release.sheet.tally(name),
+                "shown": {
+                    comma_interval(label) if name in commas else label: count
+                    for label, count in release.sheet.tally(name).items()
+                },
             }
             for name in roles.masked
         },
