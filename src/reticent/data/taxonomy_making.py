@@ -171,29 +171,38 @@ def by_width(
     return _binned(numbers, _stepped(steps, levels))
 
 
-def skeleton(values: Iterable[str], levels: int = 1, root: str = "*") -> list[list[str]]:
+def skeleton(
+    values: Iterable[str], levels: int = 1, root: str = "*", keep: Taxonomy | None = None
+) -> list[list[str]]:
     """Rows to be filled in: each value, by name, with a mark where its groups belong.
 
     The mark is ?, or more of them where a value is called so. How often a value occurs shows
-    nowhere.
+    nowhere. `keep`: rows that are filled in already come first, as they are, with their root.
 
     >>> skeleton(["nurse", "Arzt", "nurse"])
     [['Arzt', '?', '*'], ['nurse', '?', '*']]
+    >>> skeleton(["nurse", "Arzt"], keep=from_rows([["nurse", "care", "any"]], "example"))
+    [['nurse', 'care', 'any'], ['Arzt', '?', 'any']]
     """
     if levels < 1:
         refuse("there must be at least one level of groups")
-    texts = _distinct(values)
-    if root in texts:
-        refuse("1 of the values is also the label of the root", values=[root])
+    there = [] if keep is None else [[*row] for row in keep.rows()]
+    root = root if keep is None else keep.labels[0]
+    known = {} if keep is None else keep.leaf_of
+    texts = [text for text in _distinct(values) if text not in known]
+    groups = {root, *(() if keep is None else keep.labels)}
+    if clash := [text for text in texts if text in groups]:
+        what = f"{len(clash)} of the values {'is' if len(clash) == 1 else 'are'} also the label of"
+        refuse(f"{what} a group or of the root", do="rename the group", values=clash)
     numbers = {text: _number(text, ".") for text in texts}
     if all(number is not None for number in numbers.values()):
         texts.sort(key=lambda text: (numbers[text], text))
     else:
         texts.sort(key=lambda text: (_plain(text), text))
     mark = UNASSIGNED
-    while mark in numbers:
+    while mark in numbers or mark in known:
         mark += UNASSIGNED
-    return [[text, *[mark] * levels, root] for text in texts]
+    return there + [[text, *[mark] * levels, root] for text in texts]
 
 
 def _plain(text: str) -> str:

@@ -393,6 +393,10 @@ def taxonomy_make(
     skeleton: Annotated[
         bool, typer.Option("--skeleton", help="A row a value, with ? where you write its group.")
     ] = False,
+    keep: Annotated[
+        Path | None,
+        typer.Option(metavar="TAX", help="A skeleton: what of it is filled in already, as it is."),
+    ] = None,
     write_delimiter: Annotated[
         str | None, typer.Option(metavar=";", help="What parts cells of the taxonomy; a comma.")
     ] = None,
@@ -405,7 +409,7 @@ def taxonomy_make(
 
     found = taxonomies.make_taxonomy(
         data, column, output=output, prefix=prefix, date=date, bins=bins, equal=equal, width=width,
-        skeleton=skeleton, levels=levels, write_delimiter=write_delimiter, bom=bom,
+        skeleton=skeleton, keep=keep, levels=levels, write_delimiter=write_delimiter, bom=bom,
         reading=reading, force=say.force, **means,
     )  # fmt: skip
     waiting = len(found.unassigned())

@@ -52,6 +52,7 @@ def make_taxonomy(
     equal: int | str | None = None,
     width: str | None = None,
     skeleton: bool = False,
+    keep: str | Path | None = None,
     levels: int | None = None,
     write_delimiter: str | None = None,
     bom: bool = False,
@@ -62,13 +63,14 @@ def make_taxonomy(
     """Make a taxonomy from the values of a column, in one of six ways.
 
     Several lists of `bins`, several numbers in `equal` or `width`, or a number of `levels` make
-    several levels. A `skeleton` has a mark in the place of each group, to be filled in.
+    several levels. A `skeleton` has a mark in the place of each group, to be filled in; the rows of
+    an earlier one to `keep` stay as they are.
     """
     from reticent.data import taxonomy_making as making
     from reticent.data.taxonomy import from_rows
     from reticent.files.output import check_free, refuse_inputs
     from reticent.files.tabular import Reading
-    from reticent.files.taxonomies import save_rows
+    from reticent.files.taxonomies import load, save_rows
 
     bins = [bins] if isinstance(bins, str) else [*(bins or ())]
     ways = [prefix is not None, date, bool(bins), equal is not None, width is not None, skeleton]
@@ -79,13 +81,16 @@ def make_taxonomy(
             "--levels goes with --bins, --equal, --width and --skeleton",
             do="--prefix 1,2,3  has a level a number;  --date  has months and years.",
         )
+    if keep is not None and not skeleton:
+        raise InputError("--keep goes with --skeleton", do="rules make all rows anew.")
     check_free(Path(output), force=force)
     refuse_inputs([Path(output)], inputs(data))
     reading = reading or Reading()
     decimal, steps = reading.form["decimal"], 1 if levels is None else levels
     values = [text for text in _column(data, column, reading, means).texts() if text is not None]
     if skeleton:
-        rows = making.skeleton(values, steps)
+        earlier = None if keep is None else load(Path(keep), unfinished=True)
+        rows = making.skeleton(values, steps, keep=earlier)
         bom = bom or not all(cell.isascii() for row in rows for cell in row)
         made = from_rows(rows, str(output))
         save_rows(rows, Path(output), sign=write_delimiter or ",", bom=bom, force=force)

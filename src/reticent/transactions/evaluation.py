@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +19,8 @@ from reticent.progress import Clock, Watch
 from reticent.releases.spoken import Spoken
 from reticent.transactions import folder, report
 from reticent.transactions.flow import known_of, nuggets_of, read
-from reticent.transactions.policy import BasketPolicy, ItemRoles, Mask, Nuggets
+from reticent.transactions.policy import USUAL_NUGGETS, BasketPolicy, ItemRoles, Mask
 from reticent.transactions.report import MOST_KNOWN, roled
-
-_USUAL = Fraction(1, 100)  # the support of a nugget where a policy does not say
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -80,7 +77,7 @@ def evaluate(
     gone = _gone(whole, part)
     roles = policy.roles(whole.names, original=True)
     with clock.stage("count"):
-        wanted = policy.nuggets or Nuggets(support=_USUAL)
+        wanted = policy.nuggets or USUAL_NUGGETS
         counted = nuggets_of(whole, wanted)
 
         def left(mask: Mask) -> int:

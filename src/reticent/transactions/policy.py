@@ -115,6 +115,9 @@ class Nuggets(Record):
         return max(int(-(-share // 1)), 1)
 
 
+USUAL_NUGGETS = Nuggets(support=Fraction(1, 100))  # counted where a policy names none
+
+
 class BasketColumns(Record):
     """The two columns of a long table; others are neither read nor released."""
 

@@ -44,7 +44,7 @@ from reticent.transactions.flow import (
     refuse_infeasible,
     released,
 )
-from reticent.transactions.policy import BasketPolicy, ItemRoles, Mask, Nuggets
+from reticent.transactions.policy import USUAL_NUGGETS, BasketPolicy, ItemRoles, Mask
 from reticent.transactions.report import MOST_KNOWN, BasketRelease, roled
 from reticent.transactions.sweep_folder import BASKET_POINTS, BasketSweep, point_folder
 from reticent.version import __version__
@@ -56,7 +56,6 @@ _KEYS = {"k": "k", "at_most": "h", "p": "p"}  # what is swept, and what policies
 _LOOSEST: dict[str, Any] = {"k": 1, "at_most": Fraction(1), "p": 1}
 _LONGEST = 60  # characters of a folder's name
 _COUNTING = 200_000_000  # work spent on what a release exposes beyond its promise
-_USUAL = Fraction(1, 100)  # the support of a nugget where a policy does not say
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +214,7 @@ class _BasketMeasuring:
     @classmethod
     def of(cls, source: BasketSource, roles: ItemRoles, policy: BasketPolicy) -> _BasketMeasuring:
         """Measure what depends on no threshold."""
-        baskets, wanted = source.baskets, policy.nuggets or Nuggets(support=_USUAL)
+        baskets, wanted = source.baskets, policy.nuggets or USUAL_NUGGETS
         found, warnings = None, []
         try:
             found = nuggets_of(baskets, wanted)
