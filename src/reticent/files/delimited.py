@@ -30,6 +30,7 @@ from reticent.files.formats import is_packed as _is_packed
 from reticent.files.headers import LOOKED_AT, header_at
 
 _DELIMITERS = ",;\t|"
+_BELOW = 3  # lines at the end that may be no rows, such as a total
 _BLOCK = 4 << 20  # 4 MB: 1 MB blocks were a fifth slower, 16 MB ones no faster
 _LARGEST_BLOCK = 2**31 - 1
 _HEAD = 1 << 16
@@ -666,12 +667,13 @@ def _ragged(path: Path, dialect: Dialect) -> list[Problem]:
     """Name the lines that have too few or too many cells."""
     want = len(dialect.header)
     problems = []
-    start = 1
+    start, since = 1, 0  # rows since the first one that does not fit
     with _rows(path, dialect) as rows:
         for row in rows:
             if row and len(row) != want:
                 what = f"{len(row)} cells where the header has {want}"
                 problems.append(Problem(what, f"{path}, line {start}"))
+            since += bool(row and problems)
             start = rows.line_num + 1
     if not problems:
         raise csv.Error
@@ -680,6 +682,8 @@ def _ragged(path: Path, dialect: Dialect) -> list[Problem]:
     if want == 1:
         hint += " If the header stands below a title, tell its line "
         hint += remedy("by --header-row, or there.", "there, as header_row.")
+    elif since <= _BELOW:
+        hint += " If they stand below the table, such as a total or a source, take them away."
     problems[0] = replace(problems[0], do=hint)
     return problems
 

@@ -127,7 +127,10 @@ def refuse_no_text(path: Path, told: str | None = None) -> None:
     """Refuse a file that is no text: what it is instead, and what to do."""
     notes: list[str] = []
     if _family(found := format_of(path, ".csv", notes, told=told)) != ".csv":
-        _refuse(path, _called(found), "give a file of text.")
+        raise InputError(
+            f"this is {_called(found)}, and no text", where=str(path),
+            do="give lines of text; or, where each row has one item,  format = \"long\".",
+        )  # fmt: skip
 
 
 def _family(suffix: str) -> str:

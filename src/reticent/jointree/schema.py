@@ -28,6 +28,7 @@ class TableEntry(BaseModel):
 
     path: Named | None = Field(default=None, description="A file, folder, glob or database.")
     table: Named | None = Field(default=None, description="Which table of a database.")
+    sheet: Named | None = Field(default=None, description="Which sheet of a spreadsheet.")
     ids: Names = Field(default=(), description="Columns that identify its records; never split.")
     candidates: Annotated[tuple[str, ...] | None, may_be_one] = Field(
         default=None, description="The only columns that may split; default: all others."

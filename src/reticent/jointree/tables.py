@@ -229,6 +229,8 @@ def read_columns(
 
     name = schema.names[number]
     told = {} if is_given else {"table": schema.tables[name].table}
+    if (sheet := schema.tables[name].sheet) and not is_given:
+        reading = replace(reading or Reading(), sheet=sheet)
     means = means_of(**{**(engine or {}), **told})
     if not is_given:
         means = replace(means, table_told_by=f"[tables.{name}], table takes")
