@@ -50,10 +50,10 @@ def test_the_readme_shows_real_output(work: Path, commands: list[str]) -> None:
         assert done.stdout.strip() == expected.strip()
 
 
-def test_three_steps_of_the_readme_work_on_a_table_of_patients(work: Path) -> None:
+def test_four_steps_of_the_readme_work_on_a_table_of_patients(work: Path) -> None:
     make_sample("clinic", 1000, 1, output="patients.csv")
     commands = re.findall(r"^\$ reticent ([^#\n]*)", blocks(README, "console")[2], re.MULTILINE)
-    assert len(commands) == 3
+    assert len(commands) == 4
     for words in commands:
         subprocess.run([RETICENT, *shlex.split(words)], capture_output=True, check=True)
     assert (work / "release/public/data.csv").exists()
@@ -110,6 +110,12 @@ def test_coming_from_other_tools_is_real_output() -> None:
         Path(name).write_text(text, encoding="utf-8")
     told = replay(shown(page))
     assert told == {"taxonomy": 1, "sample": 1, "policy": 1, "release": 2, "risk": 1, "verify": 2}
+
+
+@pytest.mark.usefixtures("work")
+def test_what_singles_people_out_is_real_output() -> None:
+    page = (ROOT / "docs/how-to/what-singles-people-out.md").read_text(encoding="utf-8")
+    assert replay(shown(page)) == {"sample": 1, "risk": 2}
 
 
 @pytest.mark.usefixtures("work")
