@@ -20,6 +20,7 @@ from reticent.data.columns import encode
 from reticent.data.door import Coarsening, Door, Prefixes, Tops, Years
 from reticent.privacy.floors import Coarsen, Floor
 from reticent.sklearn import Masker
+from reticent.sources.engines import RowSource
 
 SMALL = ("036", "059")
 PATIENTS = {
@@ -102,6 +103,22 @@ def test_a_policy_that_only_coarsens_is_released_and_verified(engine: str, tmp_p
         written = pd.read_csv(out, dtype=str, keep_default_na=False)
         assert [*written.itertuples(index=False, name=None)] == COARSE
         assert reticent.verify(out, policy(), engine=engine).holds
+
+
+def test_columns_that_an_engine_does_not_count_are_coarsened_alike(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beyond memory, what nobody masks is recoded as it is written, and never comes as a whole."""
+    table = pa.table({name: cells * 3 for name, cells in PATIENTS.items()})
+    pq.write_table(table, tmp_path / "in.parquet")
+    out = [tmp_path / "near.csv", tmp_path / "far.csv"]
+    asked = policy(drop=["Sex"], rule="hipaa-safe-harbor")
+    reticent.release(tmp_path / "in.parquet", asked, output=out[0])
+    monkeypatch.setattr("reticent.data.columns.LONG", 0)
+    monkeypatch.setattr(RowSource, "hardly_longer", lambda *_: False)
+    reticent.release(tmp_path / "in.parquet", asked, output=out[1], engine="duckdb")
+    assert out[0].read_bytes() == out[1].read_bytes()
+    assert reticent.verify(out[1], asked, engine="duckdb").holds
 
 
 def test_typed_columns_are_coarsened_alike() -> None:
