@@ -26,23 +26,25 @@ class Identifier:
 
 IDENTIFIERS = (
     Identifier("A", "names", """
-        name names *name surname* forename* vorname* nachname* familienname* *namen prenom* nom noms
-        apellido* nombre* cognome* nome nomes naam sobrenome* initials initialen mother father
-        mutter vater guardian relative spouse+name employer arbeitgeber* kontaktperson
+        name names *name surname* forename* vorname* nachname* familienname* *namen prenom* nom
+        noms apellido* nombre* cognome* nome nomes naam sobrenome* initials initialen mother
+        father mutter vater guardian relative spouse+name ehepartner* ehefrau ehemann kin
+        employer arbeitgeber*
         """),
     Identifier("B", "places smaller than a state", """
-        address* adress* anschrift* street* strasse* *strasse rue calle via straat city cities town
-        stadt ort wohnort* ville ciudad citta cidade county counties kreis landkreis* district*
-        bezirk* precinct* parish commune* municip* gemeinde* village borough neighborhood
-        neighbourhood suburb zip zipcode postcode* postal postleit* plz cap geocode* latitude
-        longitude lat lon lng coordinates tract block+group birthplace* geburtsort* residence*
-        msa smsa hospital+name clinic+name
+        address* addr adress* anschrift* street* strasse* *strasse hausnr hausnummer* rue calle
+        via straat city cities town stadt ort wohnort* ville ciudad citta cidade county counties
+        kreis landkreis* district* bezirk* precinct* parish commune* municip* gemeinde* village
+        borough neighborhood neighbourhood suburb gps hospital* krankenhaus* klinik facility*
+        care+site zip zipcode postcode* postal postleit* plz cap geocode* latitude longitude lat
+        lon lng coordinates tract block+group birthplace* geburtsort* residence* msa smsa
         """),
     Identifier("C", "dates other than the year, and ages over 89", """
         date* *datum datum* fecha* data+nascita dob birth* born geburt* naissance* nacimiento*
         nascita* dod death+date admission* admitted discharged entlassung* aufnahme* sterbe*
-        month *month *monat mois mes weekday wochentag day tag quarter quartal week woche age ages
-        alter edad eta leeftijd idade time zeit timestamp uhrzeit
+        month *month *monat mois mes weekday wochentag day tag quarter quartal week woche dow
+        season* jahreszeit* yob agegr* altersgruppe* age ages alter edad eta leeftijd idade time
+        zeit timestamp uhrzeit
         """),
     Identifier("D", "telephone numbers", """
         phone* *phone telephone* tel telefon* handy* mobile* mobil cell+number pager
@@ -72,20 +74,21 @@ IDENTIFIERS = (
         vin vehicle* plate* kennzeichen* kfz fahrzeug* fahrgestell* licence+plate
         """),
     Identifier("M", "device identifiers and serial numbers", """
-        device* serial* seriennummer* imei imsi udi mac+address geraet* implant* pacemaker*
+        device* serial* seriennummer* imei imsi udi mac geraet* implant* pacemaker*
         """),
     Identifier("N", "web addresses", "url* link links website* homepage* webseite* uri"),
     Identifier("O", "IP addresses", "ip ipaddress* ipadresse* ipv"),
     Identifier("P", "biometric identifiers", """
-        biometr* fingerprint* fingerabdruck* finger iris retina* voice* stimm* voiceprint* genome*
-        dna gait
+        biometr* fingerprint* fingerabdruck* finger iris retina* voice* stimm* voiceprint*
+        genome* dna gait
         """),
     Identifier("Q", "full-face photographs and the like", """
-        photo* foto* image* bild bilder picture* portrait* video* scan avatar face gesicht*
+        photo* foto* image* img bild bilder picture* portrait* video* scan avatar face gesicht*
         """),
     Identifier("R", "any other unique number, characteristic or code", """
-        id ids *id uid uuid guid pid identifier* identit* *nummer *number nr nro number numero key
-        code+number barcode* sample+id probe+nr probennummer* token hash user username login
+        id ids *id num accession* handle twitter uid uuid guid pid identifier* identit* *nummer
+        *number nr nro number numero key code+number barcode* sample+id probe+nr probennummer*
+        token hash user username login
         """),
 )  # fmt: skip
 BY_LETTER = {one.letter: one for one in IDENTIFIERS}

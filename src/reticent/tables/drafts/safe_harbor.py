@@ -35,14 +35,18 @@ _UNKNOWN = {
     ".", "not available", "not known", "keine angabe",
 }  # fmt: skip
 _FEW = 12  # values of a column of categories, each shared by two records or more
+_LARGE = 10_000  # whole numbers from here on that nearly all differ are codes
 _LATEST = 2099  # later years stand for no time at all
 _YEARS_OLD = 90
-_SOFT = "nr nro no number numero key user id+type *nummer *number"  # may count, and not name
+_SOFT = "nr nro no num number numero key user id+type *nummer *number"  # may count, and not name
 _STATES = "state states province* provinz* bundesland bundeslaender canton kanton country land"
 _STATES += " countries laender pays pais paese nation* citizen* staat*"
-_PARTS = "month *month *monat mois mes weekday wochentag day tag quarter quartal week woche"
-_AGES = "age ages alter edad eta leeftijd idade *alter"
-_BIRTHS = "birth* born geburt* naissance* nacimiento* nascita* dob birthdate* birthday*"
+_PARTS = (
+    "month *month *monat mois mes weekday wochentag day tag quarter quartal week woche dow season*"
+)
+_PARTS += " jahreszeit*"
+_AGES = "agegr* altersgruppe* age ages alter edad eta leeftijd idade *alter"
+_BIRTHS = "birth* born geburt* naissance* nacimiento* nascita* dob yob birthdate* birthday*"
 _YEARS = "year years yr jahr* annee* ano anno jaar *jahr"
 _CLOCK = r"[0-9]{1,2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?"
 _SIGNS = (  # what cells alone tell
@@ -384,13 +388,14 @@ def _named(seen: Look, reading: Reading) -> Ruling | None:
         soft = one.letter == "R" and means(name, _SOFT)
         if one.letter not in "ABDEFNO" and _is_shared(seen, soft=soft):
             return _keep(seen, f"its name speaks of {one.title}, its few values of nobody alone")
-        return _drop(seen, one.letter, f"its name speaks of {one.title}")
+        asks = _is_shared(seen, soft=False)
+        return _drop(seen, one.letter, f"its name speaks of {one.title}", asks=asks)
     return None
 
 
 def _is_shared(seen: Look, *, soft: bool) -> bool:
     """Whether values are categories or counts, and no numbers that stand for somebody."""
-    if soft and seen.kind == "number" and 3 * seen.distinct <= seen.present:
+    if soft and seen.kind == "number" and not _is_coded(seen):
         return True
     return seen.distinct <= _FEW and 2 * seen.distinct <= seen.present
 
@@ -428,8 +433,7 @@ def _unnamed(seen: Look) -> Ruling:
         return _drop(seen, "A", "its name speaks of a person", asks=True)
     if seen.postcodes:
         return _drop(seen, "B", "codes of digits with zeros in front: postcodes?", asks=True)
-    whole = seen.scale is None or seen.scale.points.dtype.kind in "iu"
-    if seen.form in ("identifier", "numbered") or (_is_nearly_unique(seen) and whole):
+    if seen.form in ("identifier", "numbered") or (_is_nearly_unique(seen) and _is_coded(seen)):
         return _drop(seen, "R", "nearly every record has a value of its own", asks=True)
     counts = np.bincount(seen.column.codes, minlength=len(seen.column.values))
     alone = int((counts == 1).sum()) if seen.scale is None else 0
@@ -437,10 +441,20 @@ def _unnamed(seen: Look) -> Ruling:
         return _keep(seen, f"{many(alone, 'value')} of one record each: may one be known by it?")
     if _is_nearly_unique(seen):
         return _keep(seen, "nearly every record has a value of its own: may one be known by it?")
+    if says(seen.name, "place"):
+        return _keep(seen, "is it a place smaller than a state? Then drop it")
     known = any(says(seen.name, topic) for topic in ("personal", "private", "goal"))
     if known or seen.form == "constant":
         return _keep(seen, "no identifier of the rule", asks=False)
     return _keep(seen, "nothing speaks for an identifier; what is it?")
+
+
+def _is_coded(seen: Look) -> bool:
+    """Whether values are no measures and no counts: texts, or large whole numbers."""
+    if seen.scale is None:
+        return True
+    whole = seen.scale.kind == "number" and seen.scale.points.dtype.kind in "iu"
+    return seen.form == "numbered" or (whole and bool(seen.scale.points[0] >= _LARGE))
 
 
 def _is_nearly_unique(seen: Look) -> bool:
