@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from reticent.errors import FEW
+from reticent.errors import FEW, many
 from reticent.pages import charts
 from reticent.pages.page import MOST, command, page, usefulness
 from reticent.privacy import words
@@ -109,6 +109,7 @@ def _public(release: Release) -> dict[str, Any]:
         "columns": columns,
         "listed": [column for column in columns if column["name"] not in untold],
         "masked": masked,
+        "recoded": _recoded(release),
         "telling": [column for column in masked if not column["quiet"]],
         "quiet": quiet,
         "many_kept": kept if len(kept) > FEW else [],
@@ -125,6 +126,23 @@ def _public(release: Release) -> dict[str, Any]:
             }
         ),
     }
+
+
+_RECODED = {
+    "generalize": "generalization along hierarchies, subtree by subtree",
+    "discretize": "discretization into intervals",
+    "suppress": "suppression of values",
+}
+
+
+def _recoded(release: Release) -> str:
+    """How cells were changed, in the words of the field."""
+    masks = {domain.mask for domain in release.prepared.domains}
+    said = "global recoding"
+    if how := [told for mask, told in _RECODED.items() if mask in masks]:
+        said += f", by {words.joined(how)}"
+    left = release.left_out.count if release.left_out else 0
+    return f"{said}; record suppression: {many(left, 'record')}" if left else said
 
 
 def _policy(release: Release) -> str:

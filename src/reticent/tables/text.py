@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from reticent.errors import SHOWN, few, many, quoted
 from reticent.privacy.words import about_percent, joined, percent
 from reticent.tables.sweep_matrix import MEANINGS, SIGNS, ShownMatrix
-from reticent.terminal.text import cell, columns_table, composed, table
+from reticent.terminal.text import MOST, cell, columns_table, composed, table
 
 if TYPE_CHECKING:
     from reticent.releases.facts import Facts
@@ -42,7 +42,7 @@ def release(told: Facts) -> str:
         lines += ["", table(["promise", "before", "after", "verified"], promised)]
     if public["coarse"]:
         coarse = [[one["says"], "yes" if one["holds"] else "NO"] for one in public["coarse"]]
-        lines += ["", table(["every cell", "verified"], coarse)]
+        lines += ["", _first(["every cell", "verified"], coarse)]
     shown = [
         [name, column["mask"], len(column["values"]), _few(column["values"])]
         for name, column in public["attributes"].items()
@@ -60,6 +60,14 @@ def release(told: Facts) -> str:
     if private["output"]:
         lines += ["", f"Written to {private['output']}, after recounting every promise on it."]
     return composed(lines)
+
+
+def _first(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """A table, of very many rows the first."""
+    if len(rows) <= MOST:
+        return table(head, rows)
+    more = f"… and {len(rows) - MOST:,} more, which the report lists."
+    return composed([table(head, rows[:MOST]), more])
 
 
 def _alternatives(private: Mapping[str, Any]) -> str:
@@ -433,7 +441,7 @@ def verdict(told: Facts) -> str:
     if rows:
         lines += ["", table(["promise", "found", "verdict"], rows)]
     if coarse := [[one["says"], _how_coarse(one)] for one in public["coarse"]]:
-        lines += ["", table(["every cell", "verdict"], coarse)]
+        lines += ["", _first(["every cell", "verdict"], coarse)]
     beside = [_beside_original(match, public["rows"])] if match else []
     return composed([*lines, *public["leftovers"], *_people(told.private), *beside])
 

@@ -22,6 +22,7 @@ from reticent.files.basket_forms import BasketForm, form_of
 from reticent.files.tabular import Reading
 from reticent.privacy import words
 from reticent.progress import Clock, Watch
+from reticent.releases.about import about_draft
 from reticent.releases.policyfile import toml_lines, toml_value
 from reticent.sources.arrival import inputs
 from reticent.transactions.flow import find
@@ -78,6 +79,7 @@ class BasketDraft:
         lines = [*self._head(), "", *self._form(), "", *self._items(), "", *self._promise()]
         if read := self._read():
             lines += ["", "[reading]  # how the file is written", toml_lines(read).rstrip("\n")]
+        lines += ["", about_draft().rstrip("\n")]
         return "".join(f"{line}\n" for line in lines)
 
     def policy(self) -> BasketPolicy:
