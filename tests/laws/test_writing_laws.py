@@ -196,6 +196,15 @@ def test_what_cannot_be_meant(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_points_that_stay_are_pointed_out(tmp_path: Path) -> None:
+    """An Excel that expects commas takes them for dates."""
+    pcsv.write_csv(pa.table({"Age": [20, 20], "Dose": ["1.5", "2.5"]}), tmp_path / "in.csv")
+    policy = {"keep": "*", "anonymity": [{"over": ["Age"], "k": 2}], "writing": EUROPEAN}
+    release = reticent.release(tmp_path / "in.csv", policy, output=tmp_path / "out.csv")
+    assert ['"Dose" keep their points' in said for said in release.prepared.asides] == [True]
+    assert cells_of(tmp_path / "out.csv", ";")[1] == ["[20; 20]", "1.5"]
+
+
 def test_a_policy_says_it_again() -> None:
     policy = Policy.of(policy_of(writing={"delimiter": "\t", "decimal": ",", "bom": True}))
     assert Policy.parse(policy.canonical()).writing == policy.writing

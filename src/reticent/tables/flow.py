@@ -12,12 +12,13 @@ import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from reticent.data.memory import Threads
-from reticent.errors import InputError, Problem, many, refuse
+from reticent.errors import InputError, Problem, many, quoted, refuse
 from reticent.progress import Clock, Watch
 from reticent.refine.loading import patience
 from reticent.releases.kinds import TABLES
@@ -124,6 +125,7 @@ def release(
                 from reticent.tables.previous.neighbours import warn_of_neighbours
 
                 prepared = warn_of_neighbours(prepared, place.path)
+                prepared = _warn_of_points(prepared)
             _refuse_many_files(prepared.table.records, rows_per_file)
             if place is not None:
                 _refuse_too_large(prepared, data, place, rows_per_file)
@@ -173,6 +175,29 @@ def _check_trace(trace: str | Path | None, place: Place | None, force: bool) -> 
             "the trace cannot stand where the output does", where=str(trace),
             do="choose another place; a release folder holds its trace anyway.",
         )  # fmt: skip
+
+
+def _warn_of_points(prepared: Prepared) -> Prepared:
+    """Warn of kept texts that are numbers with a point, where others get a comma."""
+    from reticent.data.scales import kind_of
+    from reticent.data.texts import is_text
+
+    if not prepared.policy.writing.told().has_commas:
+        return prepared
+    columns = (prepared.table.columns.get(name) for name in prepared.roles.unmasked)
+    found = [
+        column.name
+        for column in columns
+        if column is not None and is_text(column.values.type) and kind_of(column) == "number"
+        and any(text and "." in text for text in column.texts())
+    ]  # fmt: skip
+    if not found:
+        return prepared
+    aside = (
+        f"the numbers of {quoted(found)} keep their points, as cells of CSV come out as they were: "
+        "[writing] decimal is about numbers of files that know what a number is, and intervals."
+    )
+    return replace(prepared, asides=(*prepared.asides, aside))
 
 
 def _refuse_too_large(
