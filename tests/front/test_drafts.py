@@ -403,6 +403,9 @@ class TestMasks:
         }
         assert 'decimal = ","' in text
         assert 'date_format = "%d.%m.%Y"' in text
+        begin = text.index("# [writing]")
+        said = text[:begin] + text[begin:].replace("# ", "", 1).replace("\n# ", "\n", 2)
+        assert Policy.parse(said).writing.told().keys == ["decimal", "bom"]
 
     def test_days_that_could_be_months_are_left_to_the_steward(self) -> None:
         text = drafted(["Day", "Job"], column("01/02/1987", "03/04/1987"))

@@ -28,6 +28,13 @@ _FEW = 4  # values that need no taxonomy
 _CANDIDATES = 5  # columns that are proposed as the class
 
 
+_WRITING = """\
+# [writing]  # QUESTION: is the release for an Excel that expects commas and semicolons, too?
+# decimal = ","  # intervals are written [0,5; 1,5), and cells are parted by semicolons
+# bom = true
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Draft:
     """What a draft says."""
@@ -52,6 +59,7 @@ class Draft:
             self._head(),
             "".join(f"{line}\n" for line in self._columns()),
             f"[reading]  # how the file is written\n{toml_lines(read)}" if read else "",
+            _WRITING if self.reading.decimal == "," else "",
             *(self._attribute(guess) for guess in self.guesses.of("masked")),
             *(self._unmasked(guess) for key in ("keep", "class") for guess in self.guesses.of(key)),
             self._anonymity(),
