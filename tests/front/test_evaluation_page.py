@@ -133,8 +133,8 @@ def test_pages_of_all_kinds_name_errors_by_words() -> None:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("page.csv", "what evaluate writes is a page"),
-        ("page", "what evaluate writes is a page"),
+        ("page.csv", "an evaluation is written as a page"),
+        ("page", "an evaluation is written as a page"),
         ("there.html", "the output exists already"),
         ("no/page.html", "there is no folder no"),
         ("folder.html", "this is a folder"),
@@ -246,3 +246,24 @@ def test_columns_that_say_nothing_are_quiet_together() -> None:
     assert max(map(len, said.stdout.splitlines())) < 300
     assert "Finding people by c0, c1, c2 and 57 more" in text
     assert Path("page.html").stat().st_size < 60_000
+
+
+ITEMS = ("rye bread", "skimmed milk", "gouda", "green tea")
+
+
+def test_baskets_have_a_page_that_names_no_item(work: Path) -> None:
+    draw = random.Random(4)
+    pairs = [(f"id{i}", name) for i in range(60) for name in ITEMS if draw.random() < 0.5]
+    save("in.csv", ["basket", "what"], [*map(list, pairs), ["id7", "zither"]])
+    Path("p.toml").write_text("format = 'long'\nprivate = []\nk = 5\np = 2\n")
+    given = ["in.csv", "shown", "-p", "p.toml", "-o", "page.html"]
+    run("transactions", "release", given[0], *given[2:4], "-o", "shown")
+    told = json.loads(run("transactions", "evaluate", *given, "--json").stdout)
+    found = page()
+    assert mode(work / "page.html") == 0o600
+    before, after = (told["occurrences"][side] for side in ("before", "after"))
+    assert f"{before:,} before, {after:,} after: " in found.text
+    assert "every item of every risky set" in found.text
+    assert not [item for item in (*ITEMS, "zither") if item in found.text]
+    again = run("transactions", "evaluate", *given, code=2)
+    assert "the output exists already" in again.stderr

@@ -7,14 +7,16 @@ system keeps its own templates; those beside this file are what all of them exte
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from reticent.errors import few
+from reticent.errors import InputError, few
+from reticent.files.output import check_free, refuse_inputs, whole_file, write_text
 from reticent.files.tabular import Reading
 from reticent.pages import charts
 from reticent.privacy import words
@@ -63,6 +65,27 @@ def command(words: str, reading: Reading, options: Mapping[str, str | None] | No
     }
     given = [f" {name} {shlex.quote(value)}" for name, value in every.items() if value]
     return f"{words} DATA --policy policy.toml -o OUT/" + "".join(given)
+
+
+def page_place(output: str | Path, inputs: Iterable[Path], what: str, *, force: bool) -> Path:
+    """Where a page that a command writes besides will stand; refused before any work."""
+    place = Path(output)
+    if place.suffix.lower() not in (".html", ".htm"):
+        raise InputError(
+            f"{what} is written as a page", where=str(place),
+            do="give a name that ends in .html; --json prints the numbers for programs.",
+        )  # fmt: skip
+    if place.is_dir():
+        raise InputError("this is a folder", where=str(place), do="choose another name.")
+    check_free(place, force=force)
+    refuse_inputs([place], inputs)
+    return place
+
+
+def write_private_page(text: str, place: Path, *, force: bool) -> None:
+    """Write a page that its owner alone may read."""
+    with whole_file(place, force=force, private=True) as path:
+        write_text(path, text)
 
 
 _TRAINED_ON = {

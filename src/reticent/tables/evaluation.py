@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,8 @@ from reticent.data.decimals import with_points
 from reticent.errors import InputError, Unsatisfiable
 from reticent.evidence import classify
 from reticent.evidence.classify import Sides, majority
-from reticent.files.output import check_free, refuse_inputs, whole_file, write_text
 from reticent.files.tabular import Reading
+from reticent.pages.page import page_place, write_private_page
 from reticent.privacy.verify import Proof
 from reticent.progress import Watch
 from reticent.releases import folder as release_folder
@@ -108,10 +109,9 @@ def evaluate(
     reading = policy.reads(reading)
     page = None
     if output is not None:
-        page = page_place(output, force=force)
         given = [one for one in (original, released, test, population) if one is not None]
-        inputs = [path for one in given for path in arrival.inputs(one)]
-        refuse_inputs([page], [*inputs, *policy.files()])
+        inputs = (path for one in given for path in arrival.inputs(one))
+        page = page_place(output, chain(inputs, policy.files()), "an evaluation", force=force)
     rows = arrival.read(original, reading, policy.spare)[0]
     prepared = fitted(rows, policy, reading)
     if not prepared.domains:
@@ -157,24 +157,9 @@ def evaluate(
         prepared.table.notes,
     )
     if page is not None:
-        with whole_file(page, force=force, private=True) as path:
-            told = found.summary()
-            write_text(path, page_of(told, found.columns, found.untouched, policy.about, seed))
+        told = page_of(found.summary(), found.columns, found.untouched, policy.about, seed)
+        write_private_page(told, page, force=force)
     return found
-
-
-def page_place(output: str | Path, *, force: bool) -> Path:
-    """Where a page will stand: a free place with a page's name."""
-    path = Path(output)
-    if path.suffix.lower() not in (".html", ".htm"):
-        raise InputError(
-            "what evaluate writes is a page", where=str(path),
-            do="give a name that ends in .html; --json prints the numbers for programs.",
-        )  # fmt: skip
-    if path.is_dir():
-        raise InputError("this is a folder", where=str(path), do="choose another name.")
-    check_free(path, force=force)
-    return path
 
 
 def _warnings(

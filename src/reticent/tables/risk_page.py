@@ -8,10 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from reticent.errors import InputError, listed
-from reticent.files.output import check_free, refuse_inputs, whole_file, write_text
+from reticent.errors import listed
 from reticent.pages import charts
-from reticent.pages.page import MOST, page
+from reticent.pages.page import MOST, page, page_place, write_private_page
 from reticent.privacy.words import joined, percent
 from reticent.sources.addresses import shown_name
 from reticent.sources.arrival import inputs
@@ -96,19 +95,13 @@ def _as_told(policy: Policy, rows: Table) -> Table:
 
 def refuse_place(place: Path, data: Any, policy: Path | None, *, force: bool) -> None:
     """Refuse a page that could not be written in the end, before any work."""
-    if place.suffix.lower() not in (".html", ".htm"):
-        raise InputError(
-            "what singles people out is written as a page", where=str(place),
-            do="give a name that ends in .html.",
-        )  # fmt: skip
-    check_free(place, force=force)
-    refuse_inputs([place], [*inputs(data), *([policy] if policy else [])])
+    page_place(place, [*inputs(data), *([policy] if policy else [])], "what singles people out",
+               force=force)  # fmt: skip
 
 
 def write(found: RiskFound, place: Path, data: Any, *, force: bool) -> None:
     """Write the page, for its owner alone."""
-    with whole_file(place, force=force, private=True) as path:
-        write_text(path, page_of(found, shown_name(data)))
+    write_private_page(page_of(found, shown_name(data)), place, force=force)
 
 
 def page_of(found: RiskFound, name: str) -> str:

@@ -168,6 +168,15 @@ def evaluate(
     released: Released,
     policy: PolicyPath,
     known: Known = 3,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="PAGE.html",
+            help="Also write a page for people who decide; it is yours alone.",
+        ),
+    ] = None,
     separator: Separator = None,
 ) -> None:
     """Measure what a release of baskets costs and what it stops."""
@@ -175,10 +184,12 @@ def evaluate(
 
     with watching(say, STAGES, stoppable=False) as watch:
         found = transactions.evaluate(
-            original, released, policy, most=known, reading=_parted(reading, separator), watch=watch
-        )
+            original, released, policy, most=known, reading=_parted(reading, separator),
+            output=output, force=say.force, watch=watch,
+        )  # fmt: skip
     _warn(say, found.roles)
-    say.result(text.evaluation(found), found.summary())
+    written = f"\n\nWritten to {output}." if output else ""
+    say.result(text.evaluation(found) + written, found.summary())
 
 
 @command(app, "sweep")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,14 @@ import numpy as np
 from reticent.data.baskets import Baskets
 from reticent.errors import InputError
 from reticent.files.tabular import Reading
+from reticent.pages.page import page_place, write_private_page
 from reticent.privacy import coherence
 from reticent.privacy.coherence import BasketExposure
 from reticent.progress import Clock, Watch
 from reticent.releases.spoken import Spoken
+from reticent.sources import arrival
 from reticent.transactions import folder, report
+from reticent.transactions.evaluation_page import page_of
 from reticent.transactions.flow import known_of, nuggets_of, read
 from reticent.transactions.policy import USUAL_NUGGETS, BasketPolicy, ItemRoles, Mask
 from reticent.transactions.report import MOST_KNOWN, roled
@@ -64,16 +68,25 @@ def evaluate(
     most: int = MOST_KNOWN,
     names: Sequence[str | int] | None = None,
     reading: Reading | None = None,
+    output: str | Path | None = None,
+    force: bool = False,
     watch: Watch | None = None,
 ) -> BasketEvaluation:
-    """Measure a release beside the baskets it was made from."""
+    """Measure a release beside the baskets it was made from.
+
+    `output` is a page for people who decide, its owner's alone; `force` lets it replace another.
+    """
     clock = Clock(watch or Watch())
     policy = BasketPolicy.of(policy)
+    place = None
+    if output is not None:
+        given = (path for one in (original, released) for path in arrival.inputs(one))
+        place = page_place(output, chain(given, policy.files()), "an evaluation", force=force)
     with clock.stage("read"):
         whole, _ = read(original, policy, policy.reads(reading), names)
-        place = folder.opened_as(released, policy.format)
-        own = place.read_as(policy.reads_released(reading))
-        part, _ = read(place.data, policy, own, names)
+        opened = folder.opened_as(released, policy.format)
+        own = opened.read_as(policy.reads_released(reading))
+        part, _ = read(opened.data, policy, own, names)
     gone = _gone(whole, part)
     roles = policy.roles(whole.names, original=True)
     with clock.stage("count"):
@@ -94,11 +107,14 @@ def evaluate(
             }
             for name, mask in _others(whole, roles, policy).items()
         }
-    return BasketEvaluation(
+    found = BasketEvaluation(
         policy, whole.transactions, (len(whole.names), len(part.names)),
         (whole.occurrences, part.occurrences), (counted.total, left(gone)),
         wanted.least(whole.transactions), before, after, others, roles,
     )  # fmt: skip
+    if place is not None:
+        write_private_page(page_of(found.summary(), before, after, policy), place, force=force)
+    return found
 
 
 def _share(part: int, whole: int) -> float:
