@@ -14,6 +14,7 @@ import reticent
 from at_hand import SECRET
 from reticent.errors import InputError
 from reticent.tables.policy import Policy
+from terminal import run
 
 SPELT = ["m", "M", "male", "f", "F ", "female"]
 SAME = {"male": ["m", "M"], "female": ["f", "F"]}
@@ -115,6 +116,11 @@ def test_what_a_draft_and_warnings_say(tmp_path: Path) -> None:
     assert 'column "Sex": 20 cells with blanks around' in said
     assert "2 values look like 1" in said
     assert "Mx" not in said
+    (tmp_path / "p.toml").write_text('[[anonymity]]\nover = ["Job", "Sex"]\nk = 2\n')
+    command = ["release", odd, "-p", tmp_path / "p.toml", "-o", tmp_path / "o.csv"]
+    assert "Mx" not in run(*command).stderr
+    assert "writes in several ways: 'Mx', 'mX'" in run(*command, "--force", "--show-values").stderr
+    assert "2 values look like 1" in run("policy", "check", tmp_path / "p.toml", odd).stderr
     drafted = Policy.parse(loud.replace("# same", "same"))
     assert Policy.parse(drafted.canonical()).attributes == drafted.attributes
 

@@ -169,6 +169,7 @@ TITLED = {
     "close": ("Report, of Smith\nJob;Age\nnurse;39\ncook;51\n", 2),
     "several": ("Clinic;;;\nMade by:;Anna;;\n;;;\nId;Job;Age;Sex\n1;a;39;m\n2;b;51;f\n", 4),
     "of several lines": ('"Report\nof 2024"\n\nJob;Age\nnurse;39\ncook;51\n', 4),
+    "a separator for Excel": ("sep=;\nJob;Age\nnurse;x\ncook;y\n", 2),
     "row names": ("Report of 2024\n\n;Job;Age\n1;nurse;39\n2;cook;51\n", 3),
 }
 

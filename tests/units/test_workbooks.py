@@ -104,6 +104,15 @@ def test_every_format_makes_the_same_release(tmp_path: Path) -> None:
     assert len(set(outputs)) == 1
 
 
+def test_several_files_are_one_table(tmp_path: Path) -> None:
+    cells: list[Sequence[Any]] = [[1, None, "x"], [0.5, date(2020, 1, 1), 7]]
+    for i, row in enumerate(cells):
+        a_workbook(tmp_path / f"{i}.xlsx", {"One": [["A", "B", "C"], row]})
+    assert parse(tmp_path).arrow.to_pydict() == {
+        "A": [1.0, 0.5], "B": [None, date(2020, 1, 1)], "C": ["x", "7"],
+    }  # fmt: skip
+
+
 def test_a_table_anywhere_on_its_sheet(tmp_path: Path) -> None:
     rows: list[Sequence[Any]] = [
         [], ["", "Report of the clinic"], [], ["", "Job", "Age", "", "Sex"],

@@ -48,6 +48,8 @@ def joined(parts: Sequence[pa.Array]) -> pa.ChunkedArray:
         return pa.chunked_array([pa.nulls(sum(map(len, parts)))])
     if kinds == {pa.date32(), pa.timestamp("us")}:
         kinds = {pa.timestamp("us")}
+    if kinds == {pa.int64(), pa.float64()}:  # of several files
+        kinds = {pa.float64()}
     kind = kinds.pop() if len(kinds) == 1 else pa.large_string()
     if is_text(kind):
         parts = [part if part.type == kind else pa.array(_texts(part), kind) for part in parts]

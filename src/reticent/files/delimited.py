@@ -42,6 +42,7 @@ _QUOTES = 4 << 20  # bytes looked at together: of every quote, several numbers a
 _MADE_UP = re.compile(
     r"unnamed \d+( \(\d+\))?|Unnamed: \d+(_level_\d+)?|\.\.\.\d+|__index_level_\d+__"
 )
+_SEPARATOR = re.compile('\ufeff?"?sep=([^"\'\\r\\n])"?\r?\n')  # a first line for Excel alone
 _CELL = pa.dictionary(pa.int32(), pa.large_string())
 
 Result = TypeVar("Result")
@@ -199,6 +200,8 @@ def sniff(path: Path, reading: Reading) -> Dialect:
     if not head.strip(b"\xef\xbb\xbf\xff\xfe \t\r\n"):
         raise InputError("the file is empty", where=str(path), do="give a header and rows.")
     encoding, text = _decoded(path, head, ended, reading.encoding)
+    if reading.header_row is None and (told := _SEPARATOR.match(text)):
+        reading = replace(reading, delimiter=reading.delimiter or told[1], header_row=2)
     above = (reading.header_row or 1) - 1
     text = "".join(itertools.islice(io.StringIO(text, newline=""), above, None))
     lines = text.removeprefix("\ufeff").splitlines()

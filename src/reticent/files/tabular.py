@@ -104,20 +104,32 @@ def parse(data: str | Path, reading: Reading | None = None, suffix: str | None =
     reading = reading or Reading()
     notes: list[str] = []
     parts: list[pa.Table] = []
-    coded = True
+    kinds: set[str] = set()
     for path in paths_of(data):
         kind = suffix or format_of(path, reading, notes)
-        coded = coded and kind in CSV
+        kinds.add(kind)
         part = _read_arrow(path, kind, reading, notes)
         if parts:
             refuse_others(path, part.column_names, parts[0].column_names)
             part = part.select(parts[0].column_names)  # the order of columns may differ
         parts.append(part)
     try:
-        whole = parts[0] if len(parts) == 1 else pa.concat_tables(parts)
+        whole = _below_each_other(parts, kinds)
     except pa.ArrowInvalid:
         raise InputError("its files give one column different types", where=str(data)) from None
-    return Parsed(str(data), whole, tuple(dict.fromkeys(notes)), coded)
+    return Parsed(str(data), whole, tuple(dict.fromkeys(notes)), kinds <= {*CSV})
+
+
+def _below_each_other(parts: Sequence[pa.Table], kinds: Collection[str]) -> pa.Table:
+    """The rows of several files; where each cell has a type of its own, so has a whole column."""
+    if len(parts) == 1:
+        return parts[0]
+    if not {*kinds} <= {*WHOLE}:
+        return pa.concat_tables(parts)
+    from reticent.files.cells import joined
+
+    names = parts[0].column_names
+    return pa.table({n: joined([c for part in parts for c in part[n].chunks]) for n in names})
 
 
 def refuse_sheet(data: object, reading: Reading) -> None:

@@ -86,6 +86,7 @@ def release(
 
     warnings = (*found.warnings, *found.prepared.asides)
     say.note(*found.prepared.table.notes, *(f"Warning: {w}" for w in warnings))
+    say.note(*(found.prepared.spellings if say.show_values else ()))
     told = found.facts()
     say.result(text.release(told), report.release_summary(told))
 

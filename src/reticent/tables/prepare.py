@@ -79,6 +79,16 @@ class Prepared:
         return (*self.policy.emptiness, *named, *alike, *self.warnings)
 
     @property
+    def spellings(self) -> tuple[str, ...]:
+        """Values that seem to be one, column by column; for their owner's eyes alone."""
+        columns = (self.table.columns.get(name) for name in self.roles.released)
+        return tuple(
+            f'Column "{column.name}" writes in several ways: {", ".join(map(repr, group))}.'
+            for column in columns if column is not None
+            for group in written_differently(column)
+        )  # fmt: skip
+
+    @property
     def classes(self) -> tuple[Codes, int] | None:
         """The class of every row; codes in order of their text, so that row order is no matter."""
         if self.roles.class_ is None:
