@@ -239,6 +239,10 @@ def test_verify_and_apply_tell_no_cell(options: list[str]) -> None:
     assert marks(run("verify", "out", "-p", "policy.toml", *options, code=2)) <= told
     skipping = ["--skip-uncheckable", *options]
     assert marks(run("verify", "out", "-p", "policy.toml", *skipping)) <= told
+    beside = ["verify", "out", "-p", "policy.toml", *options, "--original"]
+    assert marks(run(*beside, "data.csv")) <= told
+    write_table("other.csv", rows()[:50])
+    assert marks(run(*beside, "other.csv", code=2)) <= told
     assert not marks(run("apply", "out", "data.csv", "-o", "again.csv", *options))
     later = rows()[:3]
     later[0][1], later[1][3], later[2][4] = f"{WORD}new", "7399999", ""

@@ -12,6 +12,7 @@ import reticent
 from at_hand import save
 from naive.column_sets import naive_column_sets
 from pages_at_hand import Page
+from reticent.tables import singling
 from terminal import answer, run
 
 NAMES = ["Patient<b>", "Größe", "Zip", "Sex", "Ward"]
@@ -44,6 +45,20 @@ def test_json_is_what_counting_finds_wherever_rows_are_counted() -> None:
     assert reticent.risk("data.csv").summary() == found
     chosen = answer("risk", "data.csv", "--column", "Zip", "--column", "Sex")
     assert {n for one in chosen["sets"] for n in one["columns"]} <= {"Zip", "Sex"}
+
+
+def test_ids_that_do_not_fit_stay_where_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The answer is the same; one whose values nearly all differ is counted after all."""
+    text = Path("data.csv").read_text(encoding="utf-8")
+    Path("nearly.csv").write_text(text.replace("P17,", "P18,"), encoding="utf-8")
+    Path("lacking.csv").write_text(text.replace("P17,", ","), encoding="utf-8")
+    monkeypatch.setattr(singling, "_MANY", 10)
+    for name in ("data.csv", "nearly.csv", "lacking.csv"):
+        assert answer("risk", name, "--engine", "duckdb") == answer("risk", name)
+    alone = ("--column", "Patient<b>")
+    assert answer("risk", "data.csv", *alone, "--engine", "duckdb") == answer(
+        "risk", "data.csv", *alone
+    )
 
 
 def test_words_and_a_page_for_the_owner() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -57,6 +58,17 @@ def test_as_by_the_definition(table: dict[str, list[int | None]], data: Any) -> 
     assert column_sets(encoded(table), rows, counts) == column_sets(
         encoded(each), int(counts.sum())
     )
+
+
+@pytest.mark.parametrize("width", [2, 5, 60])
+def test_columns_that_tell_everybody_apart_need_not_be_at_hand(width: int) -> None:
+    table = {f"c{j}": [(i * (j + 2)) % (2 + j % 5) for i in range(9)] for j in range(width)}
+    keys = {"id": [*range(9)], "name": [None, *range(8)]}
+    table = {"id": keys["id"], **table, "name": keys["name"]}
+    here = {name: column for name, column in encoded(table).items() if name not in keys}
+    found = column_sets(here, 9, keys={"id": 0, "name": 1}, order=[*table])
+    assert found == column_sets(encoded(table), 9)
+    assert told(found) == naive_column_sets(table)[:LISTED]
 
 
 def test_two_threads() -> None:

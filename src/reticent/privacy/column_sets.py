@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import wait
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -78,16 +79,23 @@ def column_sets(
     rows: int,
     counts: Counts | None = None,
     *,
+    keys: Mapping[str, int] | None = None,
+    order: Sequence[str] = (),
     told: Callable[[int, int], None] = lambda done, of: None,
     stop: Callable[[], bool] = lambda: False,
     work: int = _WORK,
 ) -> ColumnSets:
     """Count them all; `counts`: how many records each row stands for, if not one.
 
-    `told` hears how many looks at rows are done, and of how many.
+    `keys` are further columns, in which no two records are equal: nothing is left to be counted of
+    the sets they are in, so it is enough to know how many records miss a value of each. `order`:
+    all columns in the order of the table, if there are any. `told` hears how many looks at rows are
+    done, and of how many.
     """
+    keys, order = keys or {}, order or [*columns]
     known = {name: without_missing(column) for name, column in columns.items()}
-    ranked = _Ranked.of(list(known.values()), rows, counts)
+    at = [order.index(name) for name in known]
+    ranked = _Ranked.of(list(known.values()), at, rows, counts)
     pairs_of = ranked.affordable_pairs(work // 2)
     plan = _Counting(ranked, pairs_of, told, stop)
     triples_of = pairs_of
@@ -96,11 +104,15 @@ def column_sets(
         triples_of = plan.affordable_triples(work)
     plan.count(pairs_of, triples_of)
     records = rows if counts is None else int(counts.sum())
-    told_of = [_told_of(known[c.name], c, counts) for c in sorted(ranked, key=lambda c: c.at)]
-    found = plan.tallies(list(columns))
+    told_of = {c.name: _told_of(known[c.name], c, counts) for c in ranked}
+    for name, missing in keys.items():
+        told_of[name] = CountedColumn(name, records - missing, missing, records)
+    found = plan.tallies(order)
+    found.add_keys([order.index(name) for name in keys], records)
     return ColumnSets(
-        records, tuple(told_of), found.best(), found.best(minimal=True), pairs_of, triples_of
-    )
+        records, tuple(told_of[name] for name in order), found.best(), found.best(minimal=True),
+        pairs_of + len(keys), triples_of + len(keys),
+    )  # fmt: skip
 
 
 def _triples(columns: int) -> int:
@@ -147,8 +159,10 @@ class _Ranked(tuple[_Coded, ...]):
     rows: int
 
     @classmethod
-    def of(cls, columns: Sequence[Column], rows: int, counts: Counts | None) -> _Ranked:
-        coded = [_Coded.of(i, column, counts) for i, column in enumerate(columns)]
+    def of(
+        cls, columns: Sequence[Column], at: Sequence[int], rows: int, counts: Counts | None
+    ) -> _Ranked:
+        coded = [_Coded.of(i, column, counts) for i, column in zip(at, columns, strict=True)]
         found = cls(sorted(coded, key=lambda c: (-c.groups, c.at)))
         found.several = np.zeros(0, np.bool_) if counts is None else np.asarray(counts > 1)
         found.rows = rows
@@ -186,6 +200,19 @@ class _Tallies:
         self.alone.append(told)
         self.groups.append(np.asarray(groups, np.int64))
         self.minimal.append(told > np.asarray(best_below, np.int64))
+
+    def add_keys(self, places: Sequence[int], records: int) -> None:
+        """All sets with a column in which no two records are equal, as far as one may be listed.
+
+        They all tell everybody apart, so the smaller ones come first.
+        """
+        every, found = range(len(self.names)), 0
+        for size in (1, 2, 3):
+            if places and found < LISTED:
+                sets = [s for s in combinations(every, size) if not {*s}.isdisjoint(places)]
+                same = [records] * len(sets)
+                self.add(sets, same, same, [0 if size == 1 else records] * len(sets))
+                found += len(sets)
 
     def best(self, *, minimal: bool = False) -> tuple[CountedSet, ...]:
         """Those that single out most records, then the smaller, then in the order of columns."""

@@ -400,6 +400,18 @@ class RowSource(ABC):
         counts = [int(column[0].as_py() or 0) for column in batch.columns]
         return [counts[i : i + len(forms)] for i in range(0, len(counts), len(forms))]
 
+    def lacking(self, name: str) -> int:
+        """How many rows have no value of a column."""
+        with self.reading([name]) as source:
+            cell, kind = source[self.key(name)], self.schema.field(name).type
+            gap = cell.isnull()
+            if is_text(kind):
+                gap |= cell == ""
+            elif pa.types.is_floating(kind) and self.has_nan:
+                gap |= cell.isnan()
+            [batch] = self.answered(source.agg(**{COUNT: gap.cast("int64").sum()}))
+        return int(batch.column(0)[0].as_py() or 0)
+
     def about_distinct(self, names: Sequence[str]) -> dict[str, int]:
         """About how many distinct values each of some columns has."""
         if not names:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from reticent.files.tabular import Reading
     from reticent.sources.engines import RowSource
 
+_MANY = 500_000  # values of a column; fewer are no burden
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class SinglingOut(Spoken):
@@ -71,27 +73,45 @@ def what_singles_out(
     told = table or (reading.table if reading else None)
     means = means_of(engine, memory_limit, engine_options, told)
     clock = Clock(watch or Watch())
+    keys: dict[str, int] = {}
     with ExitStack() as ends:
-        counting = partial(_counted_of, columns)
+        counting = partial(_counted_of, columns, keys)
         rows, _, _ = at_hand(data, reading, means, clock, ends, counting, None)
         if not rows.rows:
             raise InputError("the table has no rows", where=rows.name)
         _refuse_unknown(columns, rows.known, rows.name)
         wanted = [n for n in rows.known if columns is None or n in columns]
-        odd = [name for name in wanted if name not in rows.columns]
+        odd = [name for name in wanted if name not in rows.columns and name not in keys]
         kept = {name: rows.columns[name] for name in wanted if name in rows.columns}
         if not kept:
             raise InputError("no column holds values that can be compared", where=rows.name)
         rows = as_read(replace(rows, columns=kept))
         with clock.stage("sets"):
-            found = column_sets(rows.columns, rows.rows, rows.counts, told=clock.watch.rows)
+            found = column_sets(
+                rows.columns, rows.rows, rows.counts, keys=keys,
+                order=[n for n in wanted if n not in odd], told=clock.watch.rows,
+            )  # fmt: skip
     return SinglingOut(found, tuple(odd), rows.notes)
 
 
-def _counted_of(columns: Sequence[str] | None, source: RowSource) -> Table:
-    """Equal rows of a table that stands elsewhere, counted once, in all columns or in some."""
+def _counted_of(columns: Sequence[str] | None, keys: dict[str, int], source: RowSource) -> Table:
+    """Equal rows of a table that stands elsewhere, counted once, in all columns or in some.
+
+    Columns in which no two rows are equal stay there, or no row would equal another: `keys` hears
+    of them, and how many rows lack a value of each.
+    """
     _refuse_unknown(columns, source.schema.names, source.name)
-    return source.counted(source.comparable(columns or source.schema.names))
+    names = source.comparable(columns or source.schema.names)
+    about = source.about_distinct(names)
+    many = [name for name in names if about[name] > max(_MANY, 0.9 * source.rows)]
+    rest = [name for name in names if name not in many] or names[:1]
+    table = source.counted(rest)
+    for name in (name for name in many if name not in rest):
+        if source.alone([name]) == table.records:
+            keys[name] = source.lacking(name)
+    if any(name not in rest and name not in keys for name in many):
+        table = source.counted([name for name in names if name not in keys])
+    return replace(table, names=tuple(source.schema.names))
 
 
 def _refuse_unknown(columns: Sequence[str] | None, known: Sequence[str], where: str) -> None:
