@@ -177,6 +177,11 @@ class EntryPolicy(policyfile.PolicyFile):
         return [self.promise.text]
 
     @property
+    def in_the_field(self) -> list[str]:
+        """What it promises, in the words of the field."""
+        return [self.promise.in_the_field]
+
+    @property
     def promise(self) -> SafeEntries:
         """What is promised."""
         return SafeEntries(

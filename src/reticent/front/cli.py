@@ -141,6 +141,8 @@ def policy_check(
     say.note(*(f"Warning: {w}" for w in warnings))
     promising = kind.door().Policy.load(policy)
     said = "\n".join(f"  {text}" for text in promising.promised_in_brief)
+    if field := promising.in_the_field:
+        said += "\nIn the field's words:\n" + "\n".join(f"  {text}" for text in field)
     fits = f" and fits {shown_name(data)}" if data else ""
     say.result(
         f"{policy} is a valid policy{fits}. It promises:\n{said}",

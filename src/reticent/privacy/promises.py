@@ -303,7 +303,8 @@ class Anonymity(Record):
         if self.releases:
             said = (
                 f"(X, Y)-anonymity of the join with {joined(self.releases)}, with k = {self.k:,} "
-                f"over {over}"
+                f"over {over}, counted in "
+                + (f"distinct {joined(self.of)}" if self.of else "pairs of records")
             )
         elif self.of:  # an id of people, mostly; else it is l-diversity in its simplest form
             said = (

@@ -252,6 +252,11 @@ class PolicyFile(WrittenFile):
         """The same for people: of many columns the first."""
         return self.promised
 
+    @property
+    def in_the_field(self) -> list[str]:
+        """What it promises, in the words of the field."""
+        return []
+
     def _repr_html_(self) -> str:
         promised = TextTable(["promise"], [[words] for words in self.promised_in_brief])
         whole = f"<details><summary>{self.called}</summary>{super()._repr_html_()}</details>"

@@ -478,6 +478,11 @@ class Policy(policyfile.PolicyFile):
         if self.rule:
             yield RULED[self.rule]
 
+    @property
+    def in_the_field(self) -> list[str]:
+        """What it promises, in the words of the field."""
+        return [promise.in_the_field() for promise in self.promises]
+
     def floors(self, taxonomies: Mapping[str, Taxonomy]) -> tuple[Floor, ...]:
         """The columns that are published no finer than a rule says."""
         over = columns_of(self.promises)[0]

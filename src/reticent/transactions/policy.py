@@ -242,6 +242,11 @@ class BasketPolicy(policyfile.PolicyFile):
         return [self.promise.text]
 
     @property
+    def in_the_field(self) -> list[str]:
+        """What it promises, in the words of the field."""
+        return [self.promise.in_the_field()]
+
+    @property
     def two_columns(self) -> tuple[str, str] | None:
         """The columns of id and item, if they are named."""
         return (self.columns.basket, self.columns.item) if self.columns else None
