@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
@@ -15,7 +13,7 @@ import pytest
 
 from at_hand import public_data
 from reticent import sample, transactions
-from terminal import ROOT, replay, shown, table_of
+from terminal import ROOT, replay, run, shown, table_of
 
 EXAMPLE = ROOT / "examples/baskets"
 TUTORIAL = (ROOT / "docs/tutorials/baskets.md").read_text(encoding="utf-8")
@@ -41,6 +39,8 @@ def test_the_tutorial_shows_real_output(tmp_path: Path) -> None:
     assert (tmp_path / "risk.svg").read_text(encoding="utf-8") == chart.read_text(encoding="utf-8")
     assert (tmp_path / "market/policy.toml").read_text(encoding="utf-8") in INVENTED
     page = (tmp_path / "shown/private/report.html").read_text(encoding="utf-8")
+    drafted = run("transactions", "init", "market/baskets.csv").stdout
+    assert drafted.partition("\np = ")[2].partition("\n[about]")[0].strip() in INVENTED
     text = re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", " ", page)))
     gone = table_of(INVENTED, "| Item | Baskets that had it |")
     assert len(gone) == 6
@@ -62,14 +62,16 @@ def test_which_items_told_of_pregnancy_tests(market: Any) -> None:
 @pytest.mark.data
 def test_real_baskets_give_what_the_tutorial_shows() -> None:
     shutil.copyfile(public_data("groceries/groceries.csv"), "groceries.csv")
-    [script] = re.findall(r"```python\n(.*?)```", REAL, re.DOTALL)
     [policy] = re.findall(r"```toml\n(.*?)```", REAL, re.DOTALL)
-    subprocess.run([sys.executable, "-c", script], check=True)
     Path("groceries.toml").write_text(policy, encoding="utf-8")
+    first = "".join(Path("groceries.csv").read_text(encoding="utf-8").splitlines(keepends=True)[:3])
+    assert f"```text\n{first}```" in REAL
     told = replay(shown(REAL))
     assert (told["risk"], told["release"], told["verify"]) == (1, 1, 1)
     words = {1: "one known item", 2: "two", 3: "three", 4: "four"}
-    losses = [f"{words[p]} {lost('baskets.csv', policy, p=p)}{' of all' * (p == 1)}" for p in words]
+    losses = [
+        f"{words[p]} {lost('groceries.csv', policy, p=p)}{' of all' * (p == 1)}" for p in words
+    ]
     said = re.sub(r"\s+", " ", REAL)
     assert all(f"or {loss}" in said for loss in losses)
 

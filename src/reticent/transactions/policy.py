@@ -196,7 +196,9 @@ class BasketPolicy(policyfile.PolicyFile):
 
     @model_validator(mode="after")
     def _belongs_together(self) -> Self:
-        if self.format == "basket" and self.reading.model_fields_set - {"encoding"}:
+        if self.format == "basket" and self.reading.model_dump(exclude_defaults=True).keys() - {
+            "encoding"
+        }:
             raise ValueError(
                 "of [reading], lines of items have an encoding alone; what parts items is "
                 'separator = ",", above it; a table of id and item is  format = "long"'
