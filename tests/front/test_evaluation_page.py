@@ -106,6 +106,7 @@ def test_it_says_what_became_of_every_column_and_is_its_owners() -> None:
         "3 different values were there; 1 value is shown, and 110 records show nothing (46 %); "
         "6 records had no value, as one can see.",
         "Clerk <b>",
+        "Mean before Mean after Spread before Spread after",
         "Afterwards an interval counts as its middle.",
         "A decision tree that learns Sick from Job is right for",
         "Whoever knows Job can be at most",
@@ -162,6 +163,12 @@ def test_without_a_class_nothing_is_learnt() -> None:
     variant('class = "Buys"\nkeep = ["Sex"]', 'keep = ["Sex", "Buys"]')
     evaluated()
     assert "names no column that the data are meant to predict" in page().text
+
+
+def test_what_the_policy_makes_of_cells_is_said() -> None:
+    variant('mask = "suppress"', 'mask = "suppress"\nsame = { Ulm = ["Bonn"] }')
+    evaluated()
+    assert "cells of Town are compared as the policy takes them in" in page().text.replace("C", "c")
 
 
 def test_records_that_are_left_out_are_told() -> None:

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from reticent.data.columns import Column, Table, stacked
 from reticent.data.decimals import with_points
-from reticent.errors import InputError, Unsatisfiable
+from reticent.errors import InputError, Unsatisfiable, few
 from reticent.evidence import classify
 from reticent.evidence.classify import Sides, majority
 from reticent.files.tabular import Reading
@@ -174,6 +174,11 @@ def _warnings(
         yield (
             f"{out} of {prepared.table.rows} records are left out of the release, and all figures "
             "are about the others: of the table as it was, too."
+        )
+    if taken := [n for n in prepared.roles.released if prepared.door.changes(n)]:
+        yield (
+            f"cells of {few(taken)} are compared as the policy takes them in, coarser or in one "
+            "spelling: what that alone cost is not among the figures."
         )
     if prepared.policy.releases:
         yield (

@@ -40,6 +40,7 @@ def page_of(
     hidden = [column.name for column in columns if not column.shows]
     same = [c.name for c in columns if c.shows == 1 and not c.hidden] + list(untouched)
     changed = [c for c in columns if c.name not in {*hidden, *same}]
+    masked = [c for c in columns if c.name not in same]
     loss = told["loss"]
     records = columns[0].records if columns else told["rows"]
     return page(
@@ -53,9 +54,9 @@ def page_of(
             "drawn": [
                 _drawn(column, loss["columns"][column.name]) for column in changed[:_MOST_DRAWN]
             ],
-            "listed": [_numbers(c, loss["columns"][c.name]) for c in changed[:MOST]],
+            "listed": [_numbers(c, loss["columns"][c.name]) for c in masked[:MOST]],
             "not_drawn": max(len(changed) - _MOST_DRAWN, 0),
-            "not_listed": max(len(changed) - MOST, 0),
+            "not_listed": max(len(masked) - MOST, 0),
             "hidden": _names(hidden, columns),
             "same": _names(same, columns),
             "relations": _relations(told["relations"]),
@@ -139,6 +140,7 @@ def _numbers(column: ColumnBeside, loss: Mapping[str, Any]) -> dict[str, Any]:
         "hidden": words.about_percent(column.hidden / max(column.records, 1)),
         "distortion": words.about_percent(share),
         "centres": _centres(column),
+        "ends": [pair for name, *pair in _centres(column) if name != "median"] or [("–", "–")] * 2,
         "told": _told(column),
     }
 
