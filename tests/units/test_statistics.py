@@ -53,7 +53,7 @@ def test_spss(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> Non
         "at": [datetime(2020, 1, 1, i, 30) for i in range(4)],
     }  # fmt: skip
     assert found.arrow["age"].type == pa.int64()
-    assert '1 cell of "sex" hold what the file declares missing' in " ".join(found.notes)
+    assert 'in 1 cell of "sex" stands what the file declares missing' in " ".join(found.notes)
     assert parse(path, Reading(labels=False)).arrow["sex"].to_pylist() == [1, 2, None, 1]
 
 

@@ -25,6 +25,7 @@ _READERS = {
 }  # fmt: skip
 _DECLARED = (".sav", ".zsav", ".dta", ".sas7bdat")  # formats whose missing values can be counted
 _ENCODED = (".sav", ".zsav", ".dta", ".sas7bdat", ".xpt")
+_ODD_CELLS = (ValueError, OverflowError)  # such as dates that no calendar has
 
 Labels = Mapping[Any, str]  # of codes
 
@@ -40,7 +41,7 @@ def read_statistics(path: Path, suffix: str, reading: Reading, notes: list[str])
     columns = {name: joined(part) for name, part in parts.items()}
     if gone:
         counted = ", ".join(f"{many(count, 'cell')} of {quoted([n])}" for n, count in gone.items())
-        notes.append(f"{path}: {counted} hold what the file declares missing, and are empty.")
+        notes.append(f"{path}: in {counted} stands what the file declares missing: read as empty.")
     if reading.labels is not False:
         known = about.variable_value_labels
         for name in [name for name in columns if known.get(name)]:
@@ -72,7 +73,12 @@ def _blocks(
             cells, about = read(str(path), row_offset=done, row_limit=_BLOCK, **how)
         except OSError as error:
             raise unreadable(error, path) from None
-        except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError, ValueError) as error:
+        except (
+            pyreadstat.ReadstatError,
+            pyreadstat.PyreadstatError,
+            ValueError,
+            OverflowError,
+        ) as error:
             raise _unread(path, suffix, error) from None  # whose words may quote a cell
         yield cells, about
         rows = len(next(iter(cells.values()), ()))
