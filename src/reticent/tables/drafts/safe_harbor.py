@@ -436,6 +436,8 @@ def _unnamed(seen: Look) -> Ruling:
     if seen.form in ("identifier", "numbered") or (_is_nearly_unique(seen) and _is_coded(seen)):
         return _drop(seen, "R", "nearly every record has a value of its own", asks=True)
     counts = np.bincount(seen.column.codes, minlength=len(seen.column.values))
+    if seen.column.missing is not None:
+        counts[seen.column.missing] = 0
     alone = int((counts == 1).sum()) if seen.scale is None else 0
     if alone:
         return _keep(seen, f"{many(alone, 'value')} of one record each: may one be known by it?")
