@@ -137,10 +137,9 @@ def write_workbook(
         data.autofilter(0, 0, rows, len(names) - 1)
         for j, cells in enumerate(by_column):
             data.set_column(j, j, cells.width)
-        file = data.row_data_fh  # where xlsxwriter keeps the rows of a sheet until its end
-        file.flush()
+        file = _rows_file(data, rows, len(names))
         head = (_text_cell(name, styles.head) for name in names)
-        file.buffer.write(f"<row>{''.join(head)}</row>".encode())
+        file.write(f"<row>{''.join(head)}</row>".encode())
         done = 0
         for sheet in sheets:
             printed = [
@@ -148,11 +147,9 @@ def write_workbook(
                 for j, (cells, values) in enumerate(zip(by_column, sheet.values, strict=True))
             ]
             for buffer in lines_of(sheet, printed):
-                file.buffer.write(buffer)
+                file.write(buffer)
             done += sheet.rows
             told(done)
-        data.dim_rowmin, data.dim_rowmax = 0, rows
-        data.dim_colmin, data.dim_colmax = 0, len(names) - 1
         if notes:
             _write_notes(book, notes)
 
@@ -180,17 +177,29 @@ def _index(book: Workbook, form: dict[str, Any]) -> int:
     return int(book.add_format(form)._get_xf_index())
 
 
+def _rows_file(sheet: Any, last: int, columns: int) -> Any:
+    """Where xlsxwriter keeps the rows of a sheet until its end: row 0 to the last go there."""
+    sheet.dim_rowmin, sheet.dim_rowmax = 0, last
+    sheet.dim_colmin, sheet.dim_colmax = 0, columns - 1
+    sheet.row_data_fh.flush()
+    return sheet.row_data_fh.buffer
+
+
 def _write_notes(book: Workbook, notes: Sequence[Note]) -> None:
+    """Write notes: the first row, and the first of two cells, are said to be names."""
     sheet = book.add_worksheet(PROMISES)
-    wrapped = book.add_format({"text_wrap": True, "valign": "top"})
-    bold = book.add_format({"bold": True, "text_wrap": True, "valign": "top"})
+    plain = _index(book, {"text_wrap": True, "valign": "top"})
+    bold = _index(book, {"bold": True, "text_wrap": True, "valign": "top"})
+    width = max(map(len, notes))
     sheet.set_column(0, 0, 60)
-    sheet.set_column(1, max(map(len, notes)), 24)
+    sheet.set_column(1, width - 1, 24)
+    file = _rows_file(sheet, len(notes) - 1, width)
     for i, row in enumerate(notes):
-        for j, text in enumerate(row):
-            named = i == 0 or (len(row) == 2 and j == 0)
-            if text:
-                sheet.write_string(i, j, text, bold if named else wrapped)
+        cells = (
+            _text_cell(text[: _LONGEST // 2], bold if not i or (len(row) == 2 and not j) else plain)
+            for j, text in enumerate(row)
+        )
+        file.write(f"<row>{''.join(cells)}</row>".encode())
 
 
 def _refuse_blank_rows(sheets: Sequence[Any], by_column: Sequence[_SheetCells], where: str) -> None:
