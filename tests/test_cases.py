@@ -141,7 +141,7 @@ $ reticent init t.csv -o p.toml --quiet
 2$ rm t.csv && reticent init t.csv
 ! t.csv: there is no such file
 $ wc -l < p.toml | tr -d ' '
-| 15
+| 23
 """
 
 
