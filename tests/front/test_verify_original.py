@@ -30,8 +30,10 @@ range = ["1950-01-01", "2010-01-01"]
 [attributes."Größe"]
 mask = "discretize"
 range = [0, 3]
+round = true
 [attributes.Sex]
 mask = "suppress"
+same = { d = ["divers"], w = ["weiblich"] }
 [[anonymity]]
 over = ["Job", "Geboren", "Größe", "Sex"]
 of = ["Id"]
@@ -54,7 +56,7 @@ def people(seed: int = 1, gaps: bool = True) -> list[list[str]]:
         job = rng.choice(["Ärztin", "Clerk", "Maurer", "Bauer"])
         born = f"{rng.randrange(1950, 2009)}-{rng.randrange(1, 13):02}-{rng.randrange(1, 29):02}"
         high = f"{rng.randrange(150, 200) / 100:g}"
-        sex = rng.choice(["m", "w", "w", "d"] if i % 40 else ["selten"])
+        sex = rng.choice(["m", "w", "weiblich", "d", "divers"] if i % 40 else ["selten"])
         row = [f"P{i // 2}", f"Weg {i % 37}", job, born, high, sex, rng.choice("AB")]
         row += [
             rng.choice(["Flu", "Cold"]),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from reticent.errors import listed
 from reticent.pages import charts
 from reticent.pages.page import MOST, page, page_place, write_private_page
-from reticent.privacy.words import joined, percent
+from reticent.privacy.words import joined
 from reticent.sources.addresses import shown_name
 from reticent.sources.arrival import inputs
 from reticent.tables import flow, report, singling, text
@@ -143,5 +143,5 @@ def _line(sets: SinglingOut, one: Any) -> dict[str, Any]:
     """A column or a set as a table shows it."""
     fields = ("distinct", "missing", "unique_rows", "groups", "minimal")
     return {f: getattr(one, f) for f in fields if hasattr(one, f)} | {
-        "share": percent(sets.share(one))
+        "share": text.share_of(sets.share(one))
     }

@@ -137,7 +137,7 @@ def singling_out(found: SinglingOut) -> str:
     """Which columns, and which small sets of them, tell most records from all others."""
     counted = found.counted
     columns = [
-        [one.name, one.distinct, one.missing, one.unique_rows, percent(found.share(one))]
+        [one.name, one.distinct, one.missing, one.unique_rows, share_of(found.share(one))]
         for one in counted.columns[:_LINES]
     ]
     lines = [
@@ -150,12 +150,22 @@ def singling_out(found: SinglingOut) -> str:
         lines.append(f"and {many(more, 'more column')}")
     if counted.minimal:
         sets = [
-            [", ".join(one.columns), one.unique_rows, percent(found.share(one)), one.groups]
+            [", ".join(one.columns), one.unique_rows, share_of(found.share(one)), one.groups]
             for one in counted.minimal[:_LINES]
         ]
         lines += ["", table(["who knows", "finds", "share", "groups"], sets), ""]
         lines.append(f"{MINIMAL} Others are left out here.")
     return composed([*lines, MISSING, *not_counted(found)])
+
+
+def share_of(share: Fraction) -> str:
+    """A share of all records in percent; what is not everybody does not look like it.
+
+    >>> share_of(Fraction(1)), share_of(Fraction(999_999, 1_000_000))
+    ('100 %', '>99.99 %')
+    """
+    told = percent(share)
+    return ">99.99 %" if share < 1 and told == "100 %" else told
 
 
 def who_stands_alone(found: SinglingOut) -> Iterator[str]:
@@ -168,7 +178,7 @@ def who_stands_alone(found: SinglingOut) -> Iterator[str]:
     if not several:
         yield "No set of up to three columns singles out anybody."
     elif len(several[0].columns) > 1 or not sure:
-        best, share = several[0], percent(found.share(several[0]))
+        best, share = several[0], share_of(found.share(several[0]))
         one = best.unique_rows == 1
         verb = "is the only one with its" if one else "are the only ones with their"
         yield f"{share} of the {many(rows, 'record')} {verb} {joined(best.columns)}."
