@@ -152,6 +152,7 @@ def _same(same: Any, **more: Any) -> Callable[[Path], Any]:
         (_same({"a": ["b"], "b": ["c"]}), "a value and a spelling"),
         (_same({"a": ["a"]}), "a value and a spelling"),
         (_same({"a": []}), "list how else"),
+        (_same(["a", "b"]), "say what each value is, and how else it is written"),
         (_same({"a": [""]}), "an empty cell is no spelling"),
         (_same({"a": ["*"]}), "is the marker or means missing"),
         (_same({"a": ["?"]}, missing_values=["?"]), "is the marker or means missing"),

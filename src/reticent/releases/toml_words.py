@@ -16,7 +16,7 @@ _STATEMENT = re.compile(r"""^\s*([\w-]+|"[^"]*"|'[^']*')\s*=\s*([^#]*?)\s*(?:#.*
 _SECTION = re.compile(r"^\s*(\[\[?)\s*([A-Za-z_][^\[\]#,]*?)\s*\]?\]?\s*(?:#.*)?$")
 _WHOLE = {"k", "p", "size", "min_support", "max_pattern", "seed"}  # keys that take whole numbers,
 _SHARES = {"at_most", "h", "support", "min_confidence", "suppress_records"}  # shares,
-_TRUTHS = {"trim", "allow_absent", "join", "round"}  # yes or no,
+_TRUTHS = {"trim", "allow_absent", "join", "round", "labels"}  # yes or no,
 _TEXTS = {  # and words
     "class", "format", "method", "missing", "order", "score", "search", "separator", "strategy",
     "utility",

@@ -109,7 +109,7 @@ class Attribute(Record):
         description="true: learnt borders are printed as the shortest decimal that parts the same "
         "records.",
     )
-    same: dict[Cell, Annotated[tuple[Cell, ...], policyfile.may_be_one]] = Field(
+    same: dict[Cell, tuple[Cell, ...]] = Field(
         default={},
         description="Values that are written in several ways: what each is, and how else it is "
         "written.",
@@ -167,6 +167,16 @@ class Attribute(Record):
         if self.mask or self.coarsen is None:
             return self.mask
         return "suppress" if self.coarsen.digits else "discretize"
+
+    @field_validator("same", mode="before")
+    @classmethod
+    def _names_values(cls, same: Any) -> Any:
+        if not isinstance(same, Mapping):
+            raise ValueError('say what each value is, and how else it is written: { male = ["m"] }')
+        return {
+            value: others if isinstance(others, list | tuple) else (others,)
+            for value, others in same.items()
+        }
 
     @field_validator("same")
     @classmethod
