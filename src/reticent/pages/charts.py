@@ -639,8 +639,12 @@ def _legend(series: Sequence[Series], y: float) -> tuple[list[Markup], float]:
     return parts, y + 10
 
 
+@_for_phones_too
 def branching(title: str, desc: str, knots: Sequence[Knot]) -> Markup:
-    """Boxes that branch from left to right, each below the words that lead to it."""
+    """Boxes that branch from left to right, each below the words that lead to it.
+
+    On a phone they stand one below the other, each further in than the one that it branches off.
+    """
     below: list[list[int]] = [[] for _ in knots]
     level = [0] * len(knots)
     for i, knot in enumerate(knots[1:], 1):
@@ -652,6 +656,8 @@ def branching(title: str, desc: str, knots: Sequence[Knot]) -> Markup:
     while waiting:
         order.append(waiting.pop())
         waiting += reversed(below[order[-1]])
+    if _is_narrow():
+        return _image(title, desc, top + len(order) * step, [*_indented(knots, order, level)])
     ends = [i for i in order if not below[i]]
     for row, i in enumerate(ends):
         ys[i] = top + row * step
@@ -672,6 +678,26 @@ def branching(title: str, desc: str, knots: Sequence[Knot]) -> Markup:
         parts.append(_text(x + 7, y + 15, knot.label, (wide - 12) / _BOLD, cls="strong"))
         parts.append(_text(x + 7, y + 30, knot.note, wide - 12, cls="quiet"))
     return _image(title, desc, top + len(ends) * step - step + high + 4, parts)
+
+
+def _indented(
+    knots: Sequence[Knot], order: Sequence[int], level: Sequence[int]
+) -> Iterator[Markup]:
+    """Boxes one below the other; from the left edge of each a line leads to those below it."""
+    step, high, top, width = 62.0, 36.0, 20.0, _drawn_at.get()
+    inwards = min(18.0, 150 / max(1, *level))
+    rows = {i: top + row * step for row, i in enumerate(order)}
+    for i in order:
+        knot, x, y = knots[i], 2 + level[i] * inwards, rows[i]
+        if i:
+            start, above = 2 + level[knot.parent] * inwards + inwards / 2, rows[knot.parent] + high
+            yield _path("rule", f"M{_n(start)} {_n(above)}V{_n(y + high / 2)}H{_n(x)}")
+            yield _text(x + 2, y - 5, knot.way, width - x - 4, cls="quiet")
+        kind = "end" if knot.ends else "fork"
+        wide = width - x - 2
+        yield _box(x, y, wide, high, cls=f"box {kind}", rx=10 if knot.ends else 2)
+        yield _text(x + 7, y + 15, knot.label, (wide - 12) / _BOLD, cls="strong")
+        yield _text(x + 7, y + 30, knot.note, wide - 12, cls="quiet")
 
 
 # --- the pieces ----------------------------------------------------------------------------------
