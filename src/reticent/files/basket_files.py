@@ -75,8 +75,10 @@ def read(
     otherwise = 'leave it out, or write rows of id and item and set  format = "long".'
     if reading.delimiter not in (None, " ", "\t"):
         said = "the items of a basket file are separated by blanks"
-        other = f'if that sign parts items, say  separator = "{reading.delimiter}";  if not, '
-        raise InputError(said, where="--delimiter", do=other + otherwise)
+        sign = reading.delimiter
+        other = f'if that sign parts items, say  separator = "{sign}";  if not, '
+        known = other if sign in basket_lines.SIGNS else ""
+        raise InputError(said, where="--delimiter", do=known + otherwise)
     if reading.header_row is not None:
         raise InputError("a basket file has no header", where="--header-row", do=otherwise)
     notes: list[str] = []

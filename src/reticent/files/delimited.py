@@ -112,7 +112,7 @@ def unfit(key: str, value: Any) -> str:
     if key == "date_format" and not has_year(value):
         return f'the date format "{value}" has no year'
     if key == "separator" and value not in (" ", ",", ";", "\t", "|"):
-        return 'items are parted by ",", ";", "|", "tab", or blanks'
+        return 'items are parted by ",", ";", "|", a tab, or blanks'
     if key == "header_row" and value < 1:
         return "lines are counted from 1"
     if key == "encoding":

@@ -94,7 +94,11 @@ def _sign(given: Any) -> Any:
     return sign
 
 
-Separator = Annotated[Literal[" ", ",", ";", "\t", "|"], BeforeValidator(_sign)]
+Separator = Annotated[
+    Literal[" ", ",", ";", "\t", "|"],
+    BeforeValidator(_sign),
+    WithJsonSchema({"enum": [" ", ",", ";", "|", "tab", "\t"]}),
+]
 
 
 class Nuggets(Record):
