@@ -495,6 +495,13 @@ def test_what_a_release_is_about_stands_on_both_pages(any_example: KindExample) 
         head = page[: page.index("<main>")]
         for said in ("Town clinic", "Art. 89 GDPR", "and &lt;b&gt;another", "2025-12-31"):
             assert said in head
+    if "sweep" in any_example.kind.does:
+        run(
+            *any_example.command(
+                "sweep", any_example.data, "-p", "about.toml", "-o", "sw", "--k", "3"
+            )
+        )
+        assert '<h1 class="value">Visits &lt;2025&gt;' in Path("sw/report.html").read_text()
     run("policy", "check", "about.toml", *any_example.fits)
     kept = any_example.kind.door().Policy.load("out/private/policy.toml")
     assert kept.about.facts() == told

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
 from reticent.errors import many
+from reticent.releases.about import About
 from reticent.releases.spoken import Spoken
 from reticent.releases.sweeping import SweptPoints, folder_name
 
@@ -34,6 +35,7 @@ class Sweep(Spoken):
     rows: int
     seed: int
     notes: tuple[str, ...] = ()  # what was assumed in reading the table
+    about: About = field(default_factory=About)  # what the policy says of itself
 
     def folder_of(self, point: Mapping[str, Any]) -> str:
         """Where the release of a point stands."""

@@ -42,6 +42,7 @@ def page_of(swept: Sweep) -> str:
             "by_k": by_k,
             "threshold": "k" if by_k else "at most",
             "points": [_row(swept, point) for point in swept.points],
+            "about": swept.about,
             "kept": len(kept),
             "cost": plot(swept),
             "risk": _drawn(swept, "Records found by threshold", "of all records, in %", [found]),

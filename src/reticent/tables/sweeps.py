@@ -138,7 +138,7 @@ def sweep(
     threshold, resumed = points[0].swept, len(points) - len(waiting)
     swept = Sweep(
         threshold, records, measuring.floor, resumed, str(output), prepared.foreseen,
-        *_said(policy, threshold), prepared.table.rows, seed, table.notes,
+        *_said(policy, threshold), prepared.table.rows, seed, table.notes, policy.about,
     )  # fmt: skip
     _write(swept, place)
     return swept

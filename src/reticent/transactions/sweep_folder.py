@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from reticent.releases.about import About
 from reticent.releases.spoken import Spoken
 from reticent.releases.sweeping import SweptPoints, folder_name
 from reticent.transactions.policy import ItemRoles
@@ -40,6 +41,7 @@ class BasketSweep(Spoken):
     roles: ItemRoles
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()  # what was assumed in reading the baskets
+    about: About = field(default_factory=About)  # what the policy says of itself
 
     def folder_of(self, point: Mapping[str, Any]) -> str:
         """Where the release of a point stands."""

@@ -32,6 +32,7 @@ def page_of(swept: BasketSweep) -> str:
             "promise": swept.promise,
             "floor": swept.floor,
             "points": list(_rows(swept)),
+            "about": swept.about,
             "kept": len(kept),
             "cost": plot(swept),
             "risk": _risk(swept),

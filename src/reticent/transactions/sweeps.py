@@ -126,7 +126,7 @@ def sweep(
     swept = BasketSweep(
         points[0].swept, _with_changes(records, [place / point.name for point in points]),
         measuring.floor, _said(points[0]), len(points) - len(waiting), str(output), roles,
-        (*measuring.warnings, *roles.warnings), baskets.notes,
+        (*measuring.warnings, *roles.warnings), baskets.notes, points[0].policy.about,
     )  # fmt: skip
     _write(swept, place)
     return swept
