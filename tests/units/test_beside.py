@@ -86,6 +86,9 @@ def test_relations_are_those_of_the_definition(masked: AlignedRows) -> None:
     assert told["related"] == told["kept"] + told["weaker"] + told["lost"]
     assert told["pairs"] == 15
     assert told["lost"] >= told["hidden"]
+    hidden = {name for name, column in masked.columns.items() if len(column.values) == 1}
+    besides = [one for one in told["most"] if hidden.isdisjoint(one["columns"])]
+    assert told["most_shown"] == besides
     assert told["most"] == sorted(told["most"], key=lambda one: one["after"] - one["before"])
     strong = [
         pair

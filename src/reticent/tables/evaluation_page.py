@@ -26,7 +26,7 @@ CLASSIFIERS = {
     "regression": "logistic regression",
 }
 _MOST_DRAWN = 40  # columns; the others stand in a table
-_MOST_RELATIONS = 20
+_MOST_RELATIONS = 15
 
 
 def page_of(
@@ -188,18 +188,23 @@ def _relations(found: Mapping[str, Any]) -> dict[str, Any]:
         )
         if related
         else None,
-        "listed": [
-            {
-                "columns": words.joined(one["columns"]),
-                "before": words.about_percent(one["before"]),
-                "after": words.about_percent(one["after"])
-                if one["after"] >= found["threshold"]
-                else "none",
-            }
-            for one in found["most"][:_MOST_RELATIONS]
-        ],
+        "listed": _pairs(found, "most"),
+        "shown": _pairs(found, "most_shown") if found["most_shown"] != found["most"] else [],
         "more": max(lost - _MOST_RELATIONS, 0),
     }
+
+
+def _pairs(found: Mapping[str, Any], key: str) -> list[dict[str, str]]:
+    return [
+        {
+            "columns": words.joined(one["columns"]),
+            "before": words.about_percent(one["before"]),
+            "after": words.about_percent(one["after"])
+            if one["after"] >= found["threshold"]
+            else "none",
+        }
+        for one in found[key][:_MOST_RELATIONS]
+    ]
 
 
 # --- errors --------------------------------------------------------------------------------------

@@ -47,6 +47,7 @@ _SURE = 4.0  # standard deviations
 _MOST_CHANCE = 2.0
 
 Levels = NDArray[np.int64]
+Relation = tuple[tuple[str, str], float, float, bool]  # columns, before, after, still one
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +90,20 @@ def relations(masked: AlignedRows, *, seed: int = 1) -> dict[str, Any]:
         "weaker": len(changed) - lost,
         "lost": lost,
         "hidden": sum(not still and not gone.isdisjoint(pair) for pair, _, _, still in found),
-        "most": [
-            {"columns": list(pair), "before": round(before, 6), "after": round(after, 6)}
-            for pair, before, after, _ in changed[:_MOST_LISTED]
-        ],
+        "most": _listed(changed),
+        # Where a column is hidden, all it told is lost with it; these are lost besides.
+        "most_shown": _listed([one for one in changed if gone.isdisjoint(one[0])]),
     }
 
 
-def strengths(
-    columns: Sequence[Levelled],
-) -> list[tuple[tuple[str, str], float, float, bool]]:
+def _listed(changed: Sequence[Relation]) -> list[dict[str, Any]]:
+    return [
+        {"columns": list(pair), "before": round(before, 6), "after": round(after, 6)}
+        for pair, before, after, _ in changed[:_MOST_LISTED]
+    ]
+
+
+def strengths(columns: Sequence[Levelled]) -> list[Relation]:
     """The pairs that are related: how strongly before and after, and whether they still are."""
     found = []
     kept = [_grouping(column) for column in columns]
