@@ -549,4 +549,4 @@ def check(
         rows, _, _ = at_hand(data, reading, means, clock, ends, counting, policy.spare)
         prepared = fitted(rows, policy, reading)
         Search(prepared).refuse_infeasible()
-        return (*prepared.table.notes, *prepared.foreseen)
+        return prepared.foreseen
