@@ -11,9 +11,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from reticent.data.columns import Column, Table
 from reticent.data.linking import number_rows
+from reticent.data.texts import is_text, texts
 from reticent.privacy.people import PeopleInBoth
 from reticent.privacy.promises import ours, theirs
 from reticent.tables.policy import Policy
@@ -31,7 +34,12 @@ def _in_both(policy: Policy, table: Table, one: Earlier) -> PeopleInBoth:
     by = _ids(policy, table, one)
     if not by:
         return PeopleInBoth(one.name)
-    mine, others = _people(table, by), _people(_with(one, by) or one.table, by)
+    sides = (table, _with(one, by) or one.table)
+    if len(by) == 1:  # a million texts are not for Python
+        here, there = (_texts(side.columns[by[0]]) for side in sides)
+        both = pc.sum(pc.is_in(here, value_set=there)).as_py() or 0
+        return PeopleInBoth(one.name, by, len(here), len(there), both)
+    mine, others = (_people(side, by) for side in sides)
     return PeopleInBoth(one.name, by, len(mine), len(others), len(mine & others))
 
 
@@ -50,6 +58,13 @@ def _with(one: Earlier, by: Sequence[str]) -> Table | None:
     return next((side for side in sides if {*by} <= side.columns.keys()), None)
 
 
+def _texts(column: Column) -> pa.Array:
+    """Every distinct value of a column as it prints, but for the missing one."""
+    values = column.values.drop_null()
+    printed = values if is_text(values.type) else pa.array(texts(values))
+    return printed.cast(pa.large_string())
+
+
 def _people(table: Table, by: Sequence[str]) -> set[tuple[str, ...]]:
     """Everybody of a table, by the texts of some columns; who misses one of them is nobody."""
     columns = [table.columns[name] for name in by]
@@ -57,11 +72,11 @@ def _people(table: Table, by: Sequence[str]) -> set[tuple[str, ...]]:
     sizes = [max(len(column.values), 1) for column in columns]
     number, _ = number_rows([column.codes[here] for column in columns], sizes)
     first = np.unique(number, return_index=True)[1]
-    texts = [column.texts() for column in columns]
+    printed = [column.texts() for column in columns]
     at = np.flatnonzero(here)[first]
     cells = (
         [shown[code] or "" for code in column.codes[at].tolist()]
-        for shown, column in zip(texts, columns, strict=True)
+        for shown, column in zip(printed, columns, strict=True)
     )
     return set(zip(*cells, strict=True))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -92,14 +92,14 @@ def _read_one(
     marker = told.marker or policy.marker
     published = tuple(n for n in table.columns if n not in dropped)
     table = cleared(as_meant(table, policy), policy, marker)
-    made_from = None if counted <= table.columns.keys() else _made_from(path)
+    made_from = None if counted <= table.columns.keys() else _made_from(path, counted)
     return Earlier(name, table, published, marker, told.taxonomies, made_from)
 
 
-def _made_from(place: Path) -> Table | None:
-    """The table that a release folder was made from, if its private side says where it still is.
+def _made_from(place: Path, counted: Collection[str]) -> Table | None:
+    """What is counted of the table that a release folder was made from.
 
-    Nothing is taken for it that has changed since.
+    That is so if its private side says where it still is, and it has not changed since.
     """
     kept = place / "private" / "policy.toml"
     with suppress(InputError, OSError, LookupError, StopIteration, TypeError, ValueError):
@@ -109,6 +109,8 @@ def _made_from(place: Path) -> Table | None:
         if release_folder.digest(here) == one["sha256"]:
             policy = Policy.load(kept)
             table, _ = read(here, policy.reads(None), None)
+            ids = {name: table.columns[name] for name in table.columns if name in counted}
+            table = replace(table, columns=ids)
             return cleared(as_meant(table, policy), policy)
     return None
 
