@@ -24,7 +24,6 @@ from reticent.data.collapse import Codes, distinct
 from reticent.data.columns import Column
 from reticent.data.memory import Threads, runs
 from reticent.data.texts import is_text, texts
-from reticent.files.spreadsheets import Note, write_workbook
 from reticent.files.tabular import ARROW
 from reticent.files.writing import AS_USUAL, BOM, Writing
 
@@ -266,7 +265,7 @@ def write(
     suffix: str,
     told: Told = lambda done: None,
     writing: Writing = AS_USUAL,
-    notes: Sequence[Note] = (),
+    notes: Sequence[Sequence[str]] = (),
 ) -> None:
     """Write rows to `path` in the format that `suffix` names; `told` hears how many there are.
 
@@ -278,6 +277,8 @@ def write(
     if suffix in (".parquet", *ARROW):
         _write_typed(sheets, path, suffix, told)
     elif suffix == ".xlsx":
+        from reticent.files.spreadsheets import write_workbook
+
         write_workbook([*sheets], path, told, writing, notes, _lines)
     else:
         with opened(path, suffix) as file:
@@ -302,7 +303,7 @@ def write_parts(
     per_file: int,
     told: Told = lambda done: None,
     writing: Writing = AS_USUAL,
-    notes: Sequence[Note] = (),
+    notes: Sequence[Sequence[str]] = (),
 ) -> list[Path]:
     """Write rows as several files of about so many rows each, in the order of their names."""
     size = min(per_file, ROW_GROUP)
