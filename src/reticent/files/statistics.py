@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from reticent.data.texts import is_text, texts
-from reticent.errors import InputError, many, quoted, remedy
+from reticent.errors import InputError, few, many, quoted, remedy
 from reticent.files.cells import joined, of_one_kind
 from reticent.files.delimited import Reading, unreadable
 
@@ -40,7 +40,7 @@ def read_statistics(path: Path, suffix: str, reading: Reading, notes: list[str])
             parts.setdefault(name, []).append(_without_declared(name, column, about, gone))
     columns = {name: joined(part) for name, part in parts.items()}
     if gone:
-        counted = ", ".join(f"{many(count, 'cell')} of {quoted([n])}" for n, count in gone.items())
+        counted = few(f"{many(count, 'cell')} of {quoted([n])}" for n, count in gone.items())
         notes.append(f"{path}: in {counted} stands what the file declares missing: read as empty.")
     if reading.labels is not False:
         known = about.variable_value_labels

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from reticent.errors import InputError
+from reticent.errors import InputError, few
 from reticent.parties.identity import Identity, PeerCertificate
 from reticent.parties.messages import PROTOCOL, Hello, printable, short
 from reticent.parties.rollcall import Presence, roll_call
@@ -69,7 +69,7 @@ class RollCall:
             lines += ["", *self._lines_of(name)]
         lines += ["", f"What each owner hands over, {self.agreement.of_whom}:"]
         for owner, offered in self.agreement.offers.items():
-            said = "; ".join(f"{words}: {', '.join(names)}" for words, names in offered.items())
+            said = "; ".join(f"{words}: {few(names)}" for words, names in offered.items())
             lines.append(f"  {owner}: {said}")
         lines.append(self.agreement.between)
         return "\n".join(lines)

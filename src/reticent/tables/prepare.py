@@ -23,7 +23,7 @@ from reticent.data.scales import kind_of
 from reticent.data.spellings import padded, written_differently
 from reticent.data.taxonomy import Taxonomy
 from reticent.data.texts import is_text
-from reticent.errors import InputError, Problem, many, quoted, refuse
+from reticent.errors import InputError, Problem, few, many, quoted, refuse
 from reticent.files.tabular import Reading
 from reticent.privacy.identifying import identifying
 from reticent.privacy.people import PeopleInBoth
@@ -433,7 +433,7 @@ def _named_as_identifiers(policy: Policy, roles: Roles) -> Iterator[str]:
     coarse = {name for name, one in policy.attributes.items() if one.coarsen}
     speaking = [n for n in roles.released if n not in coarse and next(named_as(n), None)]
     if speaking:
-        told = ", ".join(f'"{n}" of {next(named_as(n)).title}' for n in speaking)
+        told = few(f'"{n}" of {next(named_as(n)).title}' for n in speaking)
         yield (
             f"released, although their names speak of identifiers of the rule {policy.rule}: "
             f"{told}. See that they are none."

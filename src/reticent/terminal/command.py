@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from reticent.files.tabular import Reading
     from reticent.progress import Watch
 
+_MOST_NOTES = 20  # of one kind; --json and pages have all
+
 
 @dataclass(frozen=True, slots=True)
 class Say:
@@ -62,17 +64,21 @@ class Say:
             raise typer.Exit(code)
 
     def note(self, *texts: str) -> None:
-        """Tell something besides the answer."""
+        """Tell something besides the answer: of very many things the first."""
+        more = len(texts) - _MOST_NOTES
+        self._tell([*texts[:_MOST_NOTES], *([f"… and {more:,} more."] if more > 0 else [])])
+
+    def _tell(self, lines: Sequence[str]) -> None:
         if not self.quiet:
-            for text in texts:
-                _print(text, sys.stderr)
+            for line in lines:
+                _print(line, sys.stderr)
 
     def beforehand(self, stage: str, lines: Sequence[str]) -> None:
         """Tell what somebody must know before it is done; to programs as an object of progress."""
         if self.progress == "json":
             progress.said(stage, "\n".join(lines))
         else:
-            self.note(*lines)
+            self._tell(lines)
 
     def failure(self, error: ReticentError) -> None:
         """Say what went wrong; to machines as well."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reticent.errors import many
+from reticent.errors import few, many
 from reticent.jointree import report
 from reticent.jointree.model import Question
 from reticent.jointree.sites.layout import SiteLayout
@@ -17,7 +17,7 @@ def before(layout: SiteLayout, site: str) -> list[str]:
     lines = ["The other sites will learn, besides the tree with its counts:"]
     for owner in layout.sites:
         said = "; ".join(
-            f"{words}: {', '.join(names)}" for words, names in layout.handed_over(owner).items()
+            f"{words}: {few(names)}" for words, names in layout.handed_over(owner).items()
         )
         lines.append(f"  of {owner}: {said}")
     if layout.schema.grow.min_count is None:
