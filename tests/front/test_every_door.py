@@ -21,6 +21,7 @@ def rows_in(path: Path) -> list[list[Any]]:
         return [[int(c) if c.isdigit() else c for c in row] for row in csv.reader(file)]
 
 
+@pytest.mark.slow
 def test_tables_that_join_in_one_workbook(work: Path) -> None:
     given = GIVEN / "joined"
     sheets = {name: rows_in(given / f"t{name[1]}.csv") for name in ("T1", "T2", "T3")}
@@ -38,6 +39,7 @@ def test_tables_that_join_in_one_workbook(work: Path) -> None:
     assert trees[0] == trees[1]
 
 
+@pytest.mark.slow
 def test_entries_and_later_checks(work: Path) -> None:
     table: list[list[Any]] = [NAMES, *map(list, people())]
     save("in.csv", NAMES, people())

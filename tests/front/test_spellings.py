@@ -52,7 +52,7 @@ def policy(role: str, same: Any = SAME) -> Policy:
 
 
 @pytest.mark.parametrize("role", ROLES)
-@pytest.mark.parametrize("engine", [None, "duckdb"])
+@pytest.mark.parametrize("engine", [None, pytest.param("duckdb", marks=pytest.mark.slow)])
 def test_a_release_is_that_of_the_table_in_one_spelling(
     tmp_path: Path, role: str, engine: str | None
 ) -> None:

@@ -133,7 +133,16 @@ def content(form: str, folder: Path) -> bytes:
     return packed.getvalue()
 
 
-@pytest.mark.parametrize("form", [".csv", ".csv.gz", ".xlsx", ".parquet", ".arrow"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        ".xlsx",
+        *(
+            pytest.param(s, marks=pytest.mark.slow)
+            for s in (".csv", ".csv.gz", ".parquet", ".arrow")
+        ),
+    ],
+)
 def test_a_file_is_read_as_what_it_is_everywhere(tmp_path: Path, form: str) -> None:
     found = set()
     (tmp_path / "made").mkdir()
