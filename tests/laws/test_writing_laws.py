@@ -112,6 +112,8 @@ def test_it_is_the_same_release_in_another_form(seed: int, tmp_path: Path) -> No
         assert "[0.5,1.6)" not in said
     for place in ("folder", "folder/public", "folder/public/data.csv"):
         assert reticent.verify(tmp_path / place, written).findings == usual.proof.findings
+    both = {**written, "reading": {"decimal": ","}}  # a file alone is then judged by the values
+    assert reticent.verify(tmp_path / "a.csv", both).findings == usual.proof.findings
     told = [
         reticent.evaluate(data, tmp_path / place, policy, classifiers=["bayes"]).loss
         for place, policy in (("folder", written), ("a.csv", written), ("usual.csv", plain))

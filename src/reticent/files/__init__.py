@@ -1,4 +1,4 @@
-"""Files in and out: CSV, Parquet, Arrow and baskets; outputs that appear whole or not at all.
+"""Files in and out: CSV, Parquet, Arrow, workbooks, baskets; outputs that appear whole or not.
 
 A new file format belongs here. Knows nothing of privacy.
 """

@@ -155,13 +155,17 @@ def with_commas(
     """The columns of a release whose numbers are written with a decimal comma.
 
     Without a manifest: those that the policy does not mask, if it says so. They are taken for
-    numbers only if all their cells look so; cells of CSV came with the sign that they have.
+    numbers only if all their cells look so. Cells of CSV came with the sign that they have: where
+    the input has commas, those are numbers of which the policy names values with points.
     """
     if (known := told(manifest).numbers) is not None:
         return known
     came_so = reading is not None and reading.decimal == ","
-    says_so = policy.writing.decimal == "," and not came_so
-    return frozenset(names) - columns_of(policy.promises)[0] if says_so else frozenset()
+    found = frozenset(names) - columns_of(policy.promises)[0]
+    if came_so:
+        sensitive = (pair for one in policy.confidence for pair in one.sensitive.items())
+        found &= {name for name, told in sensitive if any("." in value for value in told)}
+    return found if policy.writing.decimal == "," else frozenset()
 
 
 def taxonomies_for(
