@@ -99,6 +99,11 @@ def _few(labels: Sequence[str], width: int = 60) -> str:
 def risk(told: Facts) -> str:
     """How far an unmasked table is from its promises."""
     lines = [f"{many(told.private['rows'], 'row')}, before masking.", ""]
+    if not told.private["promises"]:
+        lines.append(
+            "The policy promises nothing about groups of people. What singles them out is counted "
+            "without a policy:  reticent risk DATA"
+        )
     for promise in told.private["promises"]:
         lines.append(promise["short"])
         asked = promise["about"]["asked"]

@@ -280,7 +280,8 @@ def _born_before(birth: Ruling, age: Ruling) -> int:
     assert age.coarsen is not None
     shown = age.coarsen.reading(())
     high = [text is not None and shown(text) != text for text in age.look.column.texts()]
-    years = [birth.in_years.get(text or "", 0) for text in birth.look.column.texts()]
+    told = birth.in_years
+    years = [told.get(text or "", 0) for text in birth.look.column.texts()]
     if not any(high) or not years:
         return 0
     old = np.array(high)[age.look.column.codes]
