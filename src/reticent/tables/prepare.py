@@ -394,7 +394,9 @@ def _warnings(prepared: Prepared) -> Iterator[str]:
             f'column "{goal}", the class, has one value only: nothing helps to predict it, so '
             "nothing is revealed for its sake. Name no class, or another."
         )
-    yield from odd_spellings(prepared.table, prepared.roles.released, trim=prepared.policy.trim)
+    # Kept columns stay out: no promise counts them, and beyond memory they are not fetched.
+    counted = [name for name in prepared.roles.released if name not in prepared.roles.kept]
+    yield from odd_spellings(prepared.table, counted, trim=prepared.policy.trim)
     bounded = {n for n, a in prepared.policy.attributes.items() if a.range or a.intervals}
     scales = [domain.name for domain in prepared.domains if domain.scale is not None]
     open_ended = [name for name in scales if name not in bounded]
