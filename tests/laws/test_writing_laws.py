@@ -148,7 +148,7 @@ def test_a_chain_may_mix_both_forms(kept: bool, tmp_path: Path) -> None:
         "anonymity": [{"over": ["Height", "t1.Height", "t1.Job"], "k": 2}],
     }
     name = "t1" if kept else "t1.csv"
-    found = []
+    found: list[tuple[Any, ...]] = []
     for early in ({}, EUROPEAN):
         for late in ({}, EUROPEAN):
             place = tmp_path / f"{len(found)}"
@@ -156,7 +156,8 @@ def test_a_chain_may_mix_both_forms(kept: bool, tmp_path: Path) -> None:
             data = tmp_path / "in.parquet"
             reticent.release(data, {**first, "writing": early}, output=place / name)
             # Whoever keeps a file alone says, by the policy, that it may be written so.
-            told = {**second, "writing": late if kept else {**EUROPEAN, "bom": bool(late)}}
+            alone: dict[str, Any] = {**EUROPEAN, "bom": bool(late)}
+            told = {**second, "writing": late if kept else alone}
             policy = Policy.of({**told, "previous": {"t1": {"path": str(place / name)}}})
             release = reticent.release(data, policy, output=place / "t2.csv")
             proof = reticent.verify(place / "t2.csv", policy)
