@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from datasets import adult
 from experiment import Claim, Kept, anonymized, each, error, level, run, shown, unmasked
-from reticent.pages.charts import Series
+from reticent.pages.curves import Series
 
 TOPS = (5, 7, 9)
 KS = (20, 40, 60, 80, 100, 120, 140, 160, 180, 200, 300, 400, 500, 600, 800, 1000)

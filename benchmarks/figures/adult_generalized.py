@@ -14,7 +14,7 @@ from adult_anonymity import KS, TOPS
 from datasets import adult
 from experiment import Claim, Kept, anonymized, each, error, level, run, shown, unmasked
 from reticent.data.columns import Table
-from reticent.pages.charts import Series
+from reticent.pages.curves import Series
 
 
 def both(view: Table, columns: Sequence[str], classifier: str) -> tuple[float, float]:

@@ -60,7 +60,7 @@ from scipy.sparse import csr_matrix
 
 from datasets import HERE, NoData
 from experiment import Claim, Kept, run, span
-from reticent.pages.charts import Series
+from reticent.pages.curves import Series
 from reticent.privacy.coherence import Coherence, RoledBaskets, recount
 from reticent.suppress.baskets.diagrams import Family
 from reticent.suppress.baskets.methods import ItemSearch

@@ -32,7 +32,7 @@ from experiment import (
     span,
     unmasked,
 )  # fmt: skip
-from reticent.pages.charts import Series
+from reticent.pages.curves import Series
 
 LEVELS = {
     "Adult": ("0.1", "0.3", "0.5", "0.7", "0.9"),

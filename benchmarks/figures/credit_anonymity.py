@@ -19,7 +19,7 @@ from experiment import (
     shown,
     unmasked,
 )  # fmt: skip
-from reticent.pages.charts import Series
+from reticent.pages.curves import Series
 
 TOPS = (5, 7, 9)
 KS = {

@@ -59,7 +59,7 @@ from numpy.typing import NDArray
 from datasets import ADULT, CLASS, adult, lines
 from entry_optimum import fewest
 from experiment import Claim, Kept, run
-from reticent.pages.charts import Series
+from reticent.pages.curves import Series
 from reticent.privacy.entries import PublishedEntries, SafeEntries, altered, recount
 from reticent.suppress.entries.search import (
     CONDITIONS,

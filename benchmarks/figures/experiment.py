@@ -32,7 +32,8 @@ from datasets import CLASS, HERE, TAXONOMIES, DataSet, NoData, Rows
 from reticent.data.columns import Table
 from reticent.evidence import classify
 from reticent.files.tabular import from_arrow
-from reticent.pages.charts import Series, lines, standalone
+from reticent.pages.curves import Series, lines
+from reticent.pages.drawing import standalone
 from reticent.tables import flow
 from reticent.tables.evidence.aligned import AlignedRows
 from reticent.tables.report import Release

@@ -29,7 +29,7 @@ from experiment import (
     wrong,
 )  # fmt: skip
 from reticent.files.tabular import from_arrow
-from reticent.pages.charts import Series
+from reticent.pages.curves import Series
 from reticent.tables.evidence.aligned import for_classifiers
 
 OVER = (

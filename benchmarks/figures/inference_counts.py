@@ -9,7 +9,7 @@ from __future__ import annotations
 import reticent
 from datasets import CLASS, DATA_SETS
 from experiment import Claim, Kept, each, run
-from reticent.pages.charts import Series
+from reticent.pages.curves import Series
 from reticent.tables.policy import Policy
 
 PAPER = {

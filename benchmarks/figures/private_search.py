@@ -43,7 +43,7 @@ from numpy.typing import NDArray
 
 from datasets import NoData, folder
 from experiment import RESULTS, Claim, Kept
-from reticent.pages.charts import standalone
+from reticent.pages.drawing import standalone
 from reticent.search.evaluation.experiment import FUSIONS, Group, QueryForm, SearchExperiment
 from reticent.search.evaluation.flow import SEEDS, evaluate
 from reticent.search.evaluation.judged import JudgedCollection, read_judged

@@ -21,7 +21,7 @@ import pyarrow.csv
 
 from datasets import ADULT, ADULT_NUMBERS, HERE, adult, folder
 from experiment import Claim, Kept, anonymized, bounded, command_seconds, run
-from reticent.pages.charts import Series
+from reticent.pages.curves import Series
 from reticent.tables.report import Release
 from several_templates import requirements
 

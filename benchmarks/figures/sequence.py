@@ -57,7 +57,7 @@ from experiment import (
 )  # fmt: skip
 from reticent.errors import Unsatisfiable
 from reticent.files.tabular import from_arrow
-from reticent.pages.charts import Series
+from reticent.pages.curves import Series
 from reticent.tables import flow
 from reticent.tables.evidence.aligned import AlignedRows
 from reticent.tables.evidence.loss import losses

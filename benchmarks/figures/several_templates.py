@@ -20,7 +20,7 @@ import numpy as np
 from datasets import ADULT, adult
 from experiment import Claim, Kept, anonymized, each, error, run, shown
 from reticent.data.columns import Table
-from reticent.pages.charts import Series
+from reticent.pages.curves import Series
 from reticent.progress import Watch
 from reticent.refine.engine import highest_score
 from reticent.tables.evidence.aligned import AlignedRows

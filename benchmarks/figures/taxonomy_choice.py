@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from datasets import CLASS, TAXONOMIES, adult
 from experiment import THE_PAPERS, Claim, Kept, each, error, level, run, shown, span, unmasked
-from reticent.pages.charts import Series
+from reticent.pages.curves import Series
 from reticent.tables import flow
 
 KS = (20, 60, 100, 180, 300, 500, 1000)

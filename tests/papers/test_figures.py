@@ -15,7 +15,7 @@ import credit_anonymity
 import every
 import experiment
 from datasets import ADULT, NoData, crx
-from reticent.pages.charts import Series
+from reticent.pages.curves import Series
 from reticent.suppress.baskets.moles import KnownBaskets
 from reticent.suppress.sets import Mask, Sets
 from several_templates import requirements

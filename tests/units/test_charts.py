@@ -15,22 +15,20 @@ from markupsafe import Markup
 
 from reticent.pages.charts import (
     MOST_ROWS,
-    WIDTH,
     Bar,
     Pair,
     Row,
-    Series,
     Span,
     bars,
     cut_tree,
     histogram,
     interval_bar,
-    lines,
     pairs,
-    printable,
     scale,
     shown_values,
 )
+from reticent.pages.curves import Series, lines
+from reticent.pages.drawing import WIDTH, printable
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = [

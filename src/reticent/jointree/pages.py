@@ -15,7 +15,7 @@ from reticent.errors import InputError
 from reticent.files.output import refuse_inputs, whole_file, write_text
 from reticent.jointree import report
 from reticent.jointree.model import MODEL, JoinNode, JoinTree, said
-from reticent.pages import charts
+from reticent.pages import charts, drawing
 from reticent.pages.opening import opening_lists
 from reticent.pages.page import MOST, page
 
@@ -126,11 +126,11 @@ def _listed(tree: JoinTree) -> tuple[Markup, int]:
         words = "all"
         if above is not None and above.asks is not None:
             words = f"{above.asks.name} {above.asks.branch_words(i)}"
-        head = Markup('<span class="value">{}</span>').format(charts.printable(words))
+        head = Markup('<span class="value">{}</span>').format(drawing.printable(words))
         counts = Markup('<span class="quiet">{}</span>').format(_counts(tree, node))
         if node.asks is not None:
             return Markup("{} {}").format(head, counts)
-        label = charts.printable(tree.classes[node.winner])
+        label = drawing.printable(tree.classes[node.winner])
         return Markup('{}: <strong class="value">{}</strong> {}').format(head, label, counts)
 
     return opening_lists([tree.root], lambda node: node.branches, line)
@@ -142,7 +142,7 @@ def _counts(tree: JoinTree, node: JoinNode) -> Markup:
     some = [c for c in order if node.counts[c]]
     told = [
         Markup('<span class="value">{}</span> {}').format(
-            charts.printable(tree.classes[c]), _number(node.counts[c])
+            drawing.printable(tree.classes[c]), _number(node.counts[c])
         )
         for c in some[:_CLASSES]
     ]

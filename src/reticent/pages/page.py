@@ -18,7 +18,7 @@ from markupsafe import Markup
 from reticent.errors import InputError, few
 from reticent.files.output import check_free, refuse_inputs, whole_file, write_text
 from reticent.files.tabular import Reading
-from reticent.pages import charts
+from reticent.pages import charts, curves, drawing
 from reticent.privacy import words
 from reticent.version import __version__
 
@@ -36,7 +36,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["number"] = charts.number
+    environment.filters["number"] = drawing.number
     environment.filters["measured"] = words.measured
     environment.filters["few"] = few
     return environment
@@ -45,7 +45,7 @@ def _environment() -> Environment:
 def _finalized(value: Any) -> Any:
     """Every text that a template prints, without what no page can hold."""
     is_text = isinstance(value, str) and not isinstance(value, Markup)
-    return charts.printable(value) if is_text else value
+    return drawing.printable(value) if is_text else value
 
 
 def page(template: str, facts: Mapping[str, Any]) -> str:
@@ -112,6 +112,6 @@ def usefulness(found: Mapping[str, Any] | None, target: str | None, reason: str)
         "errors": {key: found[key] for key in names},
         "bars": drawn,
         **{key: found.get(key) for key in ("train", "test", "rows")},
-        "unsure": charts.uncertainty(found["AE"], found.get("test")),
+        "unsure": curves.uncertainty(found["AE"], found.get("test")),
         "chart": charts.bars(title, "wrong, of 100 %", drawn, reference=reference, share=True),
     }

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from reticent.errors import listed, many
 from reticent.files.output import whole_file, write_text
-from reticent.pages.charts import printable
+from reticent.pages.drawing import printable
 from reticent.pages.opening import opening_lists
 from reticent.pages.page import MOST, page
 from reticent.search.exposing import ProfileExposure, exposure_of

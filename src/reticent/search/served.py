@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from reticent.errors import InputError, many
-from reticent.pages.charts import printable
+from reticent.pages.drawing import printable
 from reticent.pages.page import MOST, page
 from reticent.search.engines import FoundPage, SearchEngine
 from reticent.search.exposing import (

@@ -13,7 +13,7 @@ from typing import Any
 from markupsafe import Markup
 
 from reticent.errors import few, many
-from reticent.pages import charts
+from reticent.pages import charts, curves, drawing
 from reticent.pages.page import MOST, page
 from reticent.privacy import words
 from reticent.releases.about import About
@@ -91,7 +91,7 @@ def _loss(loss: Mapping[str, Any]) -> dict[str, Any]:
         "entries": loss["entries"],
         "hidden": loss["hidden"],
         "hidden_share": words.about_percent(loss["hidden"] / (loss["entries"] or 1)),
-        "apart": [charts.number(apart[side]) for side in ("before", "after")],
+        "apart": [drawing.number(apart[side]) for side in ("before", "after")],
         "scale": charts.scale(
             "Detail that is hidden",
             ("nothing hidden", "everything hidden"),
@@ -119,7 +119,7 @@ def _says(column: ColumnBeside) -> str:
     groups = column.groups - (0 < column.hidden < column.records)
     are = f"{things[:-1]} is" if groups == 1 else f"{things} are"
     values = many(column.values, "different value was", "different values were")
-    said = f"{values} there; {charts.number(groups)} {are} shown"
+    said = f"{values} there; {drawing.number(groups)} {are} shown"
     if column.hidden:
         share = words.about_percent(column.hidden / column.records)
         hide = many(column.hidden, "record shows", "records show")
@@ -183,7 +183,7 @@ def _relations(found: Mapping[str, Any]) -> dict[str, Any]:
         "scale": charts.scale(
             "Relations that are weaker or gone",
             ("all as before", "all weaker or gone"),
-            (f"this release: {charts.number(lost)} of {charts.number(related)}", lost / related),
+            (f"this release: {drawing.number(lost)} of {drawing.number(related)}", lost / related),
             None,
         )
         if related
@@ -244,7 +244,7 @@ def _error(name: str, errors: Mapping[str, float], found: Mapping[str, Any]) -> 
     before, without = errors["BE"], errors["UE"]
     title = f"Share of records that a {CLASSIFIERS[name]} gets wrong"
     reference = ("the table as it was", before)
-    sure = charts.uncertainty(shown, found["tested"])
+    sure = curves.uncertainty(shown, found["tested"])
     worth = without - before
     unsure = float(sure or 0) / 100
     place = (shown - before) / worth if worth > unsure else None
@@ -303,7 +303,7 @@ def _share(share: float) -> str:
 def _chance(share: float) -> str:
     """A chance as one in so many."""
     return (
-        "certain" if share >= 1 else f"1 in {charts.number(round(1 / share))}" if share else "none"
+        "certain" if share >= 1 else f"1 in {drawing.number(round(1 / share))}" if share else "none"
     )
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from reticent.errors import FEW, many
-from reticent.pages import charts
+from reticent.pages import charts, curves
 from reticent.pages.page import MOST, command, page, usefulness
 from reticent.privacy import words
 from reticent.privacy.promises import Anonymity, ours
@@ -273,13 +273,13 @@ def _ways(release: Release, searched: Sequence[int]) -> list[Markup]:
         asked = float(Fraction(promise.asked))
         count = isinstance(promise, Anonymity)
         drawn.append(
-            charts.lines(
+            curves.lines(
                 f"Promise {position + 1} over the steps",
                 "steps made",
                 "smallest group" if count else "largest confidence",
                 [
-                    charts.Series("kept", list(enumerate(values, 1))),
-                    charts.Series("asked", [(1, asked), (len(steps), asked)], dashed=True),
+                    curves.Series("kept", list(enumerate(values, 1))),
+                    curves.Series("asked", [(1, asked), (len(steps), asked)], dashed=True),
                 ],
                 y_log=count and min(values) > 0 and max(values) > 20 * min(values),
             )
@@ -287,9 +287,9 @@ def _ways(release: Release, searched: Sequence[int]) -> list[Markup]:
     gained = list(enumerate(accumulate(step.info_gain for step in steps), 1))
     unit = "bits" if release.prepared.policy.utility == "classification" else "utility"
     drawn.append(
-        charts.lines(
+        curves.lines(
             "Information over the steps", "steps made",
-            f"{unit}, each step’s gain added up", [charts.Series("gained", gained)],
+            f"{unit}, each step’s gain added up", [curves.Series("gained", gained)],
         )
     )  # fmt: skip
     return drawn

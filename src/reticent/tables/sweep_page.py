@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from reticent.errors import few
-from reticent.pages import charts
+from reticent.pages import curves, drawing
 from reticent.pages.page import MOST, page
 from reticent.privacy import words
 from reticent.tables.sweep_matrix import MEANINGS, SIGNS, ShownMatrix
@@ -33,7 +33,7 @@ def page_of(swept: Sweep) -> str:
     by_k = swept.threshold == "k"
     kept = [point for point in swept.points if "infeasible" not in point]
     shares = [(x, 100 * share) for x, share in _along(swept, "reidentified")]
-    found = charts.Series("found", shares)
+    found = curves.Series("found", shares)
     tested = swept.floor.get("tested")
     errors = [_error(e) for _, some in _along(swept, "errors") for e in some.values()]
     return page(
@@ -51,7 +51,7 @@ def page_of(swept: Sweep) -> str:
             "seed": swept.seed,
             "reason": swept.floor.get("reason"),
             "tested": tested,
-            "unsure": charts.uncertainty(max(errors), tested) if errors else "",
+            "unsure": curves.uncertainty(max(errors), tested) if errors else "",
             "target": swept.floor.get("class"),
             "classifiers": [_NAMES[name] for name in swept.floor.get("errors", {})],
             "floor": _floor(swept.floor),
@@ -95,29 +95,29 @@ def plot(swept: Sweep) -> Markup:
     """Privacy against error; against distortion where no class is told."""
     errors = swept.floor.get("errors", {})
     if not errors:
-        lost = [charts.Series("distortion", _along(swept, "distortion"))]
+        lost = [curves.Series("distortion", _along(swept, "distortion"))]
         return _drawn(swept, "Distortion by threshold", "per record", lost)
     series = []
     for name, plain in list(errors.items())[:4]:
         points = [(x, 100 * _error(found[name])) for x, found in _along(swept, "errors")]
-        series.append(charts.Series("released" if len(errors) == 1 else _NAMES[name], points))
+        series.append(curves.Series("released" if len(errors) == 1 else _NAMES[name], points))
         if len(errors) == 1:
             ends = [point[0] for point in (points[0], points[-1])] if points else []
             series += [
-                charts.Series(label, [(x, 100 * plain[view]) for x in ends], dashed=True)
+                curves.Series(label, [(x, 100 * plain[view]) for x in ends], dashed=True)
                 for label, view in (("unmodified", "BE"), ("columns left out", "UE"))
             ]
             guess = 100 * swept.floor["majority"]
-            series.append(charts.Series("largest class", [(x, guess) for x in ends], dashed=True))
+            series.append(curves.Series("largest class", [(x, guess) for x in ends], dashed=True))
     return _drawn(swept, "Error by threshold", "wrong, in %", series)
 
 
-def _drawn(swept: Sweep, title: str, y_label: str, series: Sequence[charts.Series]) -> Markup:
+def _drawn(swept: Sweep, title: str, y_label: str, series: Sequence[curves.Series]) -> Markup:
     by_k = swept.threshold == "k"
     label = "smallest group allowed, k" if by_k else "confidence allowed"
     tried = sorted({x for one in series for x, _ in one.points})
-    return charts.lines(
-        title, label, y_label, series, x_log=by_k, x_ticks=charts.apart(tried, log=by_k)
+    return curves.lines(
+        title, label, y_label, series, x_log=by_k, x_ticks=curves.apart(tried, log=by_k)
     )
 
 
@@ -144,7 +144,7 @@ def _row(swept: Sweep, point: Mapping[str, Any]) -> dict[str, Any]:
 def _found(value: int | str | None) -> str:
     """A measured value, confidences in percent."""
     if value is None or isinstance(value, int):
-        return charts.number(value or 0)
+        return drawing.number(value or 0)
     return f"{float(100 * Fraction(value)):.1f} %"
 
 

@@ -25,7 +25,7 @@ from reticent.errors import InputError, Problem, Stopped, Unsatisfiable
 from reticent.evidence import classify
 from reticent.files.output import refuse_inputs
 from reticent.files.tabular import Reading, paths_of
-from reticent.pages.charts import standalone
+from reticent.pages.drawing import standalone
 from reticent.privacy.promises import Anonymity, Confidence, Promise, as_fraction
 from reticent.progress import Clock, Watch
 from reticent.refine.loading import patience

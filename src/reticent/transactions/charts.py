@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from reticent.pages import charts
+from reticent.pages import curves
 from reticent.privacy import words
 from reticent.privacy.coherence import BasketExposure, Coherence
 
@@ -23,9 +23,9 @@ def exposed_chart(
     for name, key in kinds:
         counts = [(level.known, getattr(level, key)) for level in levels]
         points = [(known, 100 * count / total) for known, count in counts if count is not None]
-        series.append(charts.Series(name, points))
+        series.append(curves.Series(name, points))
     ticks = [level.known for level in levels if level.counted]
-    return charts.lines(
+    return curves.lines(
         "People at risk by what is known", "items that somebody knows of a person",
         "of all people, in %", series, x_ticks=ticks,
     )  # fmt: skip

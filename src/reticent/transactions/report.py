@@ -123,7 +123,7 @@ class BasketRisk(Spoken):
 
     def chart(self) -> str:
         """How many people some known items single out, as an SVG image."""
-        from reticent.pages.charts import standalone
+        from reticent.pages.drawing import standalone
         from reticent.transactions.charts import exposed_chart
 
         drawn = exposed_chart(self.levels, self.transactions, self.policy.promise)

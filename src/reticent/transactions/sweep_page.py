@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from reticent.pages import charts
+from reticent.pages import curves
 from reticent.pages.page import page
 
 if TYPE_CHECKING:
@@ -46,11 +46,11 @@ def plot(swept: BasketSweep) -> Markup:
     """What goes, by threshold."""
     whole = swept.floor
     series = [
-        charts.Series("occurrences", _shares(swept, "occurrences", whole["occurrences"])),
-        charts.Series("items", _shares(swept, "suppressed", whole["items"], lost=True)),
+        curves.Series("occurrences", _shares(swept, "occurrences", whole["occurrences"])),
+        curves.Series("items", _shares(swept, "suppressed", whole["items"], lost=True)),
     ]
     if whole["nuggets"]:
-        series.append(charts.Series("itemsets", _shares(swept, "nuggets", whole["nuggets"])))
+        series.append(curves.Series("itemsets", _shares(swept, "nuggets", whole["nuggets"])))
     return _drawn(swept, "What goes, by threshold", "lost, in %", series)
 
 
@@ -62,20 +62,20 @@ def _risk(swept: BasketSweep) -> Markup:
         for x, point in _along(swept)
         if point["unique"] is not None
     ]
-    series = [charts.Series("released", after)]
+    series = [curves.Series("released", after)]
     if before is not None and after:
         ends = dict.fromkeys((after[0][0], after[-1][0]))
         share = 100 * before / max(whole, 1)
-        series.append(charts.Series("as they were", [(x, share) for x in ends], dashed=True))
+        series.append(curves.Series("as they were", [(x, share) for x in ends], dashed=True))
     return _drawn(swept, "Baskets told apart by three items", "of all baskets, in %", series)
 
 
-def _drawn(swept: BasketSweep, title: str, y_label: str, series: Sequence[charts.Series]) -> Markup:
+def _drawn(swept: BasketSweep, title: str, y_label: str, series: Sequence[curves.Series]) -> Markup:
     log = swept.threshold == "k"
     tried = sorted({x for one in series for x, _ in one.points})
-    return charts.lines(
+    return curves.lines(
         title, _AXES[swept.threshold], y_label, series, x_log=log,
-        x_ticks=charts.apart(tried, log=log),
+        x_ticks=curves.apart(tried, log=log),
     )  # fmt: skip
 
 

@@ -26,7 +26,7 @@ from reticent.errors import InputError, Problem, Stopped, Unsatisfiable
 from reticent.files import basket_files
 from reticent.files.output import refuse_inputs
 from reticent.files.tabular import Reading
-from reticent.pages.charts import standalone
+from reticent.pages.drawing import standalone
 from reticent.privacy import coherence
 from reticent.privacy.promises import as_fraction
 from reticent.progress import Clock, Watch

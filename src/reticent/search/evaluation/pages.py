@@ -6,7 +6,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from reticent.pages import charts
+from reticent.pages import curves
 from reticent.pages.page import page
 from reticent.search.evaluation.experiment import FORMS, FUSIONS, GROUPS, Group, QueryForm
 from reticent.search.evaluation.report import CurvePoint, EvaluatedSearch, few
@@ -59,8 +59,8 @@ def curve_chart(found: EvaluatedSearch, form: QueryForm) -> Markup:
         points = [(0.0, 0.0), *((one.reached, one.gain.mean) for one in line)]
         around = [(0.0, 0.0, 0.0), *((one.reached, one.gain.low, one.gain.high) for one in line)]
         between = around if group == "own" else ()
-        series.append(charts.Series(WHO[group], points, between=between))
-    return charts.lines(
+        series.append(curves.Series(WHO[group], points, between=between))
+    return curves.lines(
         f"Gain over the engine, {ASKED[form]}, fused by ranks",
         "share of the profile that is told", "AP, more than the engine's", series,
     )  # fmt: skip
