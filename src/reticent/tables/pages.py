@@ -25,7 +25,7 @@ from reticent.privacy.promises import Anonymity, ours
 from reticent.tables import report
 
 if TYPE_CHECKING:
-    from reticent.tables.policy import Attribute
+    from reticent.tables.attributes import Attribute
     from reticent.tables.report import Release
 
 _MOST_KNOWN = 12  # columns of the table of riskiest groups

@@ -38,8 +38,9 @@ from reticent.privacy.promises import (
 )
 from reticent.privacy.rejoin import Meeting
 from reticent.privacy.verify import absent_values
+from reticent.tables.attributes import Attribute
 from reticent.tables.drafts.identifiers import named_as
-from reticent.tables.policy import Attribute, Policy, Roles
+from reticent.tables.policy import Policy, Roles
 
 _MANY_VALUES = 5_000  # a suppressed column from which on a search can take long
 _AS_ITS_CELLS_TELL = Attribute(join=True)

@@ -6,7 +6,8 @@ from reticent.data.taxonomy import Taxonomy
 from reticent.privacy.promises import columns_of
 from reticent.privacy.rejoin import Meeting
 from reticent.privacy.verify import VerifierRules
-from reticent.tables.policy import Bound, Policy
+from reticent.tables.attributes import Bound
+from reticent.tables.policy import Policy
 
 
 def rules(

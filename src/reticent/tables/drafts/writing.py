@@ -20,8 +20,9 @@ from reticent.files.tabular import Reading
 from reticent.files.taxonomies import as_csv
 from reticent.releases.about import about_draft
 from reticent.releases.policyfile import toml_key, toml_lines, toml_value
+from reticent.tables.attributes import Attribute
 from reticent.tables.drafts.roles import Guess, Guesses, Role, class_candidates
-from reticent.tables.policy import Attribute, Policy
+from reticent.tables.policy import Policy
 
 _WITH_TAXONOMY = 'mask = "generalize"  and  taxonomy = "file.csv"'
 _FEW = 4  # values that need no taxonomy

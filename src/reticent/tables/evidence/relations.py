@@ -138,7 +138,7 @@ def strength(table: NDArray[np.float64]) -> tuple[float, bool]:
     """How much rows and columns of a table of counts tell of each other, and whether for sure.
 
     >>> strength(np.array([[500.0, 0.0], [0.0, 500.0]]))
-    (0.866..., True)
+    (0.866, True)
     >>> strength(np.array([[250.0, 250.0], [250.0, 250.0]]))
     (0.0, False)
     """
