@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import tarfile
@@ -12,10 +13,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
 
 import reticent
 from at_hand import SECRET
 from reticent.errors import InputError
+from reticent.files.formats import format_of
 from reticent.files.headers import header_at
 from reticent.files.tabular import Reading, parse
 from spreadsheets_at_hand import a_compound, a_workbook
@@ -101,6 +105,70 @@ def test_what_a_compound_file_holds(tmp_path: Path, stream: str, said: str) -> N
     )
     with pytest.raises(InputError, match=said):
         parse(path)
+
+
+OFFICE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+MAGICS = [
+    OFFICE, b"PK\x03\x04", b"\x1f\x8b\x08", b"\xff\xff\xff\xff", b"PAR1\x01", b"RIFF", b"ORC\x01", b"BM",
+    b"<?xml", b"\xff\xfe", b"$FL2@(#)", b"{", *(content[:60] for content in NO_TABLES.values()),
+]  # fmt: skip
+
+
+@settings(
+    max_examples=200, deadline=5000, derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)  # fmt: skip
+@example(OFFICE, b"", 9, 0)
+@example(OFFICE, bytes(504), 9, 0)
+@example(OFFICE, bytes(504), 12, 0)
+@given(
+    st.sampled_from(MAGICS),
+    st.binary(max_size=600),
+    st.integers(0, 255),
+    st.sampled_from([0, 3, 600, 1 << 17]),
+)
+def test_whatever_follows_a_magic(
+    tmp_path: Path, magic: bytes, rest: bytes, shift: int, more: int
+) -> None:
+    """It is of some format, or refused; and soon, also where a chain leads round."""
+    content = bytearray(magic + rest)
+    if magic == OFFICE and len(content) > 51:
+        content[30:32] = shift.to_bytes(2, "little")
+        content[48:52] = bytes(4)
+    (tmp_path / "t.xls").write_bytes(bytes(content) + bytes(more))
+    for named in (".xls", ".csv"):
+        with contextlib.suppress(InputError):
+            assert format_of(tmp_path / "t.xls", named, [])
+
+
+@settings(
+    max_examples=150, deadline=5000, derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)  # fmt: skip
+@given(
+    st.lists(st.tuples(st.integers(0, 1500), st.integers(0, 255)), min_size=1, max_size=30),
+    st.integers(0, 1500),
+)
+def test_whatever_befalls_an_archive(tmp_path: Path, hits: list[tuple[int, int]], cut: int) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet" * 3)
+        archive.writestr("META-INF/manifest.xml", "<manifest/>" * 9)
+    content = bytearray(packed.getvalue())
+    for at, byte in hits:
+        content[at % len(content)] = byte
+    content[:4] = b"PK\x03\x04"
+    for data in (content, content[: 4 + cut]):
+        (tmp_path / "t.ods").write_bytes(data)
+        with contextlib.suppress(InputError):
+            assert format_of(tmp_path / "t.ods", ".ods", [])
+
+
+@pytest.mark.parametrize("rest", [b"", bytes(504), bytes(22) + b"\x09" + bytes(5000)])
+def test_office_files_that_are_cut_off(tmp_path: Path, rest: bytes) -> None:
+    (tmp_path / "a.xls").write_bytes(OFFICE + rest)
+    with pytest.raises(InputError, match="a file of Office that is cut off or damaged"):
+        parse(tmp_path / "a.xls")
 
 
 @pytest.mark.parametrize("name", ["table.csv", "table.parquet", "table.xlsx"])

@@ -6,7 +6,9 @@ A table is read by what it is, whatever its name says, and what is no table is s
 from __future__ import annotations
 
 import gzip
+import lzma
 import re
+import struct
 import zipfile
 import zlib
 from codecs import getincrementaldecoder
@@ -21,9 +23,15 @@ ARROW = (".arrow", ".feather", ".ipc")
 STATISTICS = (".sav", ".zsav", ".por", ".dta", ".sas7bdat", ".xpt")
 WORKBOOKS = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 _HEAD = 1 << 12
+_BEGIN = 1 << 20  # of a part of an archive, which may be endless
 _ZIPPED = b"PK\x03\x04"
 _PACKED = b"\x1f\x8b"
 _COMPOUND = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"  # Office before 2007, and Office with a password
+
+_DAMAGED = (  # what reading a zip archive may come to
+    zipfile.BadZipFile, zlib.error, lzma.LZMAError, OSError, EOFError, RuntimeError, ValueError,
+    OverflowError, struct.error,
+)  # fmt: skip
 
 _EXPORT = "save the table in it as .xlsx or .csv, and give that."
 _UNPACK = "unpack it, and give the table in it."
@@ -214,9 +222,9 @@ def _in_zip(path: Path) -> str:
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
-            kind = archive.read("mimetype") if "mimetype" in names else b""
-            parts = archive.read("META-INF/manifest.xml") if kind else b""
-    except (zipfile.BadZipFile, OSError, RuntimeError, NotImplementedError, EOFError, zlib.error):
+            kind = _begin_of(archive, "mimetype")
+            parts = _begin_of(archive, "META-INF/manifest.xml")
+    except _DAMAGED:
         _refuse(path, "an archive (zip) that is cut off or damaged", "get the file once more.")
     if "xl/workbook.bin" in names:
         return ".xlsb"
@@ -234,9 +242,21 @@ def _in_zip(path: Path) -> str:
     _refuse(path, "an archive (zip)", _UNPACK)
 
 
+def _begin_of(archive: zipfile.ZipFile, name: str) -> bytes:
+    """How a file in an archive begins; nothing of one that is not there."""
+    try:
+        part = archive.getinfo(name)
+    except KeyError:
+        return b""
+    with archive.open(part) as file:
+        return file.read(_BEGIN)
+
+
 def _in_compound(path: Path) -> str:
     """What a compound file of Office holds, by the names in its directory."""
     names = set(_names_in_compound(path))
+    if not names - {""}:
+        _refuse(path, "a file of Office that is cut off or damaged", "get the file once more.")
     what = next((what for name, what in _STREAMS.items() if name in names), "a file of Office")
     if what == "encrypted":
         refuse_encrypted(path)
@@ -260,13 +280,16 @@ def _names_in_compound(path: Path) -> Iterator[str]:
     def number(at: int) -> int:
         return int.from_bytes(data[at : at + 4], "little")
 
-    size = 1 << min(int.from_bytes(data[30:32], "little"), 16)
-    sector, seen = number(48), 0
-    while (sector + 1) * size < len(data) and seen < 1 << 12:
+    size = {9: 512, 12: 4096}.get(int.from_bytes(data[30:32], "little"))
+    if size is None:  # there are no others
+        return
+    sector, seen = number(48), set[int]()
+    while (sector + 1) * size < len(data) and sector not in seen:
         for at in range((sector + 1) * size, (sector + 2) * size, 128):
             length = int.from_bytes(data[at + 64 : at + 66], "little")
             yield data[at : at + max(min(length, 64) - 2, 0)].decode("utf-16-le", "replace")
-        entries, seen = size // 4, seen + 1
+        seen.add(sector)
+        entries = size // 4
         if sector // entries >= 109:  # tables of sectors beyond the header's: not for a directory
             return
         sector = number((number(76 + 4 * (sector // entries)) + 1) * size + 4 * (sector % entries))
