@@ -193,7 +193,7 @@ def _is_free_text(seen: Look) -> bool:
 
 def _tells_each_apart(seen: Look) -> bool:
     """Whether nearly every record has a value of its own, and not because it was measured."""
-    if seen.present <= _MANY:
+    if seen.present <= _MANY or (seen.kind == "number" and says(seen.name, "personal")):
         return False
     if seen.kind in ("text", "boolean"):
         return seen.distinct >= 0.9 * seen.present

@@ -37,7 +37,6 @@ _DROPPED: dict[Form, str] = {
     "free text": "free text may hold anything, and nobody can mask it value by value",
     "numbered": "nearly every record has a value of its own",
 }
-_NOT_IN_ANY_CASE: set[Form] = {"odd", "contact", "free text"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,20 +111,24 @@ def _role(seen: Look, class_name: str | None, person: str | None) -> tuple[Role,
 
 
 def _promising(guesses: Guesses) -> Guesses:
-    """A policy must promise something about somebody: mask what is there, if nothing else is."""
+    """A policy must promise something about somebody: mask what is there, if nothing else is.
+
+    What is dropped stays dropped, but for what is empty: a name that k people share is a name.
+    """
     if guesses.of("masked"):
         return guesses
     for role in ("keep", "class", "sensitive", "drop"):
-        some = [g for g in guesses.of(role) if g.look.form not in _NOT_IN_ANY_CASE]
+        some = [g for g in guesses.of(role) if role != "drop" or g.look.form == "empty"]
         for guess in some:
             guesses = guesses.changed(guess.name, "masked", "there is nothing else to mask")
         if some:
             return replace(guesses, person=None)
     raise InputError(
         "there is no column that could be released", where="init",
-        why="each is free text, tells how to reach somebody, or is of a kind that cannot be.",
+        why="each names or numbers people, is free text, tells how to reach somebody, or is of a "
+        "kind that cannot be.",
         do="if a title stands above its header, say  --header-row N;  if cells are cut at another "
-        "sign,  --delimiter.",
+        "sign,  --delimiter;  if a column names nobody, give it another name.",
     )  # fmt: skip
 
 
