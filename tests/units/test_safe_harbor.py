@@ -60,6 +60,7 @@ def test_an_odd_table_is_drafted_released_and_verified(tmp_path: Path) -> None:
     page = (tmp_path / "out/public/report.html").read_text("utf-8")
     assert "Made coarser: PLZ is told by its first 3 digits" in page
     assert "45 CFR 164.514(b)(2)" in page
+    assert "there would be no release. It also looked" in " ".join(page.split())
     assert "everything is still masked" not in (tmp_path / "out/private/report.html").read_text()
     rows = pd.read_csv(tmp_path / "out/public/data.csv", dtype=str, keep_default_na=False)
     assert sorted(rows["Geburtsdatum"]) == ["1930 or earlier", "1960", "1970", "unbekannt"]
@@ -107,8 +108,12 @@ def test_an_odd_table_is_drafted_released_and_verified(tmp_path: Path) -> None:
         ("latitude", [1.5, 2.5, 3.5], ("drop", "B")),
         ("State", ["MA", "MA", "NY"], ("keep", "")),
         ("Country", ["US", "US", "DE"], ("keep", "")),
-        ("vehicle", ["car"] * 20 + ["bus"] * 20, ("keep", "")),
+        ("vehicle", ["car"] * 20 + ["bus"] * 20, ("drop", "L")),
         ("number_of_visits", [1, 2, 3, 4] * 10, ("keep", "")),
+        ("num_children", [1, 2, 3, 4] * 10, ("keep", "")),
+        ("num_id", [1, 2, 3, 4] * 10, ("drop", "R")),
+        ("visit number", [1, 2, 3, 4] * 10, ("drop", "R")),
+        ("state_license", ["MA1", "NY2"] * 20, ("drop", "K")),
         ("cost", [10.5, 11.5, 12.25], ("keep", "")),
         ("code", [f"k{i}" for i in range(40)], ("drop", "R")),
         ("Remarks", ["came late", "ok", "left early"], ("drop", "R")),
@@ -123,6 +128,19 @@ def test_columns_are_recognized_by_their_names_and_cells(
     assert fates(**{name: cells})[name] == fate
 
 
+@pytest.mark.parametrize(
+    ("name", "letter"),
+    [
+        ("MRN", "H"), ("Account", "J"), ("Plate", "L"), ("Member ID", "I"), ("VIN", "L"),
+        ("Fingerprint", "P"), ("device serial", "M"), ("Passport", "K"), ("Photo", "Q"),
+        ("ID", "R"), ("patient key", "R"), ("SSN", "G"),
+    ],
+)  # fmt: skip
+def test_named_identifiers_are_dropped_however_few_there_are(name: str, letter: str) -> None:
+    for cells in (["A", "B", "C"] * 200, [1, 2, 3] * 200):
+        assert fates(**{name: cells})[name] == ("drop", letter)
+
+
 def test_who_may_be_over_89_is_told_by_the_latest_date_or_asked() -> None:
     births = ["1931-02-03", "1950-01-01"]
     told = drafted(pa.table({"Birth": births, "Visit": ["2019-01-01", "9999-12-31"]}))
@@ -131,6 +149,12 @@ def test_who_may_be_over_89_is_told_by_the_latest_date_or_asked() -> None:
     refusal(lambda: Policy.parse(asked), 'attribute "Birth", coarsen', "only you can answer")
     later = pa.table({"Birth": births, "Visit": ["2019-01-01"] * 2, "Age": [92, 74]})
     assert "oldest = 1931" in drafted(later)  # ages are as of later than any date
+    assert "? The latest date" not in drafted(later)
+    young = later.set_column(0, "Birth", pa.array(["2010-02-03", "1950-01-01"]))
+    assert '# ? The latest date, in "Visit", is of 2019: ages contradict it.' in drafted(young)
+    assert "oldest = 2010" in drafted(young)
+    expiry = pa.table({"Birth": births, "Valid until": ["2090-01-01", "2019-01-01"]})
+    assert "# ? Most dates of birth are of then or before." in drafted(expiry)
 
 
 def test_of_a_long_table_all_dates_tell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,11 +34,12 @@ _UNKNOWN = {
     "desconocido", "sconosciuto", "onbekend", "null", "nan", "na", "n/a", "#n/a", "?", "-", "--",
     ".", "not available", "not known", "keine angabe",
 }  # fmt: skip
-_FEW = 12  # values of a column of categories, each shared by two records or more
+_FEW = 12  # values that may be categories, each shared by two records or more
 _LARGE = 10_000  # whole numbers from here on that nearly all differ are codes
 _LATEST = 2099  # later years stand for no time at all
 _YEARS_OLD = 90
-_SOFT = "nr nro no num number numero key user id+type *nummer *number"  # may count, and not name
+_DOUBTFUL = 80  # nobody is over 89 who was born less than so long before the latest date
+_COUNTS = "number+of numbers+of num+of no+of nr+of num+* number+* anzahl"  # how many, not who
 _STATES = "state states province* provinz* bundesland bundeslaender canton kanton country land"
 _STATES += " countries laender pays pais paese nation* citizen* staat*"
 _PARTS = (
@@ -104,6 +105,7 @@ class RuleDraft:
     rulings: tuple[Ruling, ...]
     oldest: int | None  # whoever was born then or before may be over 89
     by: str = ""  # the column whose latest date tells, or _BY_AGES
+    doubt: str = ""  # why that year can hardly be meant
 
     def text(self) -> str:
         """The policy."""
@@ -177,6 +179,8 @@ class RuleDraft:
         elif self.oldest is not None:
             lines.append(f"coarsen = {{ year = true, oldest = {self.oldest} }}")
             lines.append(f"# {self._told_by()} may be over 89.")
+            if self.doubt:
+                lines.append(f"# ? {self.doubt} It is safe, and tells little: is it right?")
         elif ruling.births:
             lines.append('coarsen = { year = true, oldest = "?" }')
             lines.append(
@@ -238,8 +242,8 @@ def drafted_by_rule(
             "there is no column that could be released", where="init",
             why="each speaks of an identifier, or is of a kind that cannot be.",
         )  # fmt: skip
-    oldest, by = _oldest(rulings, dates or {})
-    return RuleDraft(table, reading, gaps, rulings, oldest, by)
+    oldest, by, doubt = _oldest(rulings, dates or {})
+    return RuleDraft(table, reading, gaps, rulings, oldest, by, doubt)
 
 
 def _unknown_in(column: Column) -> list[str]:
@@ -255,10 +259,11 @@ def _unknown_in(column: Column) -> list[str]:
 
 def _oldest(
     rulings: Sequence[Ruling], dates: Mapping[str, Sequence[str]]
-) -> tuple[int | None, str]:
+) -> tuple[int | None, str, str]:
     """The last year in which somebody over 89 may have been born, by the latest other date.
 
     Ages may be as of later than any date: whoever is over 89 by them was born no later than that.
+    Beside it, what tells, and why it can hardly be so.
     """
     latest: tuple[int, str] | None = None
     for ruling in (r for r in rulings if r.in_years and not r.births):
@@ -266,13 +271,19 @@ def _oldest(
         years = [year for year in told.values() if year <= _LATEST]
         latest = max(latest or (0, ""), (max(years, default=0), ruling.name))
     if latest is None or not latest[0]:
-        return None, ""
+        return None, "", ""
     births = [r for r in rulings if r.births and r.in_years]
     ages = [r for r in rulings if isinstance(r.coarsen, Tops)]
     born = max((_born_before(b, a) for b in births for a in ages), default=0)
     if born > latest[0] - _YEARS_OLD:
-        return born, _BY_AGES
-    return latest[0] - _YEARS_OLD, latest[1]
+        against = (
+            f"The latest date, in {toml_value(latest[1])}, is of {latest[0]}: ages contradict it."
+        )
+        return born, _BY_AGES, against if born > latest[0] - _DOUBTFUL else ""
+    oldest = latest[0] - _YEARS_OLD
+    years = [year for birth in births for year in birth.in_years.values()]
+    most = 2 * sum(year <= oldest for year in years) > len(years)
+    return oldest, latest[1], "Most dates of birth are of then or before." if most else ""
 
 
 def _born_before(birth: Ruling, age: Ruling) -> int:
@@ -376,7 +387,7 @@ def _named(seen: Look, reading: Reading) -> Ruling | None:
     name = seen.name
     if means(name, _AGES):
         return _age(seen, reading)
-    if means(name, _STATES) and not means(name, BY_LETTER["B"].words):
+    if means(name, _STATES) and all(one.letter == "C" for one in named_as(name)):
         many_values = seen.distinct > 60
         if many_values:
             return _drop(seen, "B", "more than 60 values, so hardly states", asks=True)
@@ -386,19 +397,17 @@ def _named(seen: Look, reading: Reading) -> Ruling | None:
             if found := _part_of_date(seen):
                 return found
             continue
-        soft = one.letter == "R" and means(name, _SOFT)
-        if one.letter not in "ABDEFNO" and _is_shared(seen, soft=soft):
-            return _keep(seen, f"its name speaks of {one.title}, its few values of nobody alone")
-        asks = _is_shared(seen, soft=False)
+        if one.letter == "R" and _counts(seen):
+            return _keep(seen, "how many of something, and no number of its own")
+        asks = seen.distinct <= _FEW and 2 * seen.distinct <= seen.present
         return _drop(seen, one.letter, f"its name speaks of {one.title}", asks=asks)
     return None
 
 
-def _is_shared(seen: Look, *, soft: bool) -> bool:
-    """Whether values are categories or counts, and no numbers that stand for somebody."""
-    if soft and seen.kind == "number" and not _is_coded(seen):
-        return True
-    return seen.distinct <= _FEW and 2 * seen.distinct <= seen.present
+def _counts(seen: Look) -> bool:
+    """Whether numbers say how many, and do not stand for somebody."""
+    counts = means(seen.name, _COUNTS) and not means(seen.name, "id ids *id key code* user")
+    return counts and seen.kind == "number" and not _is_coded(seen)
 
 
 def _age(seen: Look, reading: Reading) -> Ruling:
