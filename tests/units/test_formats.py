@@ -271,7 +271,12 @@ def test_a_header_below_a_title(tmp_path: Path, name: str) -> None:
     found = parse(path)
     assert found.arrow.num_rows == 2
     assert {"Job", "Age"} <= {*found.arrow.column_names}
-    assert f"header was found in line {line};" in " ".join(found.notes)
+    told = (
+        "first line tells what parts cells"
+        if "Excel" in name
+        else f"header was found in line {line};"
+    )
+    assert told in " ".join(found.notes)
     assert parse(path, Reading(header_row=line)).arrow.equals(found.arrow)
     outputs = []
     for engine in (None, "duckdb"):

@@ -23,6 +23,7 @@ from reticent.entries.original import Original, read
 from reticent.entries.policy import EntryPolicy
 from reticent.entries.report import EntryRelease, EntryRisk
 from reticent.errors import InputError, Problem, Stopped, Unsatisfiable, many, quoted
+from reticent.files.headers import refuse_records
 from reticent.files.tabular import CSV, RELEASED, Reading, from_arrow, to_frame
 from reticent.files.tabular import parse as parse_file
 from reticent.privacy import entries as verifier
@@ -64,6 +65,7 @@ def release(
         policy.writing.told().refuse_idle(place.suffix, place.name)
     with clock.stage("read"):
         original, kind = read(data, policy, reading)
+        refuse_records(original.table.notes)
     with clock.stage("hide"):
         search = find(original, clock.watch)
     with clock.stage("mask"):

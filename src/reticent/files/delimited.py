@@ -27,7 +27,7 @@ import pyarrow as pa
 from reticent.data.scales import has_year
 from reticent.errors import SHOWN, InputError, Problem, listed, quoted, refuse, remedy
 from reticent.files.formats import is_packed as _is_packed
-from reticent.files.headers import LOOKED_AT, header_at
+from reticent.files.headers import LOOKED_AT, DoubtedHeader, doubted, header_at
 
 _DELIMITERS = ",;\t|"
 _BELOW = 3  # lines at the end that may be no rows, such as a total
@@ -43,6 +43,9 @@ _MADE_UP = re.compile(
     r"unnamed \d+( \(\d+\))?|Unnamed: \d+(_level_\d+)?|\.\.\.\d+|__index_level_\d+__"
 )
 _SEPARATOR = re.compile('\ufeff?"?sep=([^"\'\\r\\n])"?\r?\n')  # a first line for Excel alone
+_OLDER = {"latin-1": "Latin-1", "cp1252": "Windows-1252"}  # encodings that nobody has to tell
+_WINDOWS = re.compile(rb"[\x80-\x9f]")
+_NO_WINDOWS = re.compile(rb"[\x81\x8d\x8f\x90\x9d]")
 _CELL = pa.dictionary(pa.int32(), pa.large_string())
 
 Result = TypeVar("Result")
@@ -94,7 +97,7 @@ class Reading:
 
     def policy_keys(self) -> dict[str, Any]:
         """The keys of ``[reading]`` in a policy that say the same, in their order."""
-        usual = {"decimal": ".", "header_row": 1, "labels": True}
+        usual = {"decimal": ".", "labels": True}
         told = self._told().items()
         return {key: value for key, value in told if key != "quote" and value != usual.get(key)}
 
@@ -136,6 +139,8 @@ class Dialect:
     has_rows: bool = True
     above: int = 0  # lines that stand above the header and are no part of the table
     unnamed: tuple[str, ...] = ()  # the names of `header` that are made up
+    excels: bool = False  # whether a line for Excel stands above: the sign that parts cells
+    doubt: DoubtedHeader | None = None  # what is said of a header that may be a record
 
 
 def read_csv(path: Path, reading: Reading, notes: list[str]) -> pa.Table:
@@ -147,7 +152,7 @@ def read_csv(path: Path, reading: Reading, notes: list[str]) -> pa.Table:
         except _NotUtf8:
             if reading.encoding:
                 raise _undecodable(path, reading.encoding) from None
-            dialect = sniff(path, replace(reading, encoding="latin-1"))
+            dialect = sniff(path, replace(reading, encoding=_older(path)))
             table = _parse(path, dialect)
         _refuse_swallowed_rows(path, dialect, table.num_rows)
     notes += _assumed(path, dialect, reading)
@@ -156,10 +161,14 @@ def read_csv(path: Path, reading: Reading, notes: list[str]) -> pa.Table:
 
 def _assumed(path: Path, dialect: Dialect, reading: Reading) -> Iterator[str]:
     """What was assumed in reading a file."""
-    if dialect.encoding == "latin-1" and not reading.encoding:
-        yield _read_as_latin(path)
-    if dialect.above and reading.header_row is None:
+    if dialect.encoding in _OLDER and not reading.encoding:
+        yield _read_as_older(path, dialect.encoding)
+    if dialect.excels:
+        yield f"{path}: its first line tells what parts cells, and is no part of the table."
+    elif dialect.above and reading.header_row is None:
         yield told_header(path, "line", dialect.above)
+    if dialect.doubt:
+        yield dialect.doubt
     yield from told_unnamed(dialect.unnamed, path)
 
 
@@ -200,7 +209,8 @@ def sniff(path: Path, reading: Reading) -> Dialect:
     if not head.strip(b"\xef\xbb\xbf\xff\xfe \t\r\n"):
         raise InputError("the file is empty", where=str(path), do="give a header and rows.")
     encoding, text = _decoded(path, head, ended, reading.encoding)
-    if reading.header_row is None and (told := _SEPARATOR.match(text)):
+    trusted = reading.header_row is not None
+    if excels := not trusted and (told := _SEPARATOR.match(text)):
         reading = replace(reading, delimiter=reading.delimiter or told[1], header_row=2)
     above = (reading.header_row or 1) - 1
     text = "".join(itertools.islice(io.StringIO(text, newline=""), above, None))
@@ -209,24 +219,32 @@ def sniff(path: Path, reading: Reading) -> Dialect:
     single = '"' not in text and len(lines) > 1 and not reading.quote
     quotes = "'\"" if single else reading.quote or '"'
     delimiter, quote = _signs(path, lines, reading.delimiter, quotes, told=reading.header_row)
-    if reading.header_row is None and (above := _title(text, ended, delimiter, quote)):
+    rows, begins = _first_rows(text, ended, delimiter, quote)
+    at = header_at(rows)
+    if reading.header_row is None and at > 0 and any(map(_is_filled, rows[:at])):  # a title
+        above = begins[at]
         reading = replace(reading, header_row=above + 1)
-    return _with_header(path, Dialect(delimiter, quote, encoding, above=above), reading)
+    found = Dialect(delimiter, quote, encoding, above=above, excels=bool(excels))
+    found = _with_header(path, found, reading)
+    doubt = None if trusted else doubted(rows[at:], f"{path}, line {found.lines}")
+    return replace(found, doubt=doubt)
 
 
-def _title(text: str, ended: bool, delimiter: str, quote: str) -> int:
-    """How many lines stand above the header, those of a title; 0 if there is no title."""
+def _first_rows(
+    text: str, ended: bool, delimiter: str, quote: str
+) -> tuple[list[list[str]], list[int]]:
+    """The first rows of a text, as far as they can be read, and in which line each begins."""
     lines = text.removeprefix("\ufeff").splitlines(keepends=True)
     reader = csv.reader(lines[: 200 if ended else -1], delimiter=delimiter, quotechar=quote)
-    rows, begins = [], [0]
+    rows: list[list[str]] = []
+    begins = [0]
     try:
         for row in itertools.islice(reader, LOOKED_AT):
             rows.append(row)
             begins.append(reader.line_num)
     except csv.Error:  # who reads it says what is wrong
-        return 0
-    at = header_at(rows)
-    return begins[at] if at > 0 and any(map(_is_filled, rows[:at])) else 0
+        return [], [0]
+    return rows, begins
 
 
 def _is_filled(row: Sequence[str]) -> bool:
@@ -250,7 +268,22 @@ def _decoded(path: Path, head: bytes, ended: bool, told: str | None) -> tuple[st
     except UnicodeError:
         if told or bom:
             raise _undecodable(path, encoding) from None
-    return "latin-1", head.decode("latin-1")
+    encoding = _older(path)
+    return encoding, head.decode(encoding)
+
+
+def _older(path: Path) -> str:
+    """The encoding of a text that is not UTF-8: Windows-1252 where only that has a sign for all.
+
+    Latin-1 has no signs at 0x80 to 0x9F, where Windows has the euro, dashes and curly quotes.
+    """
+    windows = False
+    with _open(path, "rb") as file:
+        for block in iter(lambda: file.read(_STREAM_BLOCK), b""):
+            if _NO_WINDOWS.search(block):
+                return "latin-1"
+            windows = windows or _WINDOWS.search(block) is not None
+    return "cp1252" if windows else "latin-1"
 
 
 def _signs(
@@ -470,7 +503,7 @@ def look(path: Path, reading: Reading, notes: list[str]) -> Dialect:
     with _readable(path):
         dialect = sniff(path, reading)
         if dialect.encoding == "utf-8" and not reading.encoding and not _is_utf8(path):
-            dialect = sniff(path, replace(reading, encoding="latin-1"))
+            dialect = sniff(path, replace(reading, encoding=_older(path)))
         notes += _assumed(path, dialect, reading)
         if _holds_quotes(path, dialect) and not _quotes_are_plain(path, dialect):
             _count_strictly(path, dialect)
@@ -492,10 +525,10 @@ def read_lines(
         except UnicodeError:
             if reading.encoding or encoding != "utf-8":
                 raise _undecodable(path, encoding) from None
-            encoding = "latin-1"
+            encoding = _older(path)
             taken = take(_whole_lines(path, encoding))
-    if encoding == "latin-1" and not reading.encoding:
-        notes.append(_read_as_latin(path))
+    if encoding in _OLDER and not reading.encoding:
+        notes.append(_read_as_older(path, encoding))
     return taken
 
 
@@ -636,7 +669,7 @@ def _quotes_are_plain(path: Path, dialect: Dialect) -> bool:
     followed by one; a doubled quote closes and opens at once. 10 ms for a million quoted cells,
     where Python's strict reader needs two seconds. Long files are looked at through a window.
     """
-    if _is_packed(path) or dialect.encoding not in ("utf-8", "latin-1"):
+    if _is_packed(path) or dialect.encoding not in ("utf-8", *_OLDER):
         return False
     edges = np.zeros(256, dtype=bool)
     edges[[ord(sign) for sign in (dialect.delimiter, "\n", "\r", dialect.quote)]] = True
@@ -695,9 +728,9 @@ def _by_encoding() -> str:
     return remedy("by --encoding, or in", "in")
 
 
-def _read_as_latin(path: Path) -> str:
+def _read_as_older(path: Path, encoding: str) -> str:
     by = remedy("--encoding, or [reading],", "encoding in [reading]")
-    return f"{path} is not UTF-8 and was read as Latin-1; {by} tells otherwise."
+    return f"{path} is not UTF-8 and was read as {_OLDER[encoding]}; {by} tells otherwise."
 
 
 def _undecodable(path: Path, encoding: str) -> InputError:

@@ -7,12 +7,20 @@ row to a guess, so a row further down is the header only where nothing else can 
   rows), all of them different, none found again in its own column;
 - every row above it is blank or fills at most half as many cells (or two, beside three);
 - a blank row parts it from those, or some column holds numbers or dates below it and nothing else.
+
+Where there is no header, the first record is taken for one, and its cells are names of columns, for
+everybody to see. So a header that holds numbers or dates, as its columns do, is doubted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
+from datetime import date
+from itertools import pairwise
 from typing import Any
+
+from reticent.errors import InputError, remedy
 
 LOOKED_AT = 100  # rows
 _DEEPEST = 30  # rows of titles
@@ -76,3 +84,96 @@ def _counts(cell: Any) -> bool:
     if not isinstance(cell, str):
         return not isinstance(cell, bool)
     return any(map(str.isdigit, cell)) and not any(map(str.isalpha, cell))
+
+
+# --- a record in place of a header ---------------------------------------------------------------
+
+_NUMBER = re.compile(r"[+-]?(\d+|\d{1,3}([., ']\d{3})+)([.,]\d+)?( ?%)?")
+_DATE = re.compile(
+    r"(\d{4}-\d{1,2}-\d{1,2}|\d{4}[./]\d{1,2}[./]\d{1,2}|\d{1,2}[./-]\d{1,2}[./-]\d{2,4})([ T].*)?"
+)
+_YEAR = re.compile(r"(18|19|20)\d\d")
+
+
+class DoubtedHeader(str):
+    """What is said of a header that may be a record."""
+
+    is_record: bool  # whether it hardly can be anything else
+    where: str
+
+
+def doubted(rows: Sequence[Sequence[Any]], where: str) -> DoubtedHeader | None:
+    """What is said of the header, the first of some rows, if cells of it look like those below it.
+
+    Years over what are no years, and numbers that count on (a program that has no names writes 0,
+    1, 2 …), may be names; two other numbers or dates hardly are.
+
+    >>> doubted([["Ann", "25", "1940-01-06"], ["Bob", "31", "1951-11-30"]], "a.csv").is_record
+    True
+    >>> doubted([["Land", "2019", "2020"], ["A", "31", "4.5"]], "a.csv").is_record
+    False
+    >>> doubted([["Job", "Age"], ["cook", "31"]], "a.csv")
+    """
+    header, below = rows[0] if rows else [], rows[1:LOOKED_AT]
+    kinds = {i: _kind_of(cell) for i, cell in enumerate(header)}
+    found = [i for i, kind in kinds.items() if kind and _is_of(kind, _cells_at(i, below))]
+    if not found:
+        return None
+    rest = [i for i in found if not _may_be_year(header[i], _cells_at(i, below))]
+    said = DoubtedHeader(
+        f"Warning: {where}: {len(found)} of {len(header)} cells of the header look like the "
+        "numbers or dates below them. If the table has no header, this is a record, whose cells "
+        f"would be public as names: add a line with names above it. If they are names, "
+        f"{remedy('--header-row, or header_row in [reading],', 'header_row in [reading]')} says so."
+    )
+    said.where = where
+    said.is_record = len(rest) > 1 and not _count_on([header[i] for i in rest])
+    return said
+
+
+def refuse_records(notes: Iterable[str]) -> None:
+    """Refuse to publish a table one of whose files hardly has a header, by what is said of it."""
+    for note in notes:
+        if isinstance(note, DoubtedHeader) and note.is_record:
+            by = remedy("--header-row N, or header_row", "header_row")
+            raise InputError(
+                "at least two cells of the header are numbers or dates, as those below them are",
+                where=note.where,
+                why="if the table has no header, its first record would be public, as names.",
+                do=f"add a line with names above it. If these are names, say  {by} = N  in "
+                "[reading], with the row that they stand in.",
+            )
+
+
+def _cells_at(place: int, rows: Sequence[Sequence[Any]]) -> list[Any]:
+    return [row[place] for row in rows if place < len(row) and _holds(row[place])]
+
+
+def _kind_of(cell: Any) -> str:
+    """Whether a cell is a number or a date; empty if it is neither."""
+    if not isinstance(cell, str):
+        number = isinstance(cell, int | float) and not isinstance(cell, bool)
+        return "number" if number else "date" if isinstance(cell, date) else ""
+    text = cell.strip()
+    return "number" if _NUMBER.fullmatch(text) else "date" if _DATE.fullmatch(text) else ""
+
+
+def _is_of(kind: str, cells: Sequence[Any]) -> bool:
+    """Whether nearly all cells are of a kind: some may say that nobody knows."""
+    return 0 < len(cells) <= 1.25 * sum(_kind_of(cell) == kind for cell in cells)
+
+
+def _may_be_year(name: Any, cells: Sequence[Any]) -> bool:
+    def is_year(cell: Any) -> bool:
+        return _YEAR.fullmatch(str(cell).strip().removesuffix(".0")) is not None
+
+    return is_year(name) and not all(map(is_year, cells))
+
+
+def _count_on(names: Sequence[Any]) -> bool:
+    """Whether names are whole numbers that go on in equal steps; of two, by one."""
+    texts = [str(name).strip().removesuffix(".0") for name in names]
+    if not all(re.fullmatch(r"-?\d{1,9}", text) for text in texts):
+        return False
+    steps = {int(after) - int(before) for before, after in pairwise(texts)}
+    return len(steps) == 1 and (steps == {1} or (len(texts) > 2 and steps != {0}))

@@ -22,7 +22,7 @@ from reticent.errors import InputError, did_you_mean, many, quoted, remedy
 from reticent.files.cells import as_shown, joined, of_one_kind
 from reticent.files.delimited import Reading, named, told_header, told_unnamed, unreadable
 from reticent.files.formats import refuse_encrypted, suffix_of
-from reticent.files.headers import LOOKED_AT, header_at
+from reticent.files.headers import LOOKED_AT, doubted, header_at
 
 if TYPE_CHECKING:
     from python_calamine import CalamineSheet, CalamineWorkbook
@@ -56,6 +56,8 @@ def read_workbook(path: Path, suffix: str, reading: Reading, notes: list[str]) -
     names, unnamed = named(as_shown(cell) for cell, _ in kept)
     if reading.header_row is None and at > begin:
         notes.append(told_header(where, "row", at))
+    if reading.header_row is None and (doubt := doubted(first[at:], f"{where}, row {at + 1}")):
+        notes.append(doubt)
     notes += told_unnamed(unnamed, where)
     if merged:
         notes.append(

@@ -22,6 +22,7 @@ from reticent.data.scales import points_of
 from reticent.data.taxonomy import Taxonomy
 from reticent.data.texts import is_text, shortest
 from reticent.errors import InputError, Problem, listed, many, refuse
+from reticent.files.headers import refuse_records
 from reticent.files.tabular import Reading
 from reticent.joint.policy import JointPolicy
 from reticent.privacy.promises import columns_of
@@ -85,6 +86,7 @@ def own_records(
     """Read what the policy says that an owner contributes, and see that ids are ids."""
     wanted = [policy.id, *policy.owners[owner].columns]
     table = _read(data, reading, wanted, f"{policy.name}, [owners.{owner}]")
+    refuse_records(table.notes)
     table = replace(table, columns={name: table.columns[name] for name in wanted})
     unmet = unmet_spellings(table, policy)
     table = as_meant(table, policy)

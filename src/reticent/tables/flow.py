@@ -114,12 +114,14 @@ def release(
                 data, reading, means, clock, ends, partial(counted, policy=policy)
             )
         with clock.stage("encode"):
+            from reticent.files.headers import refuse_records
             from reticent.tables.exposure import exposures
             from reticent.tables.masking import Beyond, give_back_memory
             from reticent.tables.publish import Outlet, publish
             from reticent.tables.search.greedy import Effort
             from reticent.tables.search.rare import find_leaving_out
 
+            refuse_records(rows.notes)
             prepared = fitted(rows, policy, reading)
             if place is not None:
                 from reticent.tables.previous.neighbours import warn_of_neighbours

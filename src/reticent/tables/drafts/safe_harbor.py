@@ -27,6 +27,7 @@ from reticent.releases.policyfile import toml_key, toml_lines, toml_value
 from reticent.tables.drafts.identifiers import BY_LETTER, IDENTIFIERS, Identifier, named_as
 from reticent.tables.drafts.looks import Look, gaps_in, look, reached_by, read_as
 from reticent.tables.drafts.words import means, says, says_postcode
+from reticent.tables.drafts.writing import asked
 
 RULE = "hipaa-safe-harbor"
 _UNKNOWN = {
@@ -133,7 +134,7 @@ class RuleDraft:
             f"Drafted from {self.table.name}, {rows} and {columns}, by 45 CFR 164.514(b)(2), the",
             "safe harbor of HIPAA. It is a start, not advice: lines marked  ?  are questions only",
             "you can answer.",
-            *self.table.notes,
+            *asked(self.table.notes),
             "",
             "The identifiers of the rule, and where names and cells of columns speak of them:",
             *self._found(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
@@ -34,6 +34,12 @@ _WRITING = """\
 # decimal = ","  # intervals are written [0,5; 1,5), and cells are parted by semicolons
 # bom = true
 """
+
+
+def asked(notes: Iterable[str]) -> Iterator[str]:
+    """What was assumed in reading, as a draft says it: what may be wrong is a question."""
+    for note in notes:
+        yield f"? {note.removeprefix('Warning: ')}" if note.startswith("Warning: ") else note
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +93,7 @@ class Draft:
         said = [
             f"Drafted from {table.name}: {table.rows} {'row' if table.rows == 1 else 'rows'}, "
             f"{len(table.known)} columns.",
-            *table.notes,
+            *asked(table.notes),
             "It is a start, not advice: lines marked  ?  are questions only you can answer.",
         ]
         return "".join(f"# {line}\n" for line in said)
