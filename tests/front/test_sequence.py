@@ -384,6 +384,15 @@ def test_the_page_says_how_to_count_again() -> None:
     assert "verify public/ --policy policy.toml --previous clinic=PATH --skip-uncheckable" in page
 
 
+def test_nobody_is_told_where_earlier_releases_stand() -> None:
+    Path("of the clinic").mkdir()
+    Path("old.csv").rename("of the clinic/moved.csv")
+    release("-o", "out", "--previous", f"clinic={Path('of the clinic/moved.csv').absolute()}")
+    for file in Path("out/public").iterdir():
+        assert b"of the clinic" not in file.read_bytes()
+    assert "moved.csv" in Path("out/public/report.html").read_text(encoding="utf-8")
+
+
 def test_the_owner_recounts_joined_promises_whose_people_are_not_published() -> None:
     made = answer("release", "new.csv", "-p", "policy.toml", "-o", "out.csv")
     alone = answer("verify", "out.csv", "-p", "policy.toml", code=2)

@@ -991,6 +991,22 @@ def test_an_output_inside_the_input_folder() -> None:
 
 
 @pytest.mark.parametrize("force", [[], ["--force"]])
+def test_what_is_for_the_owner_does_not_go_into_the_public_side_of_a_release(
+    force: list[str],
+) -> None:
+    run("release", "data.csv", "-p", "policy.toml", "-o", "out")
+    before = contents("out")
+    for asked in (
+        ["sweep", "--k", "5", "-o", "out/public/swept"],
+        ["risk", "-o", "out/public/risk.html"],
+    ):
+        command, *rest = asked
+        said = run(command, "data.csv", "-p", "policy.toml", *rest, *force, code=2).output
+        assert "the public side of a release" in said
+    assert contents("out") == before
+
+
+@pytest.mark.parametrize("force", [[], ["--force"]])
 @pytest.mark.parametrize(
     "place", ["data.csv", "policy.toml", "jobs.csv", "in", ".", "..", "in/..", "", "data.csv/out"]
 )

@@ -58,6 +58,16 @@ _LONGEST_NAME = 200  # bytes; what stands beside it for a while has a longer one
 _RUN = os.urandom(2).hex()  # in containers, a later run may have the number of a killed one
 
 
+def refuse_published(path: Path) -> None:
+    """Refuse to write what its owner alone may read into the public side of a release."""
+    for folder in path.absolute().parents:
+        if folder.name == "public" and (folder / "manifest.json").is_file():
+            raise InputError(
+                "this is the public side of a release, and what would be written is for its owner",
+                where=str(path), do="choose a place outside of it.",
+            )  # fmt: skip
+
+
 def check_free(path: Path, *, force: bool, holds: Collection[str] = ()) -> None:
     """Refuse an output that exists (unless forced) or has nowhere to go, before any work.
 

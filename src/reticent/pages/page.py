@@ -16,7 +16,13 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from reticent.errors import InputError, few
-from reticent.files.output import check_free, refuse_inputs, whole_file, write_text
+from reticent.files.output import (
+    check_free,
+    refuse_inputs,
+    refuse_published,
+    whole_file,
+    write_text,
+)
 from reticent.files.tabular import Reading
 from reticent.pages import charts, curves, drawing
 from reticent.privacy import words
@@ -79,6 +85,7 @@ def page_place(output: str | Path, inputs: Iterable[Path], what: str, *, force: 
         raise InputError("this is a folder", where=str(place), do="choose another name.")
     check_free(place, force=force)
     refuse_inputs([place], inputs)
+    refuse_published(place)
     return place
 
 

@@ -17,7 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from reticent.errors import InputError
-from reticent.files.output import clear_leftover, is_leftover, remove, whole_file, write_text
+from reticent.files.output import (
+    clear_leftover,
+    is_leftover,
+    refuse_published,
+    remove,
+    whole_file,
+    write_text,
+)
 from reticent.releases.places import SIDES
 
 _ITEMS = ("report.html", "sweep.csv", "sweep.json", "sweep.svg", "private")  # the state goes last
@@ -59,6 +66,7 @@ class SweepFolder:
                 "this is no name for a new folder", where=str(place),
                 do="give a name in a folder that exists.",
             )  # fmt: skip
+        refuse_published(place)
         self.place, self.kind, self.force = place, kind, force
         self.path = place / "private" / "state.json"
         self.begun = False

@@ -158,7 +158,11 @@ def _policy(release: Release) -> str:
         return attribute.model_copy(update={"taxonomy": tree})
 
     attributes = {name: shown(name, attribute) for name, attribute in policy.attributes.items()}
-    return policy.model_copy(update={"attributes": attributes}).canonical()
+    previous = {
+        name: one.model_copy(update={"path": one.path and Path(one.path).name})
+        for name, one in policy.previous.items()
+    }
+    return policy.model_copy(update={"attributes": attributes, "previous": previous}).canonical()
 
 
 def _masked(release: Release, name: str, cut: Sequence[str]) -> dict[str, Any]:
