@@ -29,12 +29,25 @@ _ISO = re.compile(  # a day, with a time or without one, or a month
     r"([0-9]{4})-([0-9]{2})(-[0-9]{2}([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,9})?)?"
     r"(Z|[+-][0-9]{2}:?[0-9]{2})?)?)?"
 )
-_TIME = r"([ T,]+[0-9]{1,2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?( ?[AaPp]\.?[Mm]\.?)?)?"
+_TIME = r"([ T,:]+[0-9]{1,2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?( ?[AaPp]\.?[Mm]\.?)?"
+_TIME += r"( ?(Z|[+-][0-9]{2}:?[0-9]{2}))?)?"
+_DAY = r"([^\W\d_]{2,10}[.]?,? )?"  # of the week
+_MONTH = (
+    "(?i:(jan|feb|mar|mär|mrz|mae|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez)[^\\W\\d_]{0,6})"
+)
 _DATES = [  # forms in which the year is the number of four digits, whatever the others are
     re.compile(r"[0-9]{1,2}[./-] ?[0-9]{1,2}[./-] ?(?P<year>[0-9]{4})" + _TIME),
     re.compile(r"(?P<year>[0-9]{4})[./][0-9]{1,2}[./][0-9]{1,2}" + _TIME),
-    re.compile(r"[0-9]{1,2}[.]?[ -]?[^\W\d_]{3,9}[.]?[ ,-]{0,2}(?P<year>[0-9]{4})" + _TIME),
-    re.compile(r"[^\W\d_]{3,9}[.]? [0-9]{1,2},? (?P<year>[0-9]{4})" + _TIME),
+    re.compile(
+        _DAY + r"[0-9]{1,2}[.]?[ /-]?[^\W\d_]{3,9}[.]?[ ,/-]{0,2}(?P<year>[0-9]{4})" + _TIME
+    ),
+    re.compile(
+        _DAY + r"[^\W\d_]{3,9}[.]?[ -][0-9]{1,2}(st|nd|rd|th)?[ ,-]{1,2}(?P<year>[0-9]{4})" + _TIME
+    ),
+    re.compile(rf"{_MONTH}[.]?[ ,/-]{{0,2}}(?P<year>[0-9]{{4}})"),
+    re.compile(r"(0?[1-9]|1[0-2])[/-](?P<year>[0-9]{4})"),
+    re.compile(r"(?P<year>[0-9]{4})/(0[1-9]|1[0-2])"),
+    re.compile(r"(?P<year>(1[89]|2[01])[0-9]{2})-([0-2][0-9]{2}|3[0-6][0-9])"),  # its days counted
 ]
 _PLAIN_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _OR_MORE = re.compile(r"(?:>=?|≥)?\s*([0-9]+)\s*\+?")

@@ -28,7 +28,7 @@ from reticent.data.memory import spill_folder
 from reticent.data.texts import texts
 from reticent.errors import Broken, InputError, Problem, many, quoted, refuse
 from reticent.privacy.floors import Floor, FloorFinding
-from reticent.privacy.identifying import SIGNS, forbidden
+from reticent.privacy.identifying import forbidden, forms, looks_like
 from reticent.privacy.people import PeopleInBoth
 from reticent.privacy.promises import Anonymity, Confidence, Promise, ours
 from reticent.privacy.rejoin import Meeting, Queries, Rejoined, columns_of, text_of
@@ -612,6 +612,12 @@ def _how_fine(counted: _Counted, floor: Floor, rules: VerifierRules) -> FloorFin
     return FloorFinding(floor, len(finer), sum(finer))
 
 
+_NUMBERS = (  # types of DuckDB, with what may follow
+    "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER",
+    "UBIGINT", "UHUGEINT", "FLOAT", "DOUBLE", "DECIMAL",
+)  # fmt: skip
+
+
 def _forbidden(database: Any, source: PublishedCells, rules: VerifierRules) -> Iterator[Problem]:
     """Cells whose form a rule forbids, in columns that nobody looked at before."""
     if rules.rule is None:
@@ -621,22 +627,25 @@ def _forbidden(database: Any, source: PublishedCells, rules: VerifierRules) -> I
     place, weight = (source.sql, "1") if source.is_read_again else ("counted", "n")
     kinds = database.sql(f"SELECT * FROM {place} LIMIT 0")
     typed = dict(zip(kinds.columns, map(str, kinds.types), strict=True))
-    wanted = [c for c in columns if typed[c].startswith(("VARCHAR", "DATE", "TIMESTAMP"))]
-    signs = SIGNS[rules.rule]
+    wanted = {
+        c: forms(rules.rule, numbers=typed[c].startswith(_NUMBERS))
+        for c in columns
+        if typed[c] != "BOOLEAN"
+    }
     cells = [
-        f"coalesce(sum({weight}) FILTER (WHERE regexp_full_match(CAST({c} AS VARCHAR), "
-        f"{text_of(sign)})), 0)"
-        for c in wanted
-        for sign in signs.values()
+        f"coalesce(sum({weight}) FILTER (WHERE regexp_matches(CAST({c} AS VARCHAR), "
+        f"{text_of(form)})), 0)"
+        for c, searched in wanted.items()
+        for form in searched
     ]
     if not cells:
         return
     [told] = database.sql(f"SELECT {', '.join(cells)} FROM {place}").fetchall()
     found = iter(told)
-    for column in wanted:
-        for thing in signs:
-            if count := int(next(found)):
-                yield forbidden(rules.rule, columns[column], thing, many(count, "cell"))
+    for column, searched in wanted.items():
+        counts = {form: int(next(found)) for form in searched}
+        for thing, count in looks_like(rules.rule, columns[column], counts).items():
+            yield forbidden(rules.rule, columns[column], thing, count)
 
 
 def _still_there(rules: VerifierRules, source: PublishedCells) -> Iterable[Problem]:

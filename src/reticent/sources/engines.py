@@ -386,7 +386,7 @@ class RowSource(ABC):
         return int(batch.column(0)[0].as_py())
 
     def looking_like(self, names: Sequence[str], forms: Sequence[str]) -> list[list[int]]:
-        """How many cells of each of some columns have each of some forms, all of the cell."""
+        """In how many cells of each of some columns each of some forms is found."""
         if not names:
             return []
         with self.reading(names) as source:
@@ -394,7 +394,7 @@ class RowSource(ABC):
             for i, name in enumerate(names):
                 text = source[self.key(name)].cast("string")
                 for j, form in enumerate(forms):
-                    there = text.re_search(f"^({form})$").fill_null(False)
+                    there = text.re_search(form).fill_null(False)
                     told[f"n{i}_{j}"] = there.cast("int64").sum()
             [batch] = self.answered(source.agg(**told))
         counts = [int(column[0].as_py() or 0) for column in batch.columns]

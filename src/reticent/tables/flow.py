@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from reticent.data.memory import Threads
-from reticent.errors import InputError, Problem, many, quoted, refuse
+from reticent.errors import InputError, Problem, quoted, refuse
 from reticent.progress import Clock, Watch
 from reticent.refine.loading import patience
 from reticent.releases.kinds import TABLES
@@ -369,16 +369,16 @@ def verify(
 def _forms(source: RowSource, rule: str, names: list[str]) -> list[Problem]:
     """Cells whose form a rule forbids, in columns that are not at hand."""
     from reticent.data.texts import is_number
-    from reticent.privacy.identifying import SIGNS, forbidden
+    from reticent.privacy.identifying import forbidden, forms, looks_like
 
-    looked = [name for name in names if not is_number(source.schema.field(name).type)]
-    counts = source.looking_like(looked, [*SIGNS[rule].values()])
-    return [
-        forbidden(rule, name, thing, many(count, "cell"))
-        for name, found in zip(looked, counts, strict=True)
-        for thing, count in zip(SIGNS[rule], found, strict=True)
-        if count
-    ]
+    problems = []
+    for numbers in (False, True):
+        kinds = {name: is_number(source.schema.field(name).type) for name in names}
+        looked, searched = [n for n in names if kinds[n] is numbers], forms(rule, numbers=numbers)
+        for name, found in zip(looked, source.looking_like(looked, searched), strict=True):
+            told = looks_like(rule, name, dict(zip(searched, found, strict=True)))
+            problems += [forbidden(rule, name, thing, count) for thing, count in told.items()]
+    return problems
 
 
 def _as_published(rows: Table, policy: Policy, place: Path | None) -> Table:

@@ -22,6 +22,7 @@ from reticent.data.door import Coarsening, Prefixes, Tops, Years
 from reticent.data.texts import is_text
 from reticent.errors import InputError, many
 from reticent.files.tabular import Reading
+from reticent.privacy.identifying import DATE, IP, MAC, MAIL, PHONE, SSN, WEB, seen_in
 from reticent.releases.about import about_draft
 from reticent.releases.policyfile import toml_key, toml_lines, toml_value
 from reticent.tables.drafts.identifiers import BY_LETTER, IDENTIFIERS, Identifier, named_as
@@ -50,11 +51,13 @@ _PARTS += " jahreszeit*"
 _AGES = "agegr* altersgruppe* age ages alter edad eta leeftijd idade *alter"
 _BIRTHS = "birth* born geburt* naissance* nacimiento* nascita* dob yob birthdate* birthday*"
 _YEARS = "year years yr jahr* annee* ano anno jaar *jahr"
+_DATES = "date dates datum *datum fecha fechas timestamp"
 _CLOCK = r"[0-9]{1,2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?"
 _SIGNS = (  # what cells alone tell
     ("G", r"[0-9]{3}-[0-9]{2}-[0-9]{4}"),
     ("O", r"([0-9]{1,3}\.){3}[0-9]{1,3}|([0-9a-fA-F]{1,4}:){7}[0-9a-fA-F]{1,4}"),
 )
+_FORBIDDEN = {DATE: "C", PHONE: "D", MAIL: "F", SSN: "G", MAC: "M", WEB: "N", IP: "O"}
 _REACHED = {"mail": "F", "link": "N", "phone": "D"}
 _BY_AGES = "\0ages"  # no column is called so
 Fate = Literal["drop", "coarsen", "keep"]
@@ -306,7 +309,24 @@ def _born_before(birth: Ruling, age: Ruling) -> int:
 def _ruled(seen: Look, reading: Reading) -> Ruling:
     """What becomes of a column, the most telling first."""
     found = _not_there(seen) or _postcode(seen) or _date(seen, reading) or _reaching(seen)
-    return found or _named(seen, reading) or _unnamed(seen)
+    found = found or _named(seen, reading)
+    if found and found.fate != "keep":
+        return found
+    found = found or _unnamed(seen)
+    return _forbidden(seen, at_least=1 if found.fate == "keep" else seen.distinct / 2) or found
+
+
+def _forbidden(seen: Look, at_least: float) -> Ruling | None:
+    """What a release by the rule would refuse to keep, for the forms of so many values."""
+    told = {t: n for t, n in seen_in(RULE, seen.name, _texts(seen)).items() if n >= at_least}
+    if DATE in told or (seen.kind in ("date", "timestamp") and not told):
+        dates = many(told.get(DATE, seen.distinct), "value")
+        why = f"{dates} may be dates, and cannot be read for sure: write years with four digits"
+        return _drop(seen, "C", why, asks=True)
+    for thing, count in told.items():
+        why = f"{many(count, 'value')} may hold {thing}"
+        return _drop(seen, _FORBIDDEN[thing], why, asks=True)
+    return None
 
 
 def _drop(seen: Look, letter: str, why: str, *, asks: bool = False) -> Ruling:
@@ -363,7 +383,7 @@ def _date(seen: Look, reading: Reading) -> Ruling | None:
         why = ("dates of birth: the year" if births else "dates: the year") + " may stay"
         why += _unread(seen, read)
         return Ruling(seen, "coarsen", why, time, years, is_question=read < 1, births=births)
-    called = births or means(seen.name, _YEARS)
+    called = births or means(seen.name, f"{_YEARS} {_DATES}")
     if called and plain == 1 and all(1850 <= int(text) <= 2150 for text in texts):
         return Ruling(seen, "coarsen", "years may stay", time, years, births=births)
     if texts and all(re.fullmatch(_CLOCK, text) for text in texts):
@@ -433,6 +453,8 @@ def _part_of_date(seen: Look) -> Ruling | None:
         return _drop(seen, "C", "months, weeks and days are parts of dates", asks=True)
     if means(seen.name, _BIRTHS):
         return _drop(seen, "C", "it speaks of births, and cannot be read as dates", asks=True)
+    if means(seen.name, _DATES):
+        return _drop(seen, "C", "it speaks of dates, and cannot be read as such", asks=True)
     return None
 
 
