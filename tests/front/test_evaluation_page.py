@@ -187,7 +187,26 @@ k = 4
     Path("policy.toml").write_text(policy, encoding="utf-8")
     said = evaluated()
     assert "left out of the release" in said.stderr
-    assert "left out of it, and nothing here is about them" in page().text
+    assert "left out of it, and nothing here is about them. Every promise" in page().text
+
+
+def test_how_sure_one_is_of_those_who_have_it_falls_from_all_to_its_share(work: Path) -> None:
+    """Alone in a group before, all in one group after."""
+    ills = ["HIV"] * 20 + ["Flu"] * 100 + ["Cold"] * 80
+    save("data.csv", ["A", "D"], [[f"a{i}", ill] for i, ill in enumerate(ills)])
+    Path("policy.toml").write_text(
+        '[attributes.A]\nmask = "suppress"\n[[confidence]]\nover = ["A"]\n'
+        'sensitive = { D = ["HIV"] }\nat_most = 0.2\n'
+    )
+    said = evaluated()
+    assert re.search(r"on average, of who has one +100\.0% +20\.0%", said.stdout), said.stdout
+    assert re.search(
+        r"Of those who do have one, somebody can be 20\.0 % sure on average; in the table as it "
+        r"was, 100\.0 %\.",
+        page().text,
+    )
+    assert "likeliest" not in said.stdout + page().text
+    assert "commonest value is right for" in page().text
 
 
 def test_from_python(work: Path) -> None:

@@ -101,11 +101,12 @@ def inference(
     labels: Sequence[Mapping[str, Any]],
     over: Sequence[str],
     sensitive: Mapping[str, list[str] | str],
-) -> tuple[Fraction, float]:
-    """The largest confidence in a sensitive value, and the mean over records of their best."""
+) -> tuple[Fraction, float, float | None]:
+    """The largest confidence in a sensitive value, the mean over records of their best, and over
+    holders of a sensitive value the mean share of their group that has the same."""
     keys = [tuple(shown[name] for name in over) for shown in labels]
-    best = []
-    for own in keys:
+    best, held = [], []
+    for row_of, own in zip(rows, keys, strict=True):
         group = [row for row, key in zip(rows, keys, strict=True) if key == own]
         counts = [
             sum(row[name] == value for row in group)
@@ -113,7 +114,12 @@ def inference(
             for value in ({r[name] for r in rows} - {None} if values == "*" else values)
         ]
         best.append(Fraction(max(counts), len(group)))
-    return max(best), float(sum(best) / len(best))
+        for name, values in sensitive.items():
+            value = row_of[name]
+            if value is not None and (values == "*" or value in values):
+                held.append(Fraction(sum(row[name] == value for row in group), len(group)))
+    mean = float(sum(held) / len(held)) if held else None
+    return max(best), float(sum(best) / len(best)), mean
 
 
 def bayes(train: Sequence[tuple[Any, ...]], classes: Sequence[str], asked: tuple[Any, ...]) -> Any:

@@ -545,8 +545,9 @@ def test_inference_by_hand() -> None:
     marks = np.array([1, 1, 0, 2, 0])
     found = inference(table, [(marks, 2)])
     assert (found.largest, found.mean) == (Fraction(2, 3), 3 / 5)
+    assert found.of_holders == pytest.approx((2 / 3 + 2 / 3 + 1 / 2) / 3)
     nobody = inference(table, [(np.zeros(5, np.int64), 0)])
-    assert (nobody.largest, nobody.mean) == (Fraction(0), 0.0)
+    assert (nobody.largest, nobody.mean, nobody.of_holders) == (Fraction(0), 0.0, None)
     other = np.array([0, 0, 0, 1, 1])  # a second sensitive column is surer of y
     both = inference(table, [(marks, 2), (other, 1)])
     assert (both.largest, both.mean) == (Fraction(1), 4 / 5)
@@ -590,8 +591,14 @@ def test_attacks_are_what_the_definitions_count(releases: Releases) -> None:
         for record, template in zip(found["inference"], limits, strict=True):
             assert record["sensitive"] == list(template.sensitive)
             for side, looks in (("before", before), ("after", labels)):
-                largest, mean = naive.inference(case.rows, looks, template.over, template.sensitive)
-                assert record[side] == {"largest": str(largest), "mean": pytest.approx(mean)}
+                largest, mean, held = naive.inference(
+                    case.rows, looks, template.over, template.sensitive
+                )
+                assert record[side] == {
+                    "largest": str(largest),
+                    "mean": pytest.approx(mean),
+                    "of_holders": pytest.approx(held),
+                }
                 inferred += 1
     assert linked > 100
     assert inferred > 50

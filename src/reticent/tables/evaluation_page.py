@@ -309,12 +309,12 @@ def _chance(share: float) -> str:
 
 def _inference(found: Mapping[str, Any]) -> dict[str, Any]:
     sure = {side: Fraction(found[side]["largest"]) for side in ("before", "after")}
-    mean = {side: found[side]["mean"] for side in ("before", "after")}
+    mean = {side: found[side]["of_holders"] for side in ("before", "after")}
     return {
         "over": few(found["over"], "and"),
         "sensitive": few(found["sensitive"], "and"),
         "sure": {side: words.percent(share) for side, share in sure.items()},
-        "mean": {side: f"{100 * share:.1f} %" for side, share in mean.items()},
+        "mean": {side: f"{100 * share:.1f} %" for side, share in mean.items() if share is not None},
         "scale": charts.scale(
             "How sure somebody can be at most",
             ("knows nothing", "knows for sure"),

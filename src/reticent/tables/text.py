@@ -301,7 +301,7 @@ def _attacks(found: Mapping[str, Any]) -> Iterator[str]:
         yield f"How sure of {few(record['sensitive'])} from {few(record['over'])}:"
         rows = [
             ["at worst", *(cell(Fraction(record[s]["largest"])) for s in _SIDES)],
-            ["guessing the likeliest is right for", *(_percent(record[s]["mean"]) for s in _SIDES)],
+            ["on average, of who has one", *(_percent(record[s]["of_holders"]) for s in _SIDES)],
         ]
         yield table(["", "before", "after"], rows)
         yield ""
@@ -309,7 +309,7 @@ def _attacks(found: Mapping[str, Any]) -> Iterator[str]:
         yield (
             f"A tree that guesses {record['sensitive']} from {few(record['over'])} is right "
             f"for {_percent(record['before'])} before and {_percent(record['after'])} after; "
-            f"always guessing the commonest value, for {_percent(record['base'])}."
+            f"always guessing the commonest value is right for {_percent(record['base'])}."
         )
 
 

@@ -8,7 +8,9 @@ register of the population instead and can tell less: one in the number of peopl
 **Inference.** Nobody need be found: if most of a group share a sensitive value, all of them are
 suspected of it. The *largest confidence* is the worst such share; the *mean* is how often somebody
 is right who takes everybody to have the likeliest sensitive value of their group, where values
-that are not sensitive are never guessed.
+that are not sensitive are never guessed. *Of holders* is how sure somebody is on average of those
+who have a sensitive value: over them, the share of their group that has the same. It falls
+whenever groups come together, and where all are one group it is the value's share in the table.
 """
 
 from __future__ import annotations
@@ -77,7 +79,11 @@ def _inferred(masked: AlignedRows, promise: Confidence) -> dict[str, Any]:
     found: dict[str, Any] = {"over": known, "sensitive": sensitive}
     for side, own in (("before", masked.prepared.cleaned.columns), ("after", masked.columns)):
         measured = inference([own[name] for name in known], marks)
-        found[side] = {"largest": str(measured.largest), "mean": measured.mean}
+        found[side] = {
+            "largest": str(measured.largest),
+            "mean": measured.mean,
+            "of_holders": measured.of_holders,
+        }
     return found
 
 
@@ -172,17 +178,23 @@ class Inference:
 
     largest: Fraction
     mean: float
+    of_holders: float | None  # None: nobody has a sensitive value
 
 
 def inference(known: Sequence[Column], sensitive: Sequence[tuple[Codes, int]]) -> Inference:
     """Infer from some columns; for each sensitive column its values as 1, 2, …, 0 for others."""
     group_of, sizes = _groups(known)
     likeliest = np.zeros(len(sizes), np.int64)
+    sure, holders = 0.0, 0
     for marks, count in sensitive:
         found = distinct([group_of, marks], [len(sizes), count + 1])
         group, mark = found.columns
         told = mark > 0
         np.maximum.at(likeliest, group[told], found.counts[told])
+        held = found.counts[told].astype(float)
+        sure += float((held / sizes[group[told]] * held).sum())
+        holders += int(found.counts[told].sum())
     shares = {*zip(likeliest.tolist(), sizes.tolist(), strict=True)}
     largest = max(Fraction(part, whole) for part, whole in shares)
-    return Inference(largest, float(likeliest.sum() / sizes.sum()))
+    mean = float(likeliest.sum() / sizes.sum())
+    return Inference(largest, mean, sure / holders if holders else None)
