@@ -18,7 +18,7 @@ import python_calamine
 import xlsxwriter
 
 import reticent
-from at_hand import refusal, some_or_many
+from at_hand import SECRET, refusal, some_or_many
 from reticent.files import spreadsheets
 from reticent.sources import arrival
 
@@ -300,3 +300,103 @@ def test_texts_that_no_cell_shows_are_found(tmp_path: Path) -> None:
             new.writestr(name, text.replace(b"</sst>", b"<si><t>17</t></si></sst>"))
     proof = reticent.verify(tmp_path / "y.xlsx", {**POLICY, "keep": ["Text"]})
     assert ["carries 1 text that no cell shows" in p.what for p in proof.leftovers] == [True]
+
+
+TITLED = {**POLICY, "about": {"title": "A"}}
+
+
+def edited(path: Path, part: str, change: Callable[[str], str]) -> Path:
+    """A workbook whose part was edited by hand."""
+    changed = path.with_name("edited.xlsx")
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(changed, "w") as new:
+        for name in old.namelist():
+            text = old.read(name).decode()
+            new.writestr(name, change(text) if name == part else text)
+    return changed
+
+
+@pytest.fixture(scope="module")
+def released(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("released") / "x.xlsx"
+    table = pa.table({"Age": [20, 21, 50, 51], "Text": ["x", "y ", "<z>", "x"], "N": [1, 2, 3, 4]})
+    reticent.release(table, TITLED, output=path)
+    return path
+
+
+SHEET, SECOND, STYLES = (
+    "xl/worksheets/sheet1.xml", "xl/worksheets/sheet2.xml", "xl/styles.xml",
+)  # fmt: skip
+ROW = "<row>" + 2 * f'<c t="inlineStr"><is><t xml:space="preserve">{SECRET}</t></is></c>' + "</row>"
+TITLE = f'<row><c t="inlineStr"><is><t>{SECRET}</t></is></c></row><row></row>'
+NONE = "carries what no cell shows"
+
+
+@pytest.mark.parametrize(
+    ("part", "old", "new", "said"),
+    [
+        (SHEET, "</worksheet>", f"<headerFooter><oddHeader>{SECRET}</oddHeader></headerFooter></worksheet>", NONE),
+        (SHEET, "</t></is>", f"</t><rPh sb='0' eb='1'><t>{SECRET}</t></rPh></is>", NONE),
+        (SHEET, ">x</t></is>", f">x</t><t>{SECRET}</t></is>", NONE),
+        (SHEET, "<v>", f"<is><t>{SECRET}</t></is><v>", NONE),
+        (SHEET, "<sheetData>", f"<!-- {SECRET} --><sheetData>", NONE),
+        (SHEET, "</row>", f"<!-- {SECRET} --></row>", NONE),
+        (SHEET, "</row>", f"<?x {SECRET}?></row>", NONE),
+        (SHEET, "</row>", f"{SECRET}</row>", NONE),
+        (SHEET, "</sheetData>", f"</sheetData><sheetData>{ROW}</sheetData>", NONE),
+        (SHEET, "<autoFilter", f"{ROW}<autoFilter", NONE),
+        (SHEET, "<autoFilter", f"<dataValidations><dataValidation><formula1>{SECRET}</formula1></dataValidation></dataValidations><autoFilter", NONE),
+        (SHEET, "<autoFilter ", f'<autoFilter name="{SECRET}" ', NONE),
+        (SHEET, "<row>", f'<row spans="1:2" secret="{SECRET}">', NONE),
+        (SHEET, "</row></sheetData>", '<c r="B5" t="inlineStr"><is><t>x</t></is></c></row></sheetData>', NONE),
+        (SHEET, "<sheetData>", f"<sheetData>{TITLE}", "were counted"),
+        (SHEET, "<row>", '<row ht="0" customHeight="1">', "are hidden"),
+        (SHEET, "<c s=", '<c secret="Anna" s=', NONE),
+        (STYLES, 'val="Calibri"', f'val="{SECRET}"', NONE),
+        (STYLES, 'formatCode="yyyy-mm-dd"', f"formatCode='&quot;{SECRET}&quot;'", NONE),
+        (STYLES, "</styleSheet>", f"<dxfs><x>{SECRET}</x></dxfs></styleSheet>", NONE),
+        ("xl/workbook.xml", "<calcPr", f"<fileSharing userName='{SECRET}'/><calcPr", NONE),
+        ("docProps/app.xml", "Worksheets", SECRET, NONE),
+        ("docProps/app.xml", "<Company></Company>", f"<Company>{SECRET}</Company>", "of its making"),
+        ("docProps/core.xml", "<dc:creator>", f"<dc:creator>{SECRET}", "of its making"),
+        ("_rels/.rels", "docProps/core.xml", f"file:///{SECRET}", NONE),
+        ("[Content_Types].xml", "application/xml", f"application/{SECRET}", NONE),
+        ("xl/theme/theme1.xml", 'name="Office Theme"', f'name="{SECRET}"', NONE),
+        (SECOND, "at least 2", "at least 99", "in row 2"),
+        (SECOND, "</sheetData>", f"{ROW}</sheetData>", "in row 7"),
+        (SECOND, "reticent 0", f"{SECRET} 0", "in row 6"),
+        (SECOND, ">A<", ">B<", "in row 4"),
+        (SECOND, ">yes<", ">no<", "in row 2"),
+        (SECOND, "</worksheet>", f"<headerFooter><oddHeader>{SECRET}</oddHeader></headerFooter></worksheet>", NONE),
+    ],
+)  # fmt: skip
+def test_whatever_somebody_adds_by_hand_is_found(
+    part: str, old: str, new: str, said: str, released: Path
+) -> None:
+    """Wherever it stands; and what it says is not told."""
+    with zipfile.ZipFile(released) as archive:
+        assert old in archive.read(part).decode()
+    path = edited(released, part, lambda text: text.replace(old, new, 1))
+    proof = reticent.verify(path, TITLED)
+    told = [problem.text(show_values=True) for problem in proof.leftovers]
+    assert any(said in text for text in told), told
+    assert not proof.holds
+    assert SECRET not in str(told)
+
+
+def test_harmless_parts_of_other_programs_are_no_leftovers(released: Path) -> None:
+    """Fonts, styles and places of cells, as programs write that open a workbook and save it."""
+    schemas = (
+        'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006" mc:Ignorable="x14ac" '
+        'xmlns:x14ac="http://schemas.microsoft.com/office/spreadsheetml/2009/9/ac"'
+    )
+
+    def placed(text: str) -> str:
+        for row in range(1, 6):
+            text = text.replace("<row>", f'<row r="{row}" spans="1:3" x14ac:dyDescent="0.25">', 1)
+        return text.replace("<worksheet", f"<worksheet {schemas}", 1)
+
+    assert reticent.verify(edited(released, SHEET, placed), TITLED).holds
+    font = edited(released, STYLES, lambda t: t.replace('val="Calibri"', 'val="Liberation Sans"'))
+    assert reticent.verify(font, TITLED).holds
+    [other] = reticent.verify(released, POLICY).leftovers  # whose title is it?
+    assert "something else than the policy and the recount in rows 4, 5, 6" in other.what

@@ -24,6 +24,7 @@ from reticent.progress import Clock, Watch
 from reticent.releases import policyfile
 from reticent.releases.folder import Opened, opened
 from reticent.releases.kinds import ENTRIES
+from reticent.releases.notes import KeptPromise, notes
 from reticent.sources.arrival import parse
 
 
@@ -75,7 +76,15 @@ def _beside(before: Column, after: Column) -> tuple[Codes, Codes]:
     return codes_of(before), to[after.codes]
 
 
-def carried(data: Any, kind: str, suffix: str | None = None) -> list[Problem]:
+def said_of(policy: EntryPolicy, rows: int) -> list[Sequence[str]]:
+    """What a workbook says of its data; it appears only if its recount says so, too."""
+    text = policy.promise.text
+    return notes([KeptPromise(f"{text[:1].upper()}{text[1:]}.", "", "")], policy.about, rows)
+
+
+def carried(
+    data: Any, kind: str, policy: EntryPolicy, rows: int, suffix: str | None = None
+) -> list[Problem]:
     """What typed files, workbooks and data frames tell besides their cells."""
     from reticent.privacy.verify import baggage
     from reticent.privacy.workbooks import leftovers
@@ -83,7 +92,7 @@ def carried(data: Any, kind: str, suffix: str | None = None) -> list[Problem]:
     looked = carriers(data, kind, suffix)
     found = [problem for schema, parts in looked for problem in baggage(schema, parts)]
     books = workbooks_of(data, kind, suffix)
-    return found + [problem for path in books for problem in leftovers(path)]
+    return [*found, *leftovers(books, rows, said_of(policy, rows))]
 
 
 def verify(
@@ -113,7 +122,11 @@ def verify(
         table = with_points(
             table, _with_commas(policy, place, table, known, reading), intervals=False
         )
-    problems = [*place.altered, *_strangers(policy, table, known), *carried(place.data, kind)]
+    problems = [
+        *place.altered,
+        *_strangers(policy, table, known),
+        *carried(place.data, kind, policy, table.rows),
+    ]
     with clock.stage("verify"):
         if known is None:
             found = _alone(policy, table, problems, place.warnings)

@@ -18,7 +18,7 @@ import pyarrow as pa
 from reticent.data.columns import Table, blanked
 from reticent.data.decimals import with_points
 from reticent.entries import asked as asking
-from reticent.entries.checking import carried, judge
+from reticent.entries.checking import carried, judge, said_of
 from reticent.entries.original import Original, read
 from reticent.entries.policy import EntryPolicy
 from reticent.entries.report import EntryRelease, EntryRisk
@@ -31,7 +31,6 @@ from reticent.privacy import workbooks
 from reticent.privacy.entries import EntryFinding
 from reticent.progress import Clock, Watch
 from reticent.releases.folder import as_written, format_of
-from reticent.releases.notes import KeptPromise, notes
 from reticent.releases.places import Place, Spot
 from reticent.releases.publish import proven, publish
 from reticent.sources.arrival import inputs
@@ -92,7 +91,13 @@ def _publish(result: EntryRelease, data: Any, place: Place, clock: Clock) -> Ent
         _refuse_durations(result.released, spot.suffix)
         told = clock.rows(result.rows)
         if spot.suffix == ".xlsx":
-            write(_sheet(result), spot.data, spot.suffix, told, notes=_notes(result))
+            write(
+                _sheet(result),
+                spot.data,
+                spot.suffix,
+                told,
+                notes=said_of(result.policy, result.rows),
+            )
         elif result.original.forms and spot.suffix not in CSV:
             stored = _arrow(result, stored=spot.suffix == ".parquet")
             write_table(stored, spot.data, spot.suffix, told)
@@ -106,7 +111,9 @@ def _publish(result: EntryRelease, data: Any, place: Place, clock: Clock) -> Ent
             how = as_written(spot.suffix, writing)
             table = parse_file(spot.data, how, spot.suffix).table()
             table = with_points(table, with_commas(result, spot.suffix), intervals=False)
-        return _proven(table, result, carried(spot.data, "file", spot.suffix))
+        return _proven(
+            table, result, carried(spot.data, "file", result.policy, table.rows, spot.suffix)
+        )
 
     def released(spot: Spot, finding: EntryFinding) -> EntryRelease:
         if spot.folder is None:
@@ -131,13 +138,6 @@ def _publish(result: EntryRelease, data: Any, place: Place, clock: Clock) -> Ent
         released=released,
         contents=lambda release, spot: folder.contents(release, data, spot.suffix),
     )
-
-
-def _notes(result: EntryRelease) -> list[Sequence[str]]:
-    """What a workbook says of its data; it appears only if its recount says so, too."""
-    promise = result.policy.promise
-    kept = KeptPromise(f"{promise.text[:1].upper()}{promise.text[1:]}.", "", "")
-    return notes([kept], result.policy.about, result.rows)
 
 
 def _refuse_durations(table: Table, suffix: str) -> None:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from reticent.data.columns import Table
     from reticent.files.tabular import Reading
     from reticent.privacy.people import PeopleInBoth
+    from reticent.privacy.verify import Proof
     from reticent.releases.kinds import ReleaseKind
     from reticent.releases.places import Place
     from reticent.sources.engines import RowSource
@@ -359,7 +360,9 @@ def verify(
         far = [name for name in elsewhere if name in roles.released]
         forms = _forms(source, policy.rule, far) if source and policy.rule else []
         alike = found.warnings() if found else ()
-        leftovers = (*proof.leftovers, *forms, *_carried(opened.data, form), *opened.altered)
+        recounted = replace(proof, findings=findings)
+        carried = _carried(opened.data, form, recounted, policy)
+        leftovers = (*proof.leftovers, *forms, *carried, *opened.altered)
     warnings = (*policy.emptiness, *met, *alike, *opened.warnings)
     return TableVerdict(
         proof.rows, findings, leftovers, warnings, found, proof.floors, match, people
@@ -396,18 +399,20 @@ def _as_published(rows: Table, policy: Policy, place: Path | None) -> Table:
     return without_blanks(rows, policy)
 
 
-def _carried(data: Any, kind: str) -> list[Problem]:
+def _carried(data: Any, kind: str, proof: Proof, policy: Policy) -> list[Problem]:
     """What typed files, workbooks and data frames tell besides their cells."""
     from reticent.files.tabular import carriers, workbooks_of
     from reticent.privacy.verify import baggage
     from reticent.privacy.workbooks import leftovers
+    from reticent.tables.publish import said_of
 
     if is_url(data) or kind == "far away":
         return []
     found = [
         problem for schema, parts in carriers(data, kind) for problem in baggage(schema, parts)
     ]
-    return found + [problem for path in workbooks_of(data, kind) for problem in leftovers(path)]
+    books = workbooks_of(data, kind)
+    return [*found, *leftovers(books, proof.rows, said_of(proof, policy) if books else ())]
 
 
 @overload

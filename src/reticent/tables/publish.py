@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from reticent.privacy.risk import Exposure
     from reticent.sources.engines import RowSource
     from reticent.sources.means import Means
+    from reticent.tables.policy import Policy
     from reticent.tables.prepare import Prepared
     from reticent.tables.previous.exposure import LinkedRelease
     from reticent.tables.search.greedy import Found
@@ -135,6 +136,7 @@ class _Publishing:
     clock: Clock
     source: RowSource | None
     foretold: list[Proof] = field(default_factory=list)  # what the file itself says it keeps
+    said: list[Sequence[str]] = field(default_factory=list)  # and in which words
 
     def framed(self) -> Release:
         """The release as the kind of table that came in."""
@@ -254,15 +256,8 @@ class _Publishing:
             cells = verifier.from_table(table, hidden=hidden)
         self.foretold.append(self._proven(replace(cells, people=self.masked.people), ()))
         proof = self.foretold[-1]
-        told = [
-            KeptPromise(
-                f.promise.plain_words, f.promise.bound, measured(f.value),
-                NOTHING if f.promise.emptiness else "yes",
-            )
-            for f in proof.findings
-        ]  # fmt: skip
-        told += [KeptPromise(f"{one.floor.text}.", "", "") for one in proof.floors]
-        return notes(told, self.prepared.policy.about, proof.rows)
+        self.said.extend(said_of(proof, self.prepared.policy))
+        return self.said
 
     def recount(self, spot: Spot, written: Written) -> Proof:
         """Recount the promises on the bytes just written."""
@@ -320,7 +315,7 @@ class _Publishing:
         paths = written.paths
         if suffix in WORKBOOKS:
             table = workbooks.cells_of(paths, self.prepared.roles.released)
-            carried = [problem for path in paths for problem in workbooks.leftovers(path)]
+            carried = [*workbooks.leftovers(paths, table.num_rows, self.said)]
             return verifier.from_table(table, hidden=hidden), carried
         if suffix not in CSV:
             source = verifier.from_typed(paths, parquet=suffix == ".parquet", hidden=hidden)
@@ -378,6 +373,19 @@ class _Publishing:
         records = self.left_out.before.table.records
         most = self.prepared.policy.suppress_records * records
         return records - self.left_out.count if self.left_out.count <= most else -1
+
+
+def said_of(proof: Proof, policy: Policy) -> list[Sequence[str]]:
+    """What a workbook says of rows of which this was recounted."""
+    told = [
+        KeptPromise(
+            f.promise.plain_words, f.promise.bound, measured(f.value),
+            NOTHING if f.promise.emptiness else "yes",
+        )
+        for f in proof.findings
+    ]  # fmt: skip
+    told += [KeptPromise(f"{one.floor.text}.", "", "") for one in proof.floors]
+    return notes(told, policy.about, proof.rows)
 
 
 def _measured(sheets: Iterator[Sheet], longest: list[int]) -> Iterator[Sheet]:
