@@ -143,6 +143,44 @@ def test_named_identifiers_are_dropped_however_few_there_are(name: str, letter: 
         assert fates(**{name: cells})[name] == ("drop", letter)
 
 
+@pytest.mark.parametrize(
+    ("name", "cells", "top", "asks"),
+    [
+        ("Age on day of admission", [97, 101, 34], 90, True),
+        ("Age at 30 day follow-up", [97, 101, 34], 90, True),
+        ("Age_at_month_12", [97, 101, 34], 90, True),
+        ("AgeAtDay0", ["97", "101", "34"], 90, True),
+        ("age_days", [97, 101, 34, 999], 90, True),
+        ("Age", [97, 101, 34], 90, False),
+        ("Age", [97, 101, 999], 90, True),
+        ("age in days", [33000, 34000, 12], 32850, True),
+        ("Alter in Monaten", [1100, 900, 12], 1080, True),
+        ("agemonths", [1100, 900, 12], 1080, True),
+    ],
+)
+def test_ages_are_in_years_unless_names_and_values_say_otherwise(
+    name: str, cells: list[Any], top: int, asks: bool
+) -> None:
+    data = pa.table({name: cells, "Sex": ["m", "f", "d", "d"][: len(cells)]})
+    text = drafted(data)
+    assert f"coarsen = {{ top = {top} }}" in text
+    [said] = [line for line in text.splitlines() if line.startswith("[attributes")]
+    assert ("?" in said) is asks
+    released = reticent.release(data, Policy.parse(text))
+    assert released.proof.holds
+    assert top > 90 or not {"97", "101"} & {*map(str, released.table[name].to_pylist())}
+
+
+def test_who_tells_ages_up_to_a_number_that_nobody_reaches_is_warned() -> None:
+    data = pa.table({"Age": [97, 34], "Days": [33000, 12]})
+    policy = Policy.of(
+        {"rule": RULE, "attributes": {n: {"coarsen": {"top": 32850}} for n in ("Age", "Days")},
+         "keep": "*"}
+    )  # fmt: skip
+    [said] = [w for w in reticent.release(data, policy).warnings if "ages are told" in w]
+    assert 'column "Age": ages are told up to 32849, and nobody reaches 32850' in said
+
+
 def test_who_may_be_over_89_is_told_by_the_latest_date_or_asked() -> None:
     births = ["1931-02-03", "1950-01-01"]
     told = drafted(pa.table({"Birth": births, "Visit": ["2019-01-01", "9999-12-31"]}))

@@ -42,6 +42,7 @@ from reticent.tables.attributes import Attribute
 from reticent.tables.drafts.identifiers import named_as
 from reticent.tables.policy import Policy, Roles
 
+_RULED_AGE = 90  # years from which on a rule lets nobody's age be told
 _MANY_VALUES = 5_000  # a suppressed column from which on a search can take long
 _AS_ITS_CELLS_TELL = Attribute(join=True)
 _MOST_CLASS_COUNTS = 100_000_000  # counts of 8 bytes each
@@ -70,7 +71,8 @@ class Prepared:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What breaks no promise but should be looked at."""
-        return (*_warnings(self), *self.unmet, *self.odd)
+        high = _ages_hardly_in_years(self.policy, self.table)
+        return (*_warnings(self), *high, *self.unmet, *self.odd)
 
     @property
     def foreseen(self) -> tuple[str, ...]:
@@ -441,6 +443,21 @@ def _named_as_identifiers(policy: Policy, roles: Roles) -> Iterator[str]:
             f"released, although their names speak of identifiers of the rule {policy.rule}: "
             f"{told}. See that they are none."
         )
+
+
+def _ages_hardly_in_years(policy: Policy, table: Table) -> Iterator[str]:
+    """Ages under a rule whose highest are one from so far up that nobody reaches it."""
+    for name, one in policy.attributes.items() if policy.rule else ():
+        top = one.coarsen.top if one.coarsen else None
+        if top is None or top <= _RULED_AGE or name not in table.columns:
+            continue
+        shown = table.columns[name].texts()
+        if not {str(top), f"{top} or older"} & {*shown}:
+            yield (
+                f'column "{name}": ages are told up to {top - 1}, and nobody reaches {top}. If '
+                f"they are in years, the rule {policy.rule} asks for  "
+                f"coarsen = {{ top = {_RULED_AGE} }}."
+            )
 
 
 def nearly_unique(table: Table, roles: Roles) -> Iterator[str]:

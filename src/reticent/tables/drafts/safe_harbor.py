@@ -49,6 +49,15 @@ _PARTS = (
 )
 _PARTS += " jahreszeit*"
 _AGES = "agegr* altersgruppe* age ages alter edad eta leeftijd idade *alter"
+_AGES += " ageat* agein* agedays agemonths agemos ageyears ageyrs agey years+old"
+_AGE_UNITS = (  # how names say that ages are in another unit, and not at which day they were asked
+    ("age+months age+in+months age+mos months+old alter+monate alter+in+monaten", "months"),
+    ("agemonths ageinmonths agemos", "months"),
+    ("age+days age+in+days days+old alter+tage alter+in+tagen agedays ageindays", "days"),
+)
+_OTHER_UNITS = "day* month* mos week* hour* monat* tag tage tagen woche* stunde*"
+_A_YEAR = {"months": 12, "days": 365}
+_OLDEST_EVER = 130
 _BIRTHS = "birth* born geburt* naissance* nacimiento* nascita* dob yob birthdate* birthday*"
 _YEARS = "year years yr jahr* annee* ano anno jaar *jahr"
 _DATES = "date dates datum *datum fecha fechas timestamp"
@@ -432,20 +441,34 @@ def _counts(seen: Look) -> bool:
 
 
 def _age(seen: Look, reading: Reading) -> Ruling:
-    top, unit = _YEARS_OLD, ""
-    if means(seen.name, "month months monate*"):
-        top, unit = 12 * _YEARS_OLD, " months"
-    elif means(seen.name, "day days tage*"):
-        top, unit = 365 * _YEARS_OLD, " days"
-    tops = Tops(top, reading.decimal or ".")
+    tops, doubt = Tops(_YEARS_OLD, reading.decimal or "."), ""
+    spoken, unit = next((told for told in _AGE_UNITS if means(seen.name, told[0])), ("", ""))
+    if unit and not _implausible_as_years(seen):
+        unit = ""
+    if unit:
+        tops = replace(tops, top=_YEARS_OLD * _A_YEAR[unit])
+        unit = f" {unit}"
+    elif spoken or means(seen.name, _OTHER_UNITS):
+        doubt = "; they are taken for years, though its name speaks of months or days"
+    elif seen.scale is not None and float(seen.scale.points[-1]) > _OLDEST_EVER:
+        doubt = f"; some are above {_OLDEST_EVER}: are these years?"
     read = _share_read(seen, tops)
     if read < 0.5:
         why = "groups of ages: keep them if all from 90 on are one group"
         return _drop(seen, "C", why, asks=True)
-    why = f"ages from {top}{unit} on are one" + _unread(seen, read)
+    why = f"ages from {tops.top}{unit} on are one" + _unread(seen, read) + doubt
     broken = seen.scale is not None and bool((np.asarray(seen.scale.points) % 1).any())
     why += "; fractions of years tell part of a date of birth" if broken else ""
-    return Ruling(seen, "coarsen", why, BY_LETTER["C"], tops, is_question=read < 1 or broken)
+    asks = read < 1 or broken or bool(unit or doubt)
+    return Ruling(seen, "coarsen", why, BY_LETTER["C"], tops, is_question=asks)
+
+
+def _implausible_as_years(seen: Look) -> bool:
+    """Whether most ages are above what anybody ever reached; a few may be codes for no answer."""
+    if seen.scale is None or seen.scale.kind != "number":
+        return False
+    points = np.asarray(seen.scale.points, dtype=float)
+    return bool(np.median(points) > _OLDEST_EVER)
 
 
 def _part_of_date(seen: Look) -> Ruling | None:
