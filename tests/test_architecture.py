@@ -50,6 +50,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "search": GROUND | DATA | SHARED | ENGINES | {"serving"},  # whose page is used, not only read
     "jointree": GROUND | DATA | SHARED | ENGINES | {"parties"},  # whose tables may stay at sites
     "joint": GROUND | DATA | SHARED | ENGINES | {"parties", "tables"},  # a table of several owners
+    "__main__": {"front"},
     "front": {
         "errors",
         "joint",

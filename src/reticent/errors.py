@@ -15,6 +15,7 @@ passes ``show_values=True``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -165,13 +166,36 @@ def many(count: int, thing: str, things: str = "") -> str:
     return f"{count:,} {thing if count == 1 else things or thing + 's'}"
 
 
+# What a terminal takes for a command, or for a change of direction: C0 and C1 but for tabs and line
+# feeds, and what orders letters or ends lines by itself.
+_UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+def visible(text: str) -> str:
+    r"""A text whose signs can all be seen; what cannot is escaped as in JSON and TOML.
+
+    >>> print(visible("a\x1b[31m, \u202eb"))
+    a\u001b[31m, \u202eb
+    """
+    return _UNSEEN.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
+
+
+def in_one_line(text: str) -> str:
+    r"""The same of a text that has to stand in one line.
+
+    >>> print(in_one_line("Date\nof birth"))
+    Date\nof birth
+    """
+    return visible(text).replace("\n", "\\n").replace("\t", "\\t")
+
+
 def quoted(names: Iterable[str], most: int = SHOWN) -> str:
     """Column names in quotes, the first few.
 
     >>> quoted(["Age", "Zip code"])
     '"Age", "Zip code"'
     """
-    return listed([f'"{name}"' for name in names], most)
+    return listed([f'"{in_one_line(name)}"' for name in names], most)
 
 
 def few(names: Iterable[str], last: str = "") -> str:

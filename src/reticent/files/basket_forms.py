@@ -84,7 +84,8 @@ def _is_table(lines: Sequence[str]) -> bool:
 
 
 def _separator(lines: Sequence[str]) -> str:
-    """What parts items; 1,5 is one."""
+    """What parts items: the sign that stands in most lines, if it does in enough; 1,5 is one."""
+    found: dict[str, int] = {}
     often = _OFTEN * len(lines)
     for sign in SIGNS:
         at = re.escape(sign)
@@ -92,8 +93,8 @@ def _separator(lines: Sequence[str]) -> str:
         holding = [line for line in lines if parts.search(line)]
         blanks = sum(" " in line.strip() for line in holding)  # or a tab is a blank like others
         if holding and len(holding) >= often and (sign != "\t" or blanks >= often):
-            return sign
-    return " "
+            found[sign] = len(holding)
+    return max(found, key=lambda sign: found[sign], default=" ")  # of equals the first
 
 
 def _table(data: str | Path, reading: Reading, basket: str | None, item: str | None) -> BasketForm:

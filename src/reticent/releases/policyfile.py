@@ -24,7 +24,7 @@ from pydantic import (
     model_validator,
 )
 
-from reticent.errors import InputError, Problem, did_you_mean, few, listed, quoted, refuse
+from reticent.errors import InputError, Problem, did_you_mean, few, listed, quoted, refuse, visible
 from reticent.files.delimited import unfit
 from reticent.files.tabular import Reading
 from reticent.files.writing import DELIMITERS, Writing
@@ -347,7 +347,7 @@ def toml_lines(table: Mapping[str, Any]) -> str:
 
 def toml_key(key: str) -> str:
     """A key as TOML writes it."""
-    return tomli_w.dumps({key: 0}).removesuffix(" = 0\n")
+    return visible(tomli_w.dumps({key: 0}).removesuffix(" = 0\n"))
 
 
 def toml_value(value: Any) -> str:
@@ -359,7 +359,7 @@ def toml_value(value: Any) -> str:
     # Lists in lists are written in place. As sections, tables would come after lists, and labels
     # of a taxonomy in another order. Breaks in texts are escaped: those left are between items.
     laid_out = tomli_w.dumps({"": [[_plain(value)]]}, indent=0)
-    in_line = laid_out.replace("[\n", "[").replace(",\n]", "]").replace("\n", " ")
+    in_line = visible(laid_out).replace("[\n", "[").replace(",\n]", "]").replace("\n", " ")
     return in_line.removeprefix('"" = [[').removesuffix("]] ")
 
 
@@ -393,11 +393,22 @@ def problems(error: ValidationError, where: str, whole: type[WrittenFile]) -> li
             what = _PLAINER.get(finding["type"], finding["msg"]).removeprefix("Value error, ")
             problem = Problem(
                 what[:1].lower() + what[1:], where=f"{where}, {place}".rstrip(", "),
-                do=_nearest(finding) if finding["type"] == "literal_error" else "",
+                do=_remedy(finding, loc, whole),
             )  # fmt: skip
         # A union reports each of its branches; the first says enough.
         found.setdefault(problem.where if finding["type"] != "extra_forbidden" else place, problem)
     return list(found.values())
+
+
+def _remedy(finding: Any, loc: Sequence[object], whole: type[WrittenFile]) -> str:
+    """What to write instead, as far as that can be told."""
+    if finding["type"] == "literal_error":
+        return _nearest(finding)
+    if finding["type"] != "missing" or len(loc) != 1:
+        return ""
+    every = whole.model_fields.items()
+    told = [one.description for key, one in every if (one.alias or key) == loc[0]]
+    return f"write  {loc[0]} = …  {told[0]}" if told and told[0] else ""
 
 
 def _nearest(finding: Any) -> str:

@@ -14,7 +14,7 @@ from importlib import import_module
 from itertools import groupby
 from typing import Any
 
-from reticent.errors import many
+from reticent.errors import in_one_line, many
 
 _MOST_ROWS = 25  # of a table, and lines of a text
 _LONGEST = 400  # characters of a line, or of a cell
@@ -182,4 +182,8 @@ def cell(value: Any) -> str:
         return "-"
     if isinstance(value, Fraction) and value.denominator > 1:
         return f"{value} ({float(value):.1%})"
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+    return (
+        f"{value:,}"
+        if isinstance(value, int) and not isinstance(value, bool)
+        else in_one_line(str(value))
+    )

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 from typer.core import TyperGroup
 
-from reticent.errors import InputError, ReticentError, Stopped, only_in_reading
+from reticent.errors import InputError, ReticentError, Stopped, only_in_reading, visible
 from reticent.terminal import progress, signals
 from reticent.version import __version__
 
@@ -50,7 +50,7 @@ class Say:
 
     def text(self, text: str) -> None:
         """Print a text that is asked for as it is."""
-        print(text, end="")
+        print(visible(text), end="")
 
     def verdict(
         self, text: str, data: Any, holds: bool | None, *, accept_undecided: bool = False
@@ -89,7 +89,11 @@ class Say:
 
 
 def _print(text: str, stream: Any = None) -> None:
-    """Print; a reader who has gone, or a full disk behind a pipe, changes no result."""
+    """Print; a reader who has gone, or a full disk behind a pipe, changes no result.
+
+    Names of columns and files are anybody's: none of them commands the terminal.
+    """
+    text = visible(text)
     with contextlib.suppress(OSError, ValueError):
         try:
             print(text, file=stream)
@@ -265,9 +269,9 @@ def _failed(say: Say, error: BaseException, written: Sequence[Path]) -> int:
 def _trace(say: Say, error: BaseException) -> None:
     """Where an error came from: lines of code only, as its words may quote a cell."""
     if say.debug:
-        print("".join(traceback.format_tb(error.__traceback__)), file=sys.stderr)
+        _print("".join(traceback.format_tb(error.__traceback__)), sys.stderr)
         words = f": {error}" if say.show_values else ""
-        print(f"{type(error).__name__}{words}", file=sys.stderr)
+        _print(f"{type(error).__name__}{words}", sys.stderr)
 
 
 _STOPPING = "writing the release so far. Press Ctrl-C again to write nothing."

@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from itertools import pairwise
 from typing import Any
 
+from reticent.errors import visible
 from reticent.terminal import signals
 
 Voice = Callable[[dict[str, Any]], None]
@@ -109,7 +110,7 @@ def ended(words: Sequence[str], code: int) -> None:
 
 def _line(event: dict[str, Any]) -> None:
     with suppress(OSError, ValueError, AttributeError):  # nobody reads, or there is none
-        sys.stderr.write(json.dumps(event, ensure_ascii=False) + "\n")
+        sys.stderr.write(visible(json.dumps(event, ensure_ascii=False)) + "\n")
 
 
 def _nobody(event: dict[str, Any]) -> None:

@@ -69,9 +69,11 @@ def init(
         found = draft_of(data, output, basket, item, told, say.force, say.show_values, watch)
     if not found.private:
         say.note(
-            "Warning: no item is called private, as no name speaks of it; so the draft promises "
-            "crowds, and not that nothing is inferred."
-        )
+            "Warning: no item is called private, as "
+            + ("those whose names speak of it are in too many baskets" if found.common
+               else "no name speaks of it")
+            + "; so the draft promises crowds, and not that nothing is inferred."
+        )  # fmt: skip
     if output is None and not say.json:
         say.text(found.text())
         return

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from reticent.data.baskets import Baskets
-from reticent.errors import InputError, many
+from reticent.errors import InputError, many, visible
 from reticent.files import basket_files
 from reticent.files.basket_forms import BasketForm, form_of
 from reticent.files.tabular import Reading
@@ -80,7 +80,7 @@ class BasketDraft:
         if read := self._read():
             lines += ["", "[reading]  # how the file is written", toml_lines(read).rstrip("\n")]
         lines += ["", about_draft().rstrip("\n")]
-        return "".join(f"{line}\n" for line in lines)
+        return visible("".join(f"{line}\n" for line in lines))
 
     def policy(self) -> BasketPolicy:
         """The policy as a release would read it."""
@@ -138,7 +138,8 @@ class BasketDraft:
             yield "# ? Their names speak of something private. Are they, and which others?"
         else:
             yield "private = []"
-            yield "# ? Which items would hurt, told of somebody? No name speaks of it by itself."
+            no_name = "" if self.common else " No name speaks of it by itself."
+            yield f"# ? Which items would hurt, told of somebody?{no_name}"
         yield '#   Name them, or write patterns: private = ["hiv-*", "*pregnancy*"].'
         for item, topic in self.common:
             yield f"# ? {toml_value(item)} ({topic}) is in too many baskets to be kept secret."

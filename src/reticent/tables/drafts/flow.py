@@ -15,7 +15,7 @@ from reticent.data.columns import Column, Table, trimmed, without_missing
 from reticent.data.linking import number_rows
 from reticent.data.spellings import padded
 from reticent.data.taxonomy import Taxonomy
-from reticent.errors import InputError
+from reticent.errors import InputError, in_one_line, quoted
 from reticent.files.tabular import Reading
 from reticent.progress import Watch
 from reticent.sources.arrival import inputs, taken
@@ -196,13 +196,18 @@ def _for_class(found: Draft) -> Draft:
         for k in (step * found.guesses.rows_each for step in _LADDER):
             if k <= found.table.rows and _is_safe(replace(found, k=k), target.look):
                 why = (
-                    "" if k == _LADDER[0] else f" Fewer, and {target.name} would single people out."
+                    ""
+                    if k == _LADDER[0]
+                    else f" Fewer, and {in_one_line(target.name)} would single people out."
                 )
                 return replace(found, k=k, why_k=why)
     share = f"{float(SINGLED_OUT):.0%} of all records"
-    unfit = f'with "{target.name}" as it is, more than {share} would be alone in their group'
+    unfit = (
+        f"with {quoted([target.name])} as it is, more than {share} would be alone in their group"
+    )
     if 2 * found.leaves_out > found.table.rows:
-        unfit = f'"{target.name}" cannot be one: too many records would be left out for their gaps'
+        unfit = f"{quoted([target.name])} cannot be one: too many records would be left out for "
+        unfit += "their gaps"
     masked = found.guesses.changed(target.name, "masked", "it singles out too many as the class")
     return replace(found, guesses=replace(masked, unfit=unfit), leaves_out=0)
 

@@ -200,7 +200,7 @@ def safe(guesses: Guesses) -> Guesses:
         beside = "with what else is released as it is" if private else "as the class"
         guesses = guesses.changed(most.name, "masked", f"{beside} it would single out {share}")
         if not private:
-            guesses = replace(guesses, unfit=f'"{most.name}" alone singles out {share}')
+            guesses = replace(guesses, unfit=f"{quoted([most.name])} alone singles out {share}")
     return guesses
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from reticent.data.columns import Column, Table, without_missing
 from reticent.data.door import Coarsening, Prefixes, Tops, Years
 from reticent.data.texts import is_text
-from reticent.errors import InputError, many
+from reticent.errors import InputError, many, visible
 from reticent.files.tabular import Reading
 from reticent.privacy.identifying import DATE, IP, MAC, MAIL, PHONE, SSN, WEB, seen_in
 from reticent.releases.about import about_draft
@@ -131,7 +131,7 @@ class RuleDraft:
             *(self._attribute(ruling) for ruling in self._of("coarsen")),
             about_draft(),
         ]
-        return "\n".join(part for part in parts if part)
+        return visible("\n".join(part for part in parts if part))
 
     def beside(self, place: Any) -> dict[Any, str]:
         """The files that the policy needs beside it: none."""

@@ -15,7 +15,7 @@ from reticent.data.columns import Table
 from reticent.data.scales import Scale
 from reticent.data.spellings import most_frequent, written_differently
 from reticent.data.taxonomy import Taxonomy
-from reticent.errors import many
+from reticent.errors import in_one_line, many, visible
 from reticent.files.tabular import Reading
 from reticent.files.taxonomies import as_csv
 from reticent.releases.about import about_draft
@@ -30,7 +30,7 @@ _CANDIDATES = 5  # columns that are proposed as the class
 
 
 _WRITING = """\
-# [writing]  # QUESTION: is the release for an Excel that expects commas and semicolons, too?
+# [writing]  # ? Is the release for an Excel that expects commas and semicolons, too?
 # decimal = ","  # intervals are written [0,5; 1,5), and cells are parted by semicolons
 # bom = true
 """
@@ -73,7 +73,7 @@ class Draft:
             *(self._confidence(guess) for guess in self.guesses.of("sensitive")),
             about_draft(),
         ]
-        return "\n".join(part for part in parts if part)
+        return visible("\n".join(part for part in parts if part))
 
     def policy(self) -> Policy:
         """The policy as a release would read it."""
@@ -91,8 +91,8 @@ class Draft:
     def _head(self) -> str:
         table = self.table
         said = [
-            f"Drafted from {table.name}: {table.rows} {'row' if table.rows == 1 else 'rows'}, "
-            f"{len(table.known)} columns.",
+            f"Drafted from {in_one_line(table.name)}: {table.rows} "
+            f"{'row' if table.rows == 1 else 'rows'}, {len(table.known)} columns.",
             *asked(table.notes),
             "It is a start, not advice: lines marked  ?  are questions only you can answer.",
         ]
