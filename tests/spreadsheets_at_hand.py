@@ -19,7 +19,11 @@ _FORMS = {
 
 
 def a_workbook(
-    path: Path, sheets: Mapping[str, Sequence[Sequence[Any]]], *, hidden: Sequence[str] = ()
+    path: Path,
+    sheets: Mapping[str, Sequence[Sequence[Any]]],
+    *,
+    hidden: Sequence[str] = (),
+    merged: Sequence[str] = (),
 ) -> Path:
     """An .xlsx file; a text that begins with = is a formula, one with #, its error."""
     import xlsxwriter
@@ -42,6 +46,10 @@ def a_workbook(
                     sheet.write_string(i, j, cell)
                 elif cell not in (None, ""):
                     sheet.write(i, j, cell)
+        for cells in merged:
+            sheet.merge_range(cells, "")
+            first = cells.split(":")[0]
+            sheet.write(first, rows[int(first[1:]) - 1]["ABC".index(first[0])])
     book.close()
     return path
 

@@ -423,8 +423,9 @@ def test_columns_without_a_name_go_by_their_position(tmp_path: Path) -> None:
     table = read(path)
     assert list(table.columns) == ["unnamed 1 (2)", "A", "unnamed 3", "unnamed 1"]
     assert rows_of(table) == [("1", "2", "3", "4")]
-    said = 'columns without a name are called "unnamed 1 (2)", "unnamed 3".'
-    assert table.notes == (f"{path}: {said}",)
+    said = 'columns without a name are called "unnamed 1 (2)", "unnamed 3"'
+    [note] = table.notes
+    assert note.startswith(f"{path}: {said}; --header-row, or")
     notes: list[str] = []
     assert look(path, Reading(), notes).header == tuple(table.columns)
     assert notes == list(table.notes)

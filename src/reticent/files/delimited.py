@@ -169,7 +169,7 @@ def _assumed(path: Path, dialect: Dialect, reading: Reading) -> Iterator[str]:
         yield told_header(path, "line", dialect.above)
     if dialect.doubt:
         yield dialect.doubt
-    yield from told_unnamed(dialect.unnamed, path)
+    yield from told_unnamed(dialect.unnamed, path, found=reading.header_row is None)
 
 
 @contextmanager
@@ -385,11 +385,13 @@ def named(names: Iterable[Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(made.get(i, text) for i, text in enumerate(texts)), tuple(made.values())
 
 
-def told_unnamed(unnamed: Sequence[str], where: object) -> Iterator[str]:
-    """What is said of columns that got a name."""
+def told_unnamed(unnamed: Sequence[str], where: object, *, found: bool = False) -> Iterator[str]:
+    """What is said of columns that got a name; several may mean that another row is the header."""
     if unnamed:
         said = "a column without a name is" if len(unnamed) == 1 else "columns without a name are"
-        yield f"{where}: {said} called {quoted(unnamed)}."
+        by = remedy("--header-row, or header_row in [reading],", "header_row in [reading]")
+        also = f"; {by} tells if their names stand in another row" if len(unnamed) > 1 else ""
+        yield f"{where}: {said} called {quoted(unnamed)}{also if found else ''}."
 
 
 def told_header(where: object, row: str, at: int) -> str:

@@ -5,8 +5,13 @@ row to a guess, so a row further down is the header only where nothing else can 
 
 - it has a text in every column that is used below it (but the first, which may hold the names of
   rows), all of them different, none found again in its own column;
-- every row above it is blank or fills at most half as many cells (or two, beside three);
-- a blank row parts it from those, or some column holds numbers or dates below it and nothing else.
+- a blank row parts it from those above, or some column holds numbers or dates below it and nothing
+  else;
+- every row above it is blank, or fills one cell alone, the first if no blank row follows; above a
+  blank row, a row may also hold two cells such as "From" and a date, or "By:" and a name.
+
+A row with two names is no title, whatever stands below: some tables name fewer columns than they
+have. Nor is one of two columns, unless it is cut short, as no row of a table is.
 
 Where there is no header, the first record is taken for one, and its cells are names of columns, for
 everybody to see. So a header that holds numbers or dates, as its columns do, is doubted.
@@ -38,16 +43,35 @@ def header_at(rows: Sequence[Sequence[Any]]) -> int:
     filled = [[i for i, cell in enumerate(row) if _holds(cell)] for row in rows]
     first = next((at for at, places in enumerate(filled) if places), 0)
     for at in range(first + 1, min(len(rows), first + _DEEPEST + 1)):
-        above = [len(places) for places in filled[first:at] if places]
-        width = len(filled[at])
-        if width < 2 or max(above) > max(width // 2, min(2, width - 1)):
+        parted = not filled[at - 1]
+        above = [i for i in range(first, at) if filled[i]]
+        if not all(_is_title(rows[i], filled[i], rows[at], filled[at], parted) for i in above):
             continue
         below = [(row, places) for row, places in zip(rows, filled, strict=True)][at + 1 :]
         below = [(row, places) for row, places in below if places]
-        parted = len(above) < at - first
         if _is_header(rows[at], filled[at], below, parted=parted):
             return at
     return first
+
+
+def _is_title(
+    row: Sequence[Any],
+    places: Sequence[int],
+    header: Sequence[Any],
+    named: Sequence[int],
+    parted: bool,
+) -> bool:
+    """Whether a row above what may be a header can be nothing but a part of a title."""
+    if len(named) < 2:
+        return False
+    if len(places) == 1 and len(row) < len(header):
+        return True
+    if len(named) < 3 or len(places) > 2:
+        return False
+    if len(places) == 1:
+        return parted or places[0] <= named[0]
+    key, value = (row[i] for i in places)
+    return parted and isinstance(key, str) and (key.rstrip().endswith(":") or _counts(value))
 
 
 def _is_header(

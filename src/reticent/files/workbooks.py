@@ -58,7 +58,7 @@ def read_workbook(path: Path, suffix: str, reading: Reading, notes: list[str]) -
         notes.append(told_header(where, "row", at))
     if reading.header_row is None and (doubt := doubted(first[at:], f"{where}, row {at + 1}")):
         notes.append(doubt)
-    notes += told_unnamed(unnamed, where)
+    notes += told_unnamed(unnamed, where, found=reading.header_row is None)
     if merged:
         notes.append(
             f"{where}: of {many(len(merged), 'group')} of merged cells, only the first cell holds "

@@ -314,7 +314,7 @@ def init(
 
     found = draft_of(data, class_, output, reading, means, say.force, say.show_values, rule)
     text = found.text()
-    say.note(*(note for note in found.table.notes if note.startswith("Warning: ")))
+    say.note(*found.table.notes)
     if isinstance(found, RuleDraft):
         say.note("\n".join(NOT_SETTLED))
     elif found.guesses.unfit:
