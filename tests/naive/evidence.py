@@ -164,15 +164,31 @@ def share_shown(before: Sequence[object], after: Sequence[object]) -> float:
     return entropy(after) / whole if whole else 0.0
 
 
-def relation(first: Sequence[object], second: Sequence[object]) -> float:
-    """Mutual information in nats, less what chance adds, as the size of a correlation."""
-    rows, total = Counter(first), len(first)
-    columns, cells = Counter(second), Counter(zip(first, second, strict=True))
-    told = sum(
-        count / total * math.log(count * total / (rows[a] * columns[b]))
-        for (a, b), count in cells.items()
-    )
-    freedom = (len(rows) - 1) * (len(columns) - 1)
-    rare = [sum(total / count for count in side.values()) - 1 for side in (rows, columns)]
-    chance = (freedom + rare[0] * rare[1] / (6 * total)) / (2 * total)
-    return math.sqrt(1 - math.exp(-2 * max(told - chance, 0)))
+def relation(
+    first: Sequence[object],
+    second: Sequence[object],
+    whole: tuple[Sequence[object], Sequence[object]] | None = None,
+) -> float:
+    """Mutual information in nats, less what chance adds, as the size of a correlation.
+
+    That is told as a share of what it were if one of the columns gave the other away; `whole`: of
+    these columns, of which `first` and `second` are groupings.
+    """
+
+    def told(first: Sequence[object], second: Sequence[object]) -> tuple[float, float]:
+        rows, total = Counter(first), len(first)
+        columns, cells = Counter(second), Counter(zip(first, second, strict=True))
+        both = sum(
+            count / total * math.log(count * total / (rows[a] * columns[b]))
+            for (a, b), count in cells.items()
+        )
+        sides = [
+            sum(n / total * math.log(total / n) for n in side.values()) for side in (rows, columns)
+        ]
+        freedom = (len(rows) - 1) * (len(columns) - 1)
+        rare = [sum(total / count for count in side.values()) - 1 for side in (rows, columns)]
+        chance = (freedom + rare[0] * rare[1] / (6 * total)) / (2 * total)
+        return max(both - chance, 0), min(sides) - chance
+
+    most = told(*(whole or (first, second)))[1]
+    return math.sqrt((1 - math.exp(-2 * told(first, second)[0])) / (1 - math.exp(-2 * most)))

@@ -3,16 +3,19 @@
 **The measure.** How much two columns tell of each other is their mutual information I over the
 records, less what chance alone would add: about f / 2N nats in N records, of r and c values with
 f = (r - 1)(c - 1), times q = 1 + (Σ1/p - 1)(Σ1/p' - 1) / 6Nf where some values are rare (Miller
-1955; Williams 1976). It is told as √(1 - exp(-2I)): 0 where neither says anything of the other, and
-for two normal quantities just the size of their correlation (Linfoot 1957). It knows neither
-directions nor straight lines, so it serves numbers, dates and words alike.
+1955; Williams 1976). As √(1 - exp(-2I)) it is on the scale of a correlation (Linfoot 1957), whose
+end depends on how many values there are; so it is told as a share of what the same comes to for the
+most that the two could tell: the smaller of their entropies, less the same chance. That is 0 where
+neither says anything of the other, and 1 just where one gives the other away, however few values
+they have. It knows neither directions nor straight lines, so it serves numbers, dates and words.
 
 **What is counted.** Every pair of released columns, over all records; only where that were more
 than `_MOST_VISITS` cells, over a sample of the records drawn by the seed. Columns are brought to
 few levels first, fewer in short tables, so that chance can be told from what is there: numbers and
 dates to at most ten groups of about equally many records, words to at most the 19 commonest values
 and the rest. Of a masked column the levels before are those of the values split further by what is
-shown of them; so what it shows is a grouping of what it was, and tells no more than that.
+shown of them; so what it shows is a grouping of what it was, and tells no more than that. What it
+tells is a share of the most that the columns could tell as they were.
 
 **A relation** is a pair of at least `LEAST` that stands out of chance, too: 2NI / q is larger than
 chi square with f degrees of freedom is once in 30,000 times (Wilson and Hilferty 1931).
@@ -114,12 +117,13 @@ def strengths(columns: Sequence[Levelled]) -> list[Relation]:
             cells = first.size * second.size
             counts = np.bincount(codes * second.size + second.codes, minlength=cells)
             table = counts.reshape(first.size, second.size).astype(float)
-            before, related = strength(table)
+            counted = told_by(table)
+            before, related = strength(counted, counted.most)
             if not related:
                 continue
             after, still = before, True
             if first.shown is not None or second.shown is not None:
-                after, still = strength(kept[i].T @ table @ kept[j])
+                after, still = strength(told_by(kept[i].T @ table @ kept[j]), counted.most)
                 still = still or after >= AS_BEFORE * before
             pair = (first.name, second.name)
             found.append((pair, before, min(after, before), still))
@@ -134,28 +138,47 @@ def _grouping(column: Levelled) -> NDArray[np.float64]:
     return matrix
 
 
-def strength(table: NDArray[np.float64]) -> tuple[float, bool]:
-    """How much rows and columns of a table of counts tell of each other, and whether for sure.
+@dataclass(frozen=True, slots=True)
+class MutualInformation:
+    """What two columns tell of each other, in nats and less what chance adds."""
 
-    >>> strength(np.array([[500.0, 0.0], [0.0, 500.0]]))
-    (0.866, True)
-    >>> strength(np.array([[250.0, 250.0], [250.0, 250.0]]))
-    (0.0, False)
+    told: float
+    most: float  # that they could tell
+    sure: bool  # more than chance would
+
+
+def strength(counted: MutualInformation, most: float) -> tuple[float, bool]:
+    """How much two columns tell of each other, of the most they could, and whether for sure.
+
+    >>> def of(*counts):
+    ...     counted = told_by(np.array(counts, float))
+    ...     return strength(counted, counted.most)
+    >>> of([500, 0], [0, 500]), of([250, 250], [250, 250]), of([30, 0, 0], [0, 30, 40])
+    ((1.0, True), (0.0, False), (1.0, True))
     """
+    if counted.told <= 0 or most <= 0:
+        return 0.0, False
+    found = math.sqrt(min(math.expm1(-2 * counted.told) / math.expm1(-2 * most), 1.0))
+    found = round(found, 9)  # what is all is not a little less by how floats add up
+    return found, bool(counted.sure and found >= LEAST)
+
+
+def told_by(table: NDArray[np.float64]) -> MutualInformation:
+    """What rows and columns of a table of counts tell of each other."""
     rows, columns = table.sum(axis=1), table.sum(axis=0)
     total = rows.sum()
     freedom = (np.count_nonzero(rows) - 1) * (np.count_nonzero(columns) - 1)
     if not freedom:
-        return 0.0, False
-    held = table[table > 0]
-    raw = (_spread(rows) + _spread(columns) - _spread(held)) / total + math.log(total)
+        return MutualInformation(0.0, 0.0, False)
+    sides = _spread(rows), _spread(columns)
+    raw = (sum(sides) - _spread(table)) / total + math.log(total)
     rare = (_rarity(rows) - 1) * (_rarity(columns) - 1) / (6 * total * freedom)
-    chance = min(1 + rare, _MOST_CHANCE)
-    corrected = max(raw - chance * freedom / (2 * total), 0.0)
-    found = math.sqrt(-math.expm1(-2 * corrected))
+    times = min(1 + rare, _MOST_CHANCE)
+    chance = times * freedom / (2 * total)
     step = 2 / (9 * freedom)
-    sure = 2 * total * raw / chance > freedom * (1 - step + _SURE * math.sqrt(step)) ** 3
-    return found, bool(sure and found >= LEAST)
+    sure = 2 * total * raw / times > freedom * (1 - step + _SURE * math.sqrt(step)) ** 3
+    entropy = min(sides) / total + math.log(total)
+    return MutualInformation(raw - chance, entropy - chance, bool(sure))
 
 
 def _spread(counts: NDArray[np.float64]) -> float:
