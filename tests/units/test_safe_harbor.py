@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -17,8 +19,10 @@ from reticent import Policy
 from reticent.data.columns import Table, encode
 from reticent.files.tabular import Reading
 from reticent.privacy.identifying import seen_in
+from reticent.sklearn import Masker
 from reticent.tables.drafts.identifiers import IDENTIFIERS, named_as
 from reticent.tables.drafts.safe_harbor import RULE, drafted_by_rule, small_regions
+from reticent.tables.flow import apply
 
 ODD = """\
 Patientenname;Geburtsdatum;Alter;PLZ;Straße;E-Mail;Aufnahme;Entlassungsmonat;Fallnummer;Bundesland;Landkreis;Geschlecht;Diagnose;Bemerkung;IP;Kennzeichen
@@ -81,6 +85,7 @@ def test_an_odd_table_is_drafted_released_and_verified(tmp_path: Path) -> None:
         ("postcode", ["SW1A 1AA", "M1 1AE", "B33 8TH"], ("drop", "B")),
         ("DischargeDate", ["02/03/2019", "2/14/2019", "N/A"], ("coarsen", "C")),
         ("seen", ["2019-05-31 10:00", "2019-06-01 11:30", "2020-01-01 00:00"], ("coarsen", "C")),
+        ("dod", ["2019-05-31", "2019-06-01", "5/4/22"], ("drop", "C")),
         ("dod", ["3-Feb-2019", "14-MAR-2019", "1-Jan-2020"], ("coarsen", "C")),
         ("BirthYear", ["1931", "1950", "1960"], ("coarsen", "C")),
         ("Year of visit", [2019, 2019, 2020], ("coarsen", "C")),
@@ -282,6 +287,34 @@ def test_the_rule_forbids_cells_of_some_forms(engine: str, cell: str, tmp_path: 
     assert not proof.holds
     assert 'column "A" holds' in proof.leftovers[0].what
     assert reticent.release(pa.table({"B": [1, 2]}), policy).proof.holds
+
+
+def test_the_rule_forbids_such_cells_in_later_rows_too(tmp_path: Path) -> None:
+    policy = Policy.of({"rule": RULE, "keep": "*"})
+    table, later = pa.table({"A": ["x", "y"]}), pa.table({"A": ["x", "on 5/4/22"]})
+    reticent.release(table, policy, output=tmp_path / "out/")
+    pq.write_table(later, tmp_path / "later.parquet")
+    refusal(
+        lambda: apply(tmp_path / "out", tmp_path / "later.parquet", output=tmp_path / "o.csv"),
+        "holds a date",
+    )
+    assert not (tmp_path / "o.csv").exists()
+    masker = Masker(policy).fit(table.to_pandas())
+    assert len(masker.transform(table.to_pandas())) == 2
+    refusal(lambda: masker.transform(later.to_pandas()), "holds a date")
+
+
+def test_the_rule_is_verified_in_a_database(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "t.db")) as database:
+        database.execute("CREATE TABLE t (A TEXT, B INTEGER)")
+        database.execute("INSERT INTO t VALUES ('on 5/4/22', 20220504), ('x', 19991231)")
+        database.commit()
+    policy = Policy.of({"rule": RULE, "keep": "*"})
+    proof = reticent.verify(f"sqlite:///{tmp_path}/t.db", policy, table="t")
+    assert [one.what for one in proof.leftovers] == [
+        'column "A" holds a date in 1 cell',
+        'column "B" holds a date in 2 cells',
+    ]
 
 
 def test_what_a_draft_by_a_rule_cannot_do_is_refused() -> None:

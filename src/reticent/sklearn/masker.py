@@ -30,7 +30,7 @@ from reticent.files.delimited import named
 from reticent.files.tabular import to_frame
 from reticent.sklearn.coding import Output, as_numbers, check_output, coded
 from reticent.sklearn.frames import arrow_of, cells_of, checked, kind_of
-from reticent.tables.flow import release
+from reticent.tables.flow import refuse_forbidden, release
 from reticent.tables.policy import Policy
 
 if TYPE_CHECKING:
@@ -133,6 +133,7 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
         for position, name in ((names.index(name), name) for name in coarse):
             taken, _ = self.door_.lenient(encode(name, cells_of(X, position, name)))
             shown[position] = taken.cells()
+        self._refuse_forbidden(X, [names[i] for i in self._released()])
         asked = _get_output_config("transform", self)["dense"]
         kind = kind_of(X) if asked == "default" else asked
         return _assembled(X, names, self._released(), shown, kind, numbers=bool(self.codes_))
@@ -149,6 +150,15 @@ class Masker(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ig
         tags.input_tags.allow_nan = True
         tags.transformer_tags.preserves_dtype = []
         return tags
+
+    def _refuse_forbidden(self, X: Any, names: list[str]) -> None:
+        """Refuse what a rule forbids in columns that stay as they are."""
+        if not self.policy_.rule:
+            return
+        fine = [n for n in names if n not in self.recodings_ and n not in self.door_.coarse]
+        all_names = self._names()
+        columns = (encode(name, cells_of(X, all_names.index(name), name)) for name in fine)
+        refuse_forbidden(self.policy_.rule, columns)
 
     def _names(self) -> list[str]:
         return list(named(super().get_feature_names_out().tolist())[0])

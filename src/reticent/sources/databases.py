@@ -256,7 +256,10 @@ def _sqlite(path: str) -> closing[Connection]:
 
 
 def _fetched(path: str, sql: str, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    from ibis.backends.sqlite.udf import register_all  # SQLite itself knows no forms of texts
+
     with _sqlite(path) as database:
+        register_all(database)
         cursor = database.execute(sql)
         while rows := cursor.fetchmany(_BATCH):
             cells = zip(*rows, strict=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -27,7 +27,7 @@ from reticent.sources.arrival import at_hand, inputs, means_of, parse, read
 from reticent.tables.arrival import counted, fitted
 
 if TYPE_CHECKING:
-    from reticent.data.columns import Table
+    from reticent.data.columns import Column, Table
     from reticent.files.tabular import Reading
     from reticent.privacy.people import PeopleInBoth
     from reticent.privacy.verify import Proof
@@ -488,20 +488,30 @@ def apply(
     refuse_inputs([target], [*inputs(data), Path(release_folder) / "private" / "recoding.json"])
     learnt = read_learnt(Path(release_folder))
     kept = Path(release_folder) / "private" / "policy.toml"
-    writing = AS_USUAL
+    writing, rule = AS_USUAL, None
     if kept.is_file():
         policy = Policy.load(kept)
+        rule = policy.rule
         reading, writing = policy.reads(reading), policy.writing.told()
     writing.refuse_idle(suffix, str(output))
     table, _ = read(data, reading)
     if not table.rows:
         raise InputError("the table has no rows", where=table.name)
     columns, strange = learnt.mask(table)
+    refuse_forbidden(rule, (one for one in columns if one.name not in learnt.door.coarse))
     rows = sheet(columns, order=learnt.order)
     shown = [name for name, recoding in learnt.recodings.items() if recoding.intervals]
     with whole_file(target, force=force) as path:
         write(rows, path, suffix, writing=writing.of(shown))
     return {"rows": table.rows, "unforeseen": strange, "output": str(output), "covered": False}
+
+
+def refuse_forbidden(rule: str | None, columns: Iterable[Column]) -> None:
+    """Refuse further rows for cells that a rule forbids, in columns that are not coarse."""
+    from reticent.privacy.identifying import identifying
+
+    if rule:
+        refuse([p for one in columns for p in identifying(rule, one.name, one.texts())])
 
 
 def check(

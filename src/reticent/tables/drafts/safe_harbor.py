@@ -389,6 +389,11 @@ def _date(seen: Look, reading: Reading) -> Ruling | None:
     read = _share_read(seen, years)
     time = BY_LETTER["C"]
     if read >= 0.5 and plain < 0.5:
+        shown = years.reading(texts)
+        unread = seen_in(RULE, seen.name, [text for text in texts if shown(text) is None])
+        if DATE in unread:
+            some = many(unread[DATE], "value")
+            return _drop(seen, "C", f"dates, of which {some} cannot be read for sure", asks=True)
         why = ("dates of birth: the year" if births else "dates: the year") + " may stay"
         why += _unread(seen, read)
         return Ruling(seen, "coarsen", why, time, years, is_question=read < 1, births=births)
