@@ -92,13 +92,63 @@ def test_later_rows_and_earlier_releases(tmp_path: Path) -> None:
     assert (tmp_path / "later.csv").read_text() == (folder / "public/data.csv").read_text()
     told = policy("masked")
     assert reticent.evaluate(odd, folder, told).proof.holds
-    join = {"previous": {"T1": {"path": str(table(tmp_path / "first.csv"))}}}
+    join = {"previous": {"T1": {"path": str(tmp_path / "first.csv")}}}
     promise = {"anonymity": [{"over": ["Sex", "T1.Sex"], "k": 3}]}
     again = Policy.of(
         {"trim": True, "keep": ["Job", "Age"], "attributes": {"Sex": {"same": SAME}, "Age": {"join": False}}}
         | join | promise
     )  # fmt: skip
-    assert reticent.release(odd, again).proof.holds
+    once = {"male": "M", "female": "F "}
+    lines = [f"{job},{age},{once[sex]}" for job, age, sex in rows(clean=True)]
+    (tmp_path / "first.csv").write_text("\n".join(["Job,Age,Sex", *lines]))
+    assert reticent.release(odd, again).proof.holds  # one spelling each is a name for the same
+    table(tmp_path / "first.csv")
+    with pytest.raises(InputError, match="shows cells apart"):
+        reticent.release(odd, again)
+
+
+MERGING: list[tuple[list[str], list[str], dict[str, Any]]] = [
+    (["m", "M", "m", "m"], ["m", "M", "m", "m"], {"same": {"male": ["m", "M"]}}),
+    (["m", " m", "m", "m"], ["m", "m", "m", "m"], {"trim": True}),
+    (["?", "", "?", "?"], ["", "", "", ""], {"missing_values": ["?"]}),
+]
+
+
+@pytest.mark.parametrize(("first", "second", "told"), MERGING, ids=["same", "trim", "missing"])
+@pytest.mark.parametrize("counted", ["confidence", "anonymity", "only joined"])
+def test_what_is_out_is_not_merged_after_the_fact(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: list[str], second: list[str],
+    told: dict[str, Any], counted: str,
+) -> None:  # fmt: skip
+    """Whoever has an earlier release sees its cells as they are, whatever a policy says of them."""
+    kinds = ["flu", "hiv", "flu", "flu"]
+    out = "\n".join(["Sex,Dis", *(f'"{a}",{b}' for a, b in zip(first, kinds, strict=True))])
+    (tmp_path / "r1.csv").write_text(out + "\n")
+    new = [f'{i},"{a}",100' for i, a in enumerate(second)]
+    (tmp_path / "d2.csv").write_text("\n".join(["Id,Sex,Zip", *new]) + "\n")
+    both = ["Sex", "first.Sex"]
+    said: dict[str, Any] = {"drop": ["Id"], "keep": ["Zip"]}
+    said["previous"] = {"first": {"path": str(tmp_path / "r1.csv")}}
+    said |= {key: value for key, value in told.items() if key != "same"}
+    if "same" in told:
+        said["attributes"] = {"Sex": {"same": told["same"]}}
+    if counted == "confidence":
+        sure = {"over": both, "sensitive": {"first.Dis": ["hiv"]}, "at_most": 0.5}
+        said["confidence"] = [sure]
+    elif counted == "anonymity":
+        said["anonymity"] = [{"over": both, "k": 2}]
+    else:
+        said |= {"keep": ["Sex"], "anonymity": [{"over": ["Zip", "first.Dis"], "k": 1}]}
+    asked = Policy.of(said)
+    with pytest.raises(InputError, match='column "Sex" shows cells apart'):
+        reticent.release(tmp_path / "d2.csv", asked)
+    label = "male" if "same" in told else second[0]
+    (tmp_path / "o.csv").write_text("\n".join(["Sex,Zip", *[f'"{label}",100'] * 4]) + "\n")
+    with pytest.raises(InputError, match='column "Sex" shows cells apart'):
+        reticent.verify(tmp_path / "o.csv", asked)
+    monkeypatch.setattr("reticent.tables.previous.check._merged", lambda *_: ())
+    with pytest.raises(InputError, match='of column "Sex" that differ would be counted as one'):
+        reticent.verify(tmp_path / "o.csv", asked)  # its recounting tells, too
 
 
 def test_what_a_draft_and_warnings_say(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from reticent.errors import InputError
+from reticent.errors import InputError, Problem, refuse
 from reticent.privacy.promises import Anonymity, Confidence, Promise, ours, theirs
 
 
@@ -31,6 +31,7 @@ class PublishedRelease:
     published: tuple[str, ...]
     marker: str
     parents: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # as its manifest tells
+    shown: Callable[[str], Any] | None = None  # the texts of a column as they are out
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +258,31 @@ class Rejoined(Queries):
                 return False
         mine = {*ours(names), *self.meeting.linking([promise])}
         return mine <= {*self.column, *self.people}
+
+    def refuse_merged(self, promise: Promise) -> None:
+        """Refuse to count cells as one that a release which is out shows apart.
+
+        Those of a join, and those that its groups are told by; what is inferred or counted in them
+        can be merged without hiding anything.
+        """
+        problems = []
+        for release, i in self.lay_beside(promise.releases).items():
+            one = self.meeting.earlier[release]
+            told = [*theirs(promise.over, release), *self.meeting.common(release)]
+            told += [their for *_, their, _ in self.meeting.contradictions(release)]
+            for name in dict.fromkeys(told):
+                here = {*self._distinct(f"rows{i}", self.releases[release][name])}
+                out = {*one.shown(name).fill_null("").to_pylist()} if one.shown else here
+                if len(here) < len(out) or (one.marker in out and one.marker not in here):
+                    problems.append(
+                        Problem(
+                            f'cells of column "{name}" that differ would be counted as one',
+                            where=f"[previous.{release}]",
+                            why="that release shows them apart, to everybody who has it.",
+                            do="let  same,  trim  and  missing_values  leave them apart.",
+                        )
+                    )
+        refuse(problems)
 
     def lay_beside(self, releases: Sequence[str]) -> dict[str, int]:
         """Make the tables of some releases, and tell by which number each of them goes."""

@@ -382,6 +382,7 @@ def _rejoin(counted: _Counted, promise: Promise, rules: VerifierRules) -> Promis
     rejoined = counted.rejoined(rules)
     if not rejoined.can(promise):
         return PromiseFinding(promise, None, None)
+    rejoined.refuse_merged(promise)
     fast = FastJoin(rejoined, promise)
     join = fast if fast.pays else rejoined
     if isinstance(promise, Anonymity):

@@ -97,6 +97,7 @@ def check(
     linked = {}
     for name, one in earlier.items():
         links = list(_links(new, one))
+        problems += _merged(new, one, links)
         common = [(link.column, link.values) for link in links if link.values]
         unclear = [p for column, values in common for p in _unclear(new, one, column, values)]
         problems += unclear
@@ -283,6 +284,30 @@ def _finer(new: NewTable, earlier: Mapping[str, Earlier]) -> Iterator[Problem]:
                     do="coarsen that release alike, drop the column here, or say  join = false  "
                     "if nobody can know people by it.",
                 )
+
+
+def _merged(new: NewTable, earlier: Earlier, links: Collection[Link]) -> Iterator[Problem]:
+    """Columns that tell people apart, as they are out, further than would be counted here.
+
+    Of values that are inferred (`sensitive`) or counted (`of`) merging hides nothing: together they
+    are surer than each of them, and fewer.
+    """
+    promises = [one for one in new.policy.promises if earlier.name in one.releases]
+    if not promises:
+        return
+    used = [name for one in promises for name in theirs(one.over, earlier.name)]
+    used += [link.column for link in links if link.values]
+    used += [column for link in links for _, _, column, _, _ in link.apart]
+    for name in dict.fromkeys(used):
+        if name in earlier.table.columns and earlier.merges(name):
+            yield Problem(
+                f'column "{name}" shows cells apart that  same,  trim  or  missing_values  make '
+                "one",
+                where=earlier.where,
+                why="that release is out as it is: whoever has it sees more than would be counted.",
+                do="leave them apart in the policy, too; or, if nobody has to be counted by this "
+                "column, leave it out of the promise and drop it here, or say  join = false.",
+            )
 
 
 def _occurs(new: NewTable, earlier: Mapping[str, Earlier], name: str, value: str) -> bool:

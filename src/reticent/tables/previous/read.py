@@ -38,11 +38,24 @@ class Earlier:
     marker: str  # what it shows where it suppresses
     taxonomies: Mapping[str, Taxonomy]  # as far as it tells them
     made_from: Table | None = None  # with its owner, who has that still: for ids alone
+    shown: Table | None = None  # as it is out, its cells as they were read
 
     @property
     def where(self) -> str:
         """How messages call it."""
         return f"[previous.{self.name}], {self.table.name}"
+
+    def merges(self, name: str) -> bool:
+        """Whether cells of a column that everybody can tell apart are one in `table`.
+
+        One spelling for another is a name for the same; two for one hide what is seen.
+        """
+        after = self.table.columns[name]
+        before = self.shown.columns[name] if self.shown else after
+        if before is after:
+            return False
+        out, counted = ({text or "" for text in column.texts()} for column in (before, after))
+        return len(counted) < len(out) or (self.marker in out and self.marker not in counted)
 
 
 def read_previous(
@@ -78,9 +91,9 @@ def _read_one(
     counted = {c for p in policy.anonymity for c in (*theirs(p.of, name), *ours(p.of))}
     data = release_folder.published(path)
     written = release_folder.reading_in(data, manifest).over(reading.cells)
-    table, _ = read(data, written, set(dropped) - counted)
-    commas = folder.with_commas(policy, manifest, table.columns, reading)
-    table = with_points(table, commas)
+    shown, _ = read(data, written, set(dropped) - counted)
+    commas = folder.with_commas(policy, manifest, shown.columns, reading)
+    table = with_points(shown, commas)
     if not table.rows:
         raise InputError("the table has no rows", where=table.name)
     lacking = [column for column in dropped if column not in table.known]
@@ -93,7 +106,7 @@ def _read_one(
     published = tuple(n for n in table.columns if n not in dropped)
     table = cleared(as_meant(table, policy), policy, marker)
     made_from = None if counted <= table.columns.keys() else _made_from(path, counted)
-    return Earlier(name, table, published, marker, told.taxonomies, made_from)
+    return Earlier(name, table, published, marker, told.taxonomies, made_from, shown)
 
 
 def _made_from(place: Path, counted: Collection[str]) -> Table | None:
@@ -133,6 +146,7 @@ def meeting(
             name: PublishedRelease(
                 tuple(one.table.columns), partial(_cells, one.table), one.published, one.marker,
                 {column: _above(tree) for column, tree in one.taxonomies.items()},
+                partial(_shown, one.shown or one.table),
             )
             for name, one in earlier.items()
         },
@@ -154,6 +168,10 @@ def _cells(table: Table) -> pa.Table:
             for name, column in table.columns.items()
         }
     )
+
+
+def _shown(table: Table, name: str) -> pa.Array:
+    return pa.array(table.columns[name].texts(), pa.string())
 
 
 def _above(taxonomy: Taxonomy) -> dict[str, str]:
