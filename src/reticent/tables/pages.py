@@ -238,6 +238,7 @@ def _private(release: Release) -> dict[str, Any]:
             }
             for risk, exposure in zip(report.riskiest(release), release.before, strict=True)
         ],
+        "in_full": report.shown_in_full(release),
         "trace": [
             {
                 "made": step,

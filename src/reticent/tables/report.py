@@ -493,6 +493,18 @@ def risk_summary(told: Facts) -> dict[str, Any]:
     return {"rows": rows, "templates": templates, **people, "warnings": warnings}
 
 
+def shown_in_full(release: Release) -> list[str]:
+    """The columns that promises are about of which a release still tells all values apart."""
+    found, columns = [], release.prepared.cleaned.columns
+    hidden = {"", release.prepared.policy.marker}
+    for name in dict.fromkeys(name for e in release.before for name in ours(e.promise.over)):
+        labels = release.cuts.get(name)
+        values = {text for text in columns[name].texts() if text}
+        if labels is None or len({*labels} - hidden) == len(values) > 1:
+            found.append(name)
+    return found
+
+
 def riskiest(release: Release) -> list[dict[str, Any]]:
     """The groups that were worst before masking, for the owner's eyes."""
     found = []
