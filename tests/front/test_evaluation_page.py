@@ -107,7 +107,8 @@ def test_it_says_what_became_of_every_column_and_is_its_owners() -> None:
         "6 records had no value, as one can see.",
         "Clerk <b>",
         "Mean before Mean after Spread before Spread after",
-        "Afterwards an interval counts as its middle.",
+        "Afterwards an interval counts as its middle.",  # of dates
+        "Afterwards an interval counts as the middle of the whole numbers in it.",
         "A decision tree that learns Sick from Job is right for",
         "Whoever knows Job can be at most",
         f"{told['relations']['related']} pairs of columns were related in the table.",

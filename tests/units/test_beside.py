@@ -158,8 +158,8 @@ def test_more_cells_than_can_be_counted_are_a_sample_and_said(
 def middle(label: str | None) -> float | None:
     if label is None or not label.startswith("["):
         return None
-    low, high = label.strip("[])").split(",")
-    return (float(low) + float(high)) / 2
+    low, high = (int(end) for end in label.strip("[])").split(","))
+    return statistics.fmean(range(low, high + label.endswith("]")))
 
 
 def test_middles_and_spreads_are_those_of_the_definition(masked: AlignedRows) -> None:

@@ -242,12 +242,18 @@ def bars(
     reference: tuple[str, float] | None = None,
     share: bool = False,
 ) -> Markup:
-    """Horizontal bars, and a dashed line to compare them with; `share` prints percentages."""
+    """Horizontal bars, and a dashed line to compare them with; `share` prints percentages.
+
+    Shares are drawn up to the next of a few round ones, and the label says where their axis ends.
+    """
     width, narrow = drawn_at.get(), is_narrow()
     left, right, top, step = 190, width - 56, 26 if reference else 6, 30
     if narrow:  # names above their bars, and numbers at the end of their line
         left, right, step = 2, width - 2, 44
     largest = max([bar.value for bar in rows] + [reference[1] if reference else 0.0]) or 1.0
+    if share:
+        largest = next((end for end in _SHARES if largest <= end), largest)
+        x_label += f", from 0 to {100 * largest:g} %"
     said = [f"{100 * bar.value:.1f} %" if share else number(bar.value) for bar in rows]
     said = [text.replace("100.0", "100") for text in said]  # which has no room
     parts: list[Markup] = []
@@ -274,6 +280,9 @@ def bars(
     parts.append(written(left, bottom + 20, x_label, right - left, cls="quiet"))
     told = [f"{bar.name}: {value}" for bar, value in zip(rows, said, strict=True)]
     return image(title, "; ".join(told) + ".", bottom + 28, parts)
+
+
+_SHARES = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0)  # where an axis may end
 
 
 @for_phones_too

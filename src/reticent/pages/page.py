@@ -120,5 +120,5 @@ def usefulness(found: Mapping[str, Any] | None, target: str | None, reason: str)
         "bars": drawn,
         **{key: found.get(key) for key in ("train", "test", "rows")},
         "unsure": curves.uncertainty(found["AE"], found.get("test")),
-        "chart": charts.bars(title, "wrong, of 100 %", drawn, reference=reference, share=True),
+        "chart": charts.bars(title, "records told wrong", drawn, reference=reference, share=True),
     }

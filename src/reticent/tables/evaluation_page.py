@@ -165,7 +165,11 @@ def _told(column: ColumnBeside) -> str:
     if column.centres is None or column.centres[1] is None:
         return ""
     counted = column.centres[1].records
-    middles = "Afterwards an interval counts as its middle. " if column.mask != "suppress" else ""
+    middles = ""
+    if column.mask != "suppress":
+        numbers = column.whole and column.scale is not None and column.scale.kind == "number"
+        middle = "the middle of the whole numbers in it" if numbers else "its middle"
+        middles = f"Afterwards an interval counts as {middle}. "
     if counted < column.centres[0].records:
         middles += f"Only the {many(counted, 'record')} that show a number count afterwards."
     return middles.strip()
@@ -257,7 +261,7 @@ def _error(name: str, errors: Mapping[str, float], found: Mapping[str, Any]) -> 
         "alike": abs(shown - before) <= unsure,
         "unsure": sure,
         "bars": [(bar.name, f"{100 * bar.value:.1f} %") for bar in bars],
-        "chart": charts.bars(title, "wrong, of 100 %", bars, reference=reference, share=True),
+        "chart": charts.bars(title, "records told wrong", bars, reference=reference, share=True),
         "scale": None
         if place is None
         else charts.scale(

@@ -82,7 +82,7 @@ def _ways_drawn(told: Mapping[str, Any]) -> Markup:
         charts.Bar(_plain(name), lost["occurrences"]) for name, lost in told["baselines"].items()
     ]
     title = "Occurrences lost by each way to keep the promise"
-    return charts.bars(title, "lost, of 100 %", bars, share=True)
+    return charts.bars(title, "occurrences lost", bars, share=True)
 
 
 def _plain(way: str) -> str:

@@ -78,6 +78,11 @@ class ColumnBeside:
             return number_text(value)
         return self.scale.label(round(value)).partition("T")[0]
 
+    @property
+    def whole(self) -> bool:
+        """Whether it is of whole numbers, or of days."""
+        return self.scale is not None and is_whole(self.scale)
+
     def length(self, value: float) -> str:
         """A distance on the column's scale."""
         assert self.scale is not None
@@ -85,6 +90,12 @@ class ColumnBeside:
             return number_text(value)
         days = value if self.scale.kind == "date" else value / _DAY
         return f"{number_text(days)} days"
+
+
+def is_whole(scale: Scale) -> bool:
+    """Whether a column can only have whole numbers, or days, between the ends of an interval."""
+    points = _floats(scale.points.tolist()) if scale.kind != "timestamp" else None
+    return points is not None and bool((points == np.floor(points)).all())
 
 
 def number_text(value: float) -> str:
@@ -262,9 +273,12 @@ def _centres(
     if scale is None or points is None or not len(points):
         return None
     nothing = {domain.marker, domain.root.label if domain.root else domain.marker}
+    whole = is_whole(scale)
     own = dict(zip(before.texts(), scale.rank.tolist(), strict=True))
     shown = {
-        text: float(points[own[text]]) if own.get(text, -1) >= 0 else _middle(text, scale, recoding)
+        text: float(points[own[text]])
+        if own.get(text, -1) >= 0
+        else _middle(text, scale, recoding, whole)
         for text in after.texts()
         if text and text not in nothing
     }
@@ -278,15 +292,30 @@ def _centres(
     return first, _centre(middles, counts) if len(at) > 1 else None
 
 
-def _middle(label: str, scale: Scale, recoding: Recoding) -> float | None:
+def _middle(label: str, scale: Scale, recoding: Recoding, whole: bool) -> float | None:
     """The number that a label stands for: itself, or the middle of an interval."""
     for interval in recoding.intervals:
         if interval.label == label:
-            return float((interval.low + interval.high) / 2)
+            return _halfway(interval.low, interval.high, interval.closed, whole)
     ends = interval_ends(label)
     values = [_value(end, scale) for end in (ends[:2] if ends else (label,))]
     told = [value for value in values if value is not None]
-    return sum(told) / len(told) if len(told) == len(values) else None
+    if len(told) < len(values):
+        return None
+    return _halfway(told[0], told[-1], ends[2] if ends else True, whole)
+
+
+def _halfway(low: Any, high: Any, closed: bool, whole: bool) -> float:
+    """The middle of an interval, or of the whole numbers in it: of [0,3) they are 0, 1 and 2.
+
+    >>> _halfway(0, 3, False, True), _halfway(0, 3, True, True), _halfway(0, 3, False, False)
+    (1.0, 1.5, 1.5)
+    """
+    if whole and math.isfinite(low) and math.isfinite(high):
+        first, last = math.ceil(low), math.floor(high) if closed else math.ceil(high) - 1
+        if first <= last:
+            return (first + last) / 2
+    return float((low + high) / 2)
 
 
 def _value(text: str, scale: Scale) -> float | None:
