@@ -60,6 +60,7 @@ _A_YEAR = {"months": 12, "days": 365}
 _OLDEST_EVER = 130
 _BIRTHS = "birth* born geburt* naissance* nacimiento* nascita* dob yob birthdate* birthday*"
 _YEARS = "year years yr jahr* annee* ano anno jaar *jahr"
+_SAFE = "As it stands it is safe, and tells little."
 _DATES = "date dates datum *datum fecha fechas timestamp"
 _CLOCK = r"[0-9]{1,2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?"
 _SIGNS = (  # what cells alone tell
@@ -191,9 +192,7 @@ class RuleDraft:
             lines.append("# ? Are there newer figures? The rule asks for the current ones.")
         elif self.oldest is not None:
             lines.append(f"coarsen = {{ year = true, oldest = {self.oldest} }}")
-            lines.append(f"# {self._told_by()} may be over 89.")
-            if self.doubt:
-                lines.append(f"# ? {self.doubt} It is safe, and tells little: is it right?")
+            lines.append(f"# {self.doubt or f'{self._told_by()} may be over 89.'}")
         elif ruling.births:
             lines.append('coarsen = { year = true, oldest = "?" }')
             lines.append(
@@ -290,13 +289,20 @@ def _oldest(
     born = max((_born_before(b, a) for b in births for a in ages), default=0)
     if born > latest[0] - _YEARS_OLD:
         against = (
-            f"The latest date, in {toml_value(latest[1])}, is of {latest[0]}: ages contradict it."
+            f"? By an age, somebody born in {born} is over 89; but the latest date, in "
+            f"{toml_value(latest[1])}, is of {latest[0]}. Which is right? {_SAFE}"
         )
         return born, _BY_AGES, against if born > latest[0] - _DOUBTFUL else ""
     oldest = latest[0] - _YEARS_OLD
     years = [year for birth in births for year in birth.in_years.values()]
     most = 2 * sum(year <= oldest for year in years) > len(years)
-    return oldest, latest[1], "Most dates of birth are of then or before." if most else ""
+    if not most:
+        return oldest, latest[1], ""
+    against = (
+        f"? Most dates of birth are of {oldest} or before, 90 years before the latest date, in "
+        f"{toml_value(latest[1])}. Does that say when the data are of? {_SAFE}"
+    )
+    return oldest, latest[1], against
 
 
 def _born_before(birth: Ruling, age: Ruling) -> int:
