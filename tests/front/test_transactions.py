@@ -337,3 +337,71 @@ def test_separators_that_cannot_be_meant(work: Path) -> None:
     Path("in.csv").write_text("a,b\nc,d\n")
     release = ["transactions", "release", "in.csv", "-p", "p.toml", "-o", "out"]
     assert 'separator = ","' in run(*release, code=2).stderr
+
+
+HIDDEN = "milk,hiv-test\n" * 3
+NAMED = 'private = ["hiv-test"]\nh = 0.5\nk = 1\np = 1\n'
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [(",", "|"), (",", ";"), (",", "\t"), (",", " "), (",", None), (" ", ","), (";", ",")],
+)
+def test_a_manifest_does_not_say_against_the_policy_what_parts_items(
+    ours: str, theirs: str | None, work: Path
+) -> None:
+    Path("in.dat").write_text(HIDDEN.replace(",", ours))
+    Path("p.toml").write_text(f"separator = {json.dumps(ours)}\nprivate = []\nk = 1\n")
+    run("transactions", "release", "in.dat", "-p", "p.toml", "-o", "out")
+    manifest = Path("out/public/manifest.json")
+    said = json.loads(manifest.read_text())
+    said.pop("separator", None)
+    manifest.write_text(json.dumps(said if theirs is None else {**said, "separator": theirs}))
+    Path("p.toml").write_text(f"separator = {json.dumps(ours)}\n{NAMED}")
+    for command in (["verify", "out"], ["evaluate", "in.dat", "out"], ["risk", "out"]):
+        heard = run("transactions", *command, "-p", "p.toml", code=2).stderr
+        assert ("blank" if ours == " " else f'"{ours}"') in heard
+        assert ("blanks" if theirs in (None, " ") else {"\t": '"tab"'}.get(theirs, theirs)) in heard
+
+
+@pytest.mark.parametrize(
+    ("policy", "lines"),
+    [
+        (",", "milk;hiv-test\n" * 3),
+        (",", "milk\thiv-test\n" * 3 + "a,b\n"),
+        (",", "milk hiv-test\n" * 3),
+        (",", "milk|tea\nx|y\n"),
+        (" ", "milk,hiv-test\n" * 3),
+    ],
+)
+def test_lines_that_look_parted_otherwise_are_not_judged(
+    policy: str, lines: str, work: Path
+) -> None:
+    """A private item in them would go unseen; who asks can say that they are parted so."""
+    Path("out.dat").write_text(lines)
+    Path("p.toml").write_text(f'separator = "{policy}"\n{NAMED}')
+    heard = run("transactions", "verify", "out.dat", "-p", "p.toml", code=2).stderr
+    assert "parted" in heard
+    assert "hiv" not in heard
+    option = "blank" if policy == " " else policy
+    run("transactions", "verify", "out.dat", "-p", "p.toml", "--separator", option)
+    Path("fit.dat").write_text("whole milk\n" * 3 if policy == "," else "a b\n" * 3)
+    run("transactions", "verify", "fit.dat", "-p", "p.toml")
+
+
+def test_a_fault_of_the_door_does_not_get_past_the_verifier(
+    work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from reticent.files.basket_lines import SeparatedLines
+
+    Path("in.dat").write_text('milk, tea\n"a ""b"",c " , d\n\nmilk,milk\n')
+    Path("p.toml").write_text('separator = ","\nprivate = []\nk = 1\n')
+    command = ["transactions", "verify", "in.dat", "-p", "p.toml"]
+    run(*command)
+    plain = SeparatedLines._quoted
+    monkeypatch.setattr(SeparatedLines, "_quoted", lambda self, text: plain(self, text.lower()))
+    run(*command)
+    monkeypatch.setattr(
+        SeparatedLines, "_quoted", lambda self, text: plain(self, text.replace("tea", "te,a"))
+    )
+    assert "in.dat, line 1" in run(*command, code=70).stderr

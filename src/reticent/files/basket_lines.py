@@ -170,13 +170,30 @@ def seems_parted_by(baskets: Baskets) -> str:
     return ""
 
 
-def seems_whole(baskets: Baskets, sign: str) -> bool:
-    """Whether no line was cut at a sign, and most look as if they were to be cut elsewhere."""
+def seems_whole(baskets: Baskets, sign: str, *, blanks: bool = True) -> bool:
+    """Whether no line was cut at a sign, and most look as if they were to be cut elsewhere.
+
+    `blanks`: also where they have blanks, as names of items do.
+    """
     if baskets.transactions < 2 or int(baskets.sizes().max()) > 1:
         return False
-    others = "".join(re.escape(other) for other in (" ", *SIGNS) if other != sign)
+    others = "".join(re.escape(other) for other in (" " * blanks, *SIGNS) if other != sign)
     marked = _in_names(baskets, f"[{others}]")
     return 2 * _lines_with(baskets, marked) > _lines_with(baskets, np.ones_like(marked))
+
+
+def cut_otherwise(names: pa.Array, sign: str) -> Iterator[tuple[str, list[str]]]:
+    """What items come to that are cut at another sign, by that sign; blanks do not count.
+
+    >>> [*cut_otherwise(pa.array(["milk;hiv-test", "tea"], pa.large_string()), ",")]
+    [(';', ['milk', 'hiv-test'])]
+    """
+    import pyarrow.compute as pc
+
+    for other in SIGNS:
+        held = names.filter(pc.match_substring(names, other)) if other != sign else []
+        if parts := {part.strip(' \t"') for name in held for part in str(name).split(other)}:
+            yield other, sorted(parts - {""}, reverse=True)
 
 
 def _in_names(baskets: Baskets, pattern: str) -> NDArray[np.bool_]:

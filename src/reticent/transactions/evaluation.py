@@ -84,7 +84,7 @@ def evaluate(
         place = page_place(output, chain(given, policy.files()), "an evaluation", force=force)
     with clock.stage("read"):
         whole, _ = read(original, policy, policy.reads(reading), names)
-        opened = folder.opened_as(released, policy.format)
+        opened = folder.opened_as(released, policy, reading)
         own = opened.read_as(policy.reads_released(reading))
         part, _ = read(opened.data, policy, own, names)
     gone = _gone(whole, part)

@@ -16,12 +16,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from reticent.data.baskets import Baskets
-from reticent.errors import InputError, Problem, Stopped, Unsatisfiable, quoted
+from reticent.errors import Broken, InputError, Problem, Stopped, Unsatisfiable, quoted
 from reticent.files import basket_files, basket_lines
-from reticent.files.tabular import Reading
+from reticent.files.delimited import Reading, read_lines
 from reticent.privacy import coherence
+from reticent.privacy.basket_lines import LinesAgain
 from reticent.privacy.coherence import BasketFinding
 from reticent.progress import Clock, Watch
 from reticent.releases.places import Place, Spot
@@ -127,6 +129,7 @@ def released(
     def recount(spot: Spot, _: None) -> BasketFinding:
         own = folder.written(policy.format, spot.suffix, reading.separator)
         written = basket_files.read(spot.data, policy.format, own, spot.suffix, policy.two_columns)
+        _read_twice(spot.data, written, policy, own)
         return _proven(written, policy, baskets)
 
     return publish(
@@ -325,9 +328,11 @@ def verify(
     clock = Clock(watch or Watch())
     policy = BasketPolicy.of(policy)
     with clock.stage("read"):
-        place = folder.opened_as(data, policy.format)
+        place = folder.opened_as(data, policy, reading)
         own = place.read_as(policy.reads_released(reading))
         baskets, _ = read(place.data, policy, own, names)
+        _refuse_wrong_cut(baskets, policy, own, reading)
+        _read_twice(place.data, baskets, policy, own)
     roles = policy.roles(baskets.names)
     with clock.stage("verify"):
         finding = coherence.recount(roled(baskets, roles), policy.promise)
@@ -336,6 +341,55 @@ def verify(
         finding, baskets.transactions, baskets.occurrences, baskets.names, roles, altered,
         (*_emptiness(policy, roles), *place.warnings, *_worth_a_look(baskets)),
     )  # fmt: skip
+
+
+def _refuse_wrong_cut(
+    baskets: Baskets, policy: BasketPolicy, own: Reading, told: Reading | None
+) -> None:
+    """Judge no lines that look parted by another sign, unless who asks says which one it is."""
+    if policy.format != "basket" or not policy.private or (told and told.separator):
+        return
+    sign = basket_lines.sign_of(own.separator)
+    roles = policy.roles(baskets.names)
+    hidden = basket_lines.cut_otherwise(baskets.names.filter(pa.array(~roles.private)), sign)
+    other = "; ".join(basket_lines.shown(one) for one, parts in hidden if policy.protects(parts))
+    if not other and sign:
+        blanks = " ".join(baskets.names.to_pylist()).split()
+        named = policy.protects(blanks)
+        other = "another sign" * basket_lines.seems_whole(baskets, sign, blanks=named)
+    elif not other and "separator" not in policy.model_fields_set:
+        found = basket_lines.seems_parted_by(baskets)
+        other = basket_lines.shown(found) if found else ""
+    if other:
+        option = f'"{sign}"'.replace("\t", "tab") if sign else "blank"
+        raise InputError(
+            f"its lines look as if {other} parted their items, and the policy says "
+            f"{basket_lines.shown(sign) if sign else 'blanks'}",
+            where=baskets.name,
+            why="lines that are cut at the wrong sign hide the private items in them, so nobody "
+            "can tell whether the promise holds.",
+            do=f"correct the separator of the policy; if it is right, say  --separator {option}.",
+        )
+
+
+def _read_twice(data: Any, baskets: Baskets, policy: BasketPolicy, own: Reading) -> None:
+    """Let the verifier cut lines by itself: a fault in how they are read must not go unseen."""
+    if policy.format != "basket" or not isinstance(data, str | Path):
+        return
+    first, fault = 0, ""
+    for path in basket_files.paths_of(data, "basket"):
+        cut = LinesAgain(baskets, basket_lines.sign_of(own.separator), first)
+        first, differs = read_lines(path, own, [], cut.until)
+        if differs is not None:
+            fault = f"{path}, line {differs:,}"
+            break
+    if fault or first != baskets.transactions:
+        raise Broken(
+            "two ways to read these lines do not agree", where=fault or baskets.name,
+            why="items are not cut as the verifier would, which is a fault of this program; so "
+            "nobody can tell whether the promise holds.",
+            do="please report it, with the separator but without the data.",
+        )  # fmt: skip
 
 
 def _worth_a_look(baskets: Baskets) -> Iterator[str]:
@@ -372,7 +426,7 @@ def risk(
     if most < 1:
         raise InputError("an attacker who knows nothing is counted anyway", where="--known")
     with clock.stage("read"):
-        place = folder.opened_as(data, policy.format)
+        place = folder.opened_as(data, policy, reading)
         baskets, _ = read(place.data, policy, place.read_as(policy.reads(reading)), names)
     roles = policy.roles(baskets.names, original=not place.manifest)
     with clock.stage("count"):

@@ -6,13 +6,14 @@ private/   report.html   policy.toml   suppressed.json   risk.json   input.json
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reticent.errors import InputError
 from reticent.files import basket_files
-from reticent.files.basket_lines import sign_of
+from reticent.files.basket_lines import SIGNS, shown, sign_of
 from reticent.files.tabular import Reading
 from reticent.releases.folder import (
     Contents,
@@ -27,6 +28,7 @@ from reticent.releases.kinds import BASKETS
 from reticent.transactions import report
 
 if TYPE_CHECKING:
+    from reticent.transactions.policy import BasketPolicy
     from reticent.transactions.report import BasketRelease
 
 
@@ -47,8 +49,12 @@ def written(form: basket_files.Form, suffix: str, separator: str | None = None) 
     return Reading(encoding="utf-8", separator=separator or " ")
 
 
-def opened_as(data: Any, form: basket_files.Form) -> Opened:
-    """A release folder with baskets of a format; or whatever else was given."""
+def opened_as(data: Any, policy: BasketPolicy, told: Reading | None) -> Opened:
+    """A release folder with baskets of a policy's format; or whatever else was given.
+
+    What parts its items is said by the policy, or by who asks: a manifest may have been changed.
+    """
+    form = policy.format
     manifest = manifest_of(Path(data)) if isinstance(data, str | Path) else {}
     if manifest.get("form", form) != form:
         raise InputError(
@@ -58,8 +64,29 @@ def opened_as(data: Any, form: basket_files.Form) -> Opened:
     found = opened(data, BASKETS, basket_files.suffixes(form))
     if found.reading is None:
         return found
-    suffix, separator = basket_files.suffix_of(found.data, form), manifest.get("separator")
-    return replace(found, reading=written(form, suffix, separator))
+    suffix, sign = basket_files.suffix_of(found.data, form), ""
+    if form == "basket":
+        sign = sign_of(policy.reads_released(told).separator)
+        _refuse_other_sign(sign, manifest, str(data))
+    return replace(found, reading=written(form, suffix, sign))
+
+
+def _refuse_other_sign(sign: str, manifest: Mapping[str, Any], where: str) -> None:
+    """Refuse lines that two sources part differently: cut wrongly, a private item is not seen."""
+    said = manifest.get("separator", " ")
+    if not manifest or said == (sign or " "):
+        return
+    theirs = shown(said) if said in SIGNS else "blanks" if said == " " else "something else"
+    option = "tab" if said == "\t" else "blank" if said == " " else said
+    raise InputError(
+        f"its manifest says that {theirs} parts items, and the policy that "
+        f"{shown(sign) if sign else 'a blank'} does".replace("blanks parts", "blanks part"),
+        where=where,
+        why="lines that are cut at the wrong sign hide the private items in them.",
+        do="get the release again from its owner, or check the policy"
+        + (f'; if you know what parts them, say  --separator "{option}".'
+           if said in (" ", *SIGNS) else "."),
+    )  # fmt: skip
 
 
 def contents(release: BasketRelease, data: Any) -> Contents:
@@ -73,7 +100,7 @@ def contents(release: BasketRelease, data: Any) -> Contents:
     return Contents(
         public={"report.html": pages.public(release), "report.json": as_json(dict(told.public))},
         private={
-            "policy.toml": release.policy.text,
+            "policy.toml": release.policy.parted_by(release.reading.separator).text,
             "report.html": pages.private(release),
             "suppressed.json": as_json(removed),
             "risk.json": as_json(risk),

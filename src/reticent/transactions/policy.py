@@ -287,6 +287,20 @@ class BasketPolicy(policyfile.PolicyFile):
         policy._text = None
         return policy
 
+    def parted_by(self, separator: str | None) -> BasketPolicy:
+        """The same policy for lines whose items a sign parts, whatever it said itself.
+
+        >>> BasketPolicy(private=[], k=3).parted_by(",").canonical().splitlines()
+        ['separator = ","', 'private = []', 'k = 3']
+        """
+        if separator is None or separator == self.separator or self.format == "long":
+            return self
+        policy = self.model_copy(update={"separator": separator})
+        unsaid = "separator" not in self.model_fields_set and self._text is not None
+        line = f"separator = {policyfile.toml_value(separator)}  # as --separator said\n"
+        policy._text = f"{line}{self._text}" if unsaid else None
+        return policy
+
     def roles(self, names: pa.Array | Sequence[str], *, original: bool = False) -> ItemRoles:
         """Who plays which part among the items of some transactions.
 
@@ -311,6 +325,10 @@ class BasketPolicy(policyfile.PolicyFile):
             hints.append(f"{len(lost) - SHOWN:,} more names or patterns match no item.")
             warnings.append(hints[-1])
         return ItemRoles(public & ~private, private, tuple(warnings), tuple(hints))
+
+    def protects(self, names: Sequence[str]) -> bool:
+        """Whether one of some names is that of a private item."""
+        return bool(_meant(self.private, names)[0].any())
 
     def _absent(self, names: Sequence[str], items: Sequence[str]) -> Problem:
         """Private names that no item has; items that may be meant are personal, and kept apart."""
