@@ -193,6 +193,43 @@ def test_what_does_not_belong_together(change: Any, says: str) -> None:
     assert [one["holds"] for one in found["templates"]] == [None, None, True]
 
 
+def _another_cell(rows: list[list[str]]) -> None:
+    rows[1][4] = "Z"
+
+
+def _places_changed(rows: list[list[str]]) -> None:
+    other = next(row for row in rows[2:] if row[4] != rows[1][4] and row[:4] != rows[1][:4])
+    rows[1][4], other[4] = other[4], rows[1][4]
+
+
+@pytest.mark.parametrize("change", [_another_cell, _places_changed])
+def test_an_engine_compares_kept_cells_too(change: Any) -> None:
+    """They stand in no promise, and are published all the same."""
+    run("release", "people.csv", "-p", "policy.toml", "-o", "out.csv")
+    given = ("verify", "out.csv", "-p", "policy.toml", "--original", "people.csv")
+    given += ("--engine", "duckdb")
+    true = answer(*given)["original"]
+    assert true["matches"] is True
+    assert {*true["compared"]} == {*NAMES} - {"Id", "Straße"}
+    assert true["not_compared"] == []
+    rows = rows_of("out.csv")
+    change(rows)
+    save("out.csv", rows[0], rows[1:])
+    found = run(*given, code=2).stdout
+    assert "released rows are none that the original gives" in found
+    assert json.loads(run(*given, "--json", code=2).stdout)["original"]["matches"] is False
+
+
+def test_what_is_not_there_is_not_said_to_be_compared() -> None:
+    run("release", "people.csv", "-p", "policy.toml", "-o", "out.csv")
+    frame = pl.read_csv("out.csv", infer_schema=False).drop("Ort")
+    verdict = reticent.verify(frame, "policy.toml", original="people.csv")
+    said = verdict.original
+    assert said is not None
+    assert said.absent == ("Ort",)
+    assert "as far as they show Job, " in str(verdict)
+
+
 @pytest.mark.slow
 def test_ids_that_changed_places_are_another_count() -> None:
     """Rows still match; whoever counts people finds others."""

@@ -75,6 +75,8 @@ class OriginalMatch:
     strange: int  # released records that the original does not give
     lacking: int  # records of the original that are not released,
     may_lack: int  # and how many of them the policy lets go
+    compared: tuple[str, ...] = ()  # by which columns,
+    absent: tuple[str, ...] = ()  # and which are not here to be compared
 
     @property
     def matches(self) -> bool:

@@ -315,6 +315,8 @@ def verify(
             names = source.schema.names
             coarse = [one.column for one in policy.floors({})]
             wanted = meets(names).linking().union(coarse, *columns_of(policy.promises))
+            if original is not None:  # then rows are compared, and not only counted
+                wanted = wanted.union(name for name in names if name not in policy.drop)
             some = [name for name in names if name in wanted]
             return source.counted(some or [source.fewest(names)])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -84,6 +85,8 @@ def beside_original(
             match, found = recount_beside(
                 shown, released.counts, given, rules, findings, memory_limit=means.for_engine
             )
+            absent = tuple(name for name in roles.released if name not in names)
+            match = replace(match, compared=tuple(names), absent=absent)
         return match, found, people_in_both(policy, clean, earlier)
 
 

@@ -552,6 +552,8 @@ def proof_facts(proof: Proof) -> Facts:
                 "left_out": match.lacking,
                 "may_be_left_out": match.may_lack,
                 "matches": match.matches,
+                "compared": list(match.compared),
+                "not_compared": list(match.absent),
             },
             "people": people_facts(proof.people),
         },

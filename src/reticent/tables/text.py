@@ -429,7 +429,8 @@ def _beside_original(match: Mapping[str, Any], rows: int) -> str:
     if match["matches"]:
         out = many(match["left_out"], "record")
         left = f"; {out} left out, as the policy allows" if match["left_out"] else ""
-        return f"The released rows are those that the original gives{left}."
+        by = f", as far as they show {joined(match['compared'])}" if match["not_compared"] else ""
+        return f"The released rows are those that the original gives{by}{left}."
     what = (
         f"{match['strange']:,} of {many(rows, 'released row')} are none that the original gives"
         if match["strange"]
