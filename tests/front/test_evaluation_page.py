@@ -186,9 +186,34 @@ over = ["Job"]
 k = 4
 """
     Path("policy.toml").write_text(policy, encoding="utf-8")
-    said = evaluated()
+    said = evaluated("--json")
+    told = json.loads(said.stdout)
     assert "left out of the release" in said.stderr
-    assert "left out of it, and nothing here is about them. Every promise" in page().text
+    assert (told["rows"], told["left_out"]) == (len(lines), 2)
+    kept = len(lines) - 2
+    assert f"{kept} records beside their release. 2 records are left out of it," in page().text
+    assert f"before, too, is of the {kept} that are released. Every promise" in page().text
+    assert (
+        f"{kept} records, compared with"
+        in run(
+            "evaluate", "data.csv", "out.csv", "-p", "policy.toml", "--classifiers", "tree"
+        ).stdout
+    )
+
+
+def test_middles_before_are_of_the_records_that_are_released() -> None:
+    """And the page says what the mean of the whole table was."""
+    ages = [20 + i % 10 for i in range(60)] + [90]
+    save("data.csv", ["Age", "Job"], [[str(age), "b" if age == 90 else "a"] for age in ages])
+    Path("policy.toml").write_text(
+        "suppress_records = 0.1\nkeep = '*'\n[attributes.Age]\nmask = 'discretize'\n"
+        "intervals = [20, 24, 30, 91]\n[[anonymity]]\nover = ['Age']\nk = 10\n"
+    )
+    found = evaluated("--json")
+    text = page().text
+    assert json.loads(found.stdout)["left_out"] == 1
+    assert "mean 24.5 24.5 " in text
+    assert f"of the whole table the mean was {sum(ages) / len(ages):.2f}." in text
 
 
 def test_how_sure_one_is_of_those_who_have_it_falls_from_all_to_its_share(work: Path) -> None:

@@ -52,6 +52,7 @@ class Evaluation(Spoken):
     relations: Mapping[str, Any]  # between released columns
     columns: tuple[ColumnBeside, ...] = field(repr=False)  # masked ones, before and after
     untouched: tuple[str, ...]  # released as they are
+    left_out: int = 0  # records; all figures are about the others, those before, too
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()  # what was assumed in reading the table
 
@@ -59,6 +60,7 @@ class Evaluation(Spoken):
         """What ``evaluate --json`` prints."""
         return {
             "rows": self.rows,
+            "left_out": self.left_out,
             "verified": self.proof.verdict,
             "classification": self.classification,
             "loss": self.loss,
@@ -151,8 +153,9 @@ def evaluate(
         losses(masked),
         attacks(masked, register, of_release),
         relations(masked, seed=seed),
-        beside(masked),
+        beside(masked, prepared),
         tuple(n for n in masked.prepared.roles.released if n not in masked.columns),
+        prepared.table.rows - masked.prepared.table.rows,
         tuple(_warnings(prepared, masked, proof, used, classifiers, rounds)),
         prepared.table.notes,
     )

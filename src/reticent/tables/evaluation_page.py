@@ -42,13 +42,14 @@ def page_of(
     changed = [c for c in columns if c.name not in {*hidden, *same}]
     masked = [c for c in columns if c.name not in same]
     loss = told["loss"]
-    records = columns[0].records if columns else told["rows"]
+    records = told["rows"] - told["left_out"]
     return page(
         "tables/templates/evaluation.html",
         {
             "about": about,
             "rows": told["rows"],
             "records": records,
+            "lost_share": words.percent(Fraction(told["left_out"], told["rows"] or 1)),
             "verified": told["verified"],
             "loss": _loss(loss),
             "drawn": [
@@ -161,10 +162,16 @@ def _centres(column: ColumnBeside) -> list[tuple[str, str, str]]:
 
 
 def _told(column: ColumnBeside) -> str:
-    """From what the middle after is computed."""
+    """From what the middles are computed."""
     if column.centres is None or column.centres[1] is None:
         return ""
     counted = column.centres[1].records
+    of_all = ""
+    if column.of_all is not None:
+        mean = column.point(column.of_all.mean)
+        of_all = (
+            f"Before is of the records that are released; of the whole table the mean was {mean}. "
+        )
     middles = ""
     if column.mask != "suppress":
         numbers = column.whole and column.scale is not None and column.scale.kind == "number"
@@ -172,7 +179,7 @@ def _told(column: ColumnBeside) -> str:
         middles = f"Afterwards an interval counts as {middle}. "
     if counted < column.centres[0].records:
         middles += f"Only the {many(counted, 'record')} that show a number count afterwards."
-    return middles.strip()
+    return (of_all + middles).strip()
 
 
 # --- relations -----------------------------------------------------------------------------------

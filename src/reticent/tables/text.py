@@ -212,6 +212,12 @@ def not_counted(found: SinglingOut) -> Iterator[str]:
 def evaluation(found: Evaluation) -> str:
     """What a release costs and what it stops, on one screen."""
     lines = [f"{many(found.rows, 'record')}, compared with their release.", ""]
+    if found.left_out:
+        left = found.rows - found.left_out
+        lines[0] = (
+            f"{many(left, 'record')}, compared with their release; {found.left_out:,} of "
+            f"{found.rows:,} are left out of it, and before, too, is without them."
+        )
     lines += _errors(found.classification)
     lost, apart = found.loss, found.loss["discernibility"]
     lines += [

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -24,6 +24,7 @@ from reticent.errors import InputError
 from reticent.pages.charts import Pair
 from reticent.tables.evidence.aligned import AlignedRows
 from reticent.tables.evidence.loss import hidden, share_shown
+from reticent.tables.prepare import Prepared
 
 Kind = Literal["value", "more", "hidden", "missing"]
 _BINS = 40  # of the values as they were
@@ -70,6 +71,7 @@ class ColumnBeside:
     centres: tuple[Centre, Centre | None] | None  # of numbers and dates
     rows: tuple[Pair, ...] = ()
     histogram: Histogram | None = None
+    of_all: Centre | None = None  # of the whole table, where records are left out of the release
 
     def point(self, value: float) -> str:
         """A number on the column's scale, as people read it."""
@@ -113,16 +115,34 @@ def number_text(value: float) -> str:
     return told.rstrip("0").rstrip(".") if "." in told else told
 
 
-def beside(masked: AlignedRows) -> tuple[ColumnBeside, ...]:
-    """Every masked column before and after, in tie order."""
+def beside(masked: AlignedRows, whole: Prepared | None = None) -> tuple[ColumnBeside, ...]:
+    """Every masked column before and after, in tie order.
+
+    Both sides are of the records that are released; `whole` is the table with those left out.
+    """
     prepared = masked.prepared
-    found = (
+    found: Iterable[ColumnBeside] = (
         _beside(domain, prepared.cleaned.columns[domain.name], masked.columns[domain.name],
                 masked.recodings[domain.name], prepared.form(domain.name))
         for domain in prepared.domains
     )  # fmt: skip
+    if whole is not None and whole.table.rows > prepared.table.rows:
+        found = (replace(one, of_all=_of_all(one, whole)) for one in found)
     commas = prepared.policy.writing.decimal == ","
     return tuple(_with_commas(one) if commas else one for one in found)
+
+
+def _of_all(column: ColumnBeside, whole: Prepared) -> Centre | None:
+    """The middle of a column of the whole table."""
+    if column.centres is None or column.scale is None:
+        return None
+    cells = whole.cleaned.columns[column.name]
+    try:
+        scale = scale_of(cells, **whole.form(column.name))
+    except InputError:  # what is left out may be no number
+        return None
+    points = _floats(scale.points.tolist()) if scale.kind == column.scale.kind else None
+    return None if points is None else _centre(points, _of_points(scale, cells))
 
 
 def _with_commas(column: ColumnBeside) -> ColumnBeside:
@@ -314,7 +334,7 @@ def _halfway(low: Any, high: Any, closed: bool, whole: bool) -> float:
     if whole and math.isfinite(low) and math.isfinite(high):
         first, last = math.ceil(low), math.floor(high) if closed else math.ceil(high) - 1
         if first <= last:
-            return (first + last) / 2
+            return float(first + last) / 2
     return float((low + high) / 2)
 
 
