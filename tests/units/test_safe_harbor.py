@@ -148,6 +148,71 @@ def test_named_identifiers_are_dropped_however_few_there_are(name: str, letter: 
         assert fates(**{name: cells})[name] == ("drop", letter)
 
 
+NAMED = """
+A: Spouse Partner Child Children Provider Nurse Surgeon Emergency_contact Alias Attending_physician
+B: School Ward Clinic Site FIPS Location Region
+D: Cell
+G: Soc_Sec ss#
+H: Chart encounter Case
+I: HICN MBI
+J: Acct CreditCard
+K: DL Registration
+M: S/N
+Q: headshot
+R: Code
+"""
+PLACES = ["Ann Lee", "Bob Ray", "Cid Moe"]
+
+
+@pytest.mark.parametrize("line", NAMED.strip().splitlines())
+def test_names_that_speak_of_an_identifier_drop_a_column(line: str) -> None:
+    letter, names = line.split(": ")
+    for name in (name.replace("_", " ") for name in names.split()):
+        for cells in (PLACES, PLACES * 20, [*PLACES, "yes"]):
+            assert fates(**{name: cells})[name] == ("drop", letter), name
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "fate"),
+    [
+        ("Children", [0, 1, 2, 2], "keep"),
+        ("Spouse", ["yes", "no", "no", "no"], "keep"),
+        ("Died", ["yes", "no", "no", "no"], "keep"),
+        ("Discharge", ["home", "home", "other", "other"], "keep"),
+        ("Number of clinic visits", [4, 5, 60, 7], "keep"),
+        ("white cell count", [4.5, 5.5, 6.5, 7.5], "keep"),
+        ("Glucose mg/dl", [80, 90, 100, 110], "keep"),
+        ("ICD code", ["I10", "I10", "E11", "E11"], "keep"),
+        ("CLM_FROM_DT", [44500, 44501, 44501, 44502], "drop"),
+        ("AdmitDt", [1.7e9, 1.6e9, 1.5e9, 1.6e9], "drop"),
+        ("DischDt", ["d17", "d18", "d18", "d19"], "drop"),
+        ("Onset", [44500, 44501, 44501, 44502], "drop"),
+        ("Deceased", ["day 17", "day 18", "no", "no"], "drop"),
+        ("Stadt", ["Fulda", "Hof", "Hof", "Hof"], "drop"),
+    ],
+)  # fmt: skip
+def test_counts_answers_and_measures_stay_and_days_by_name_do_not(
+    name: str, cells: list[Any], fate: str
+) -> None:
+    assert fates(**{name: cells})[name][0] == fate
+
+
+@pytest.mark.parametrize(
+    "name", ["bdate", "D.O.B", "Bday", "BDate", "yrborn", "byear", "Jahrgang", "x"]
+)
+def test_years_of_birth_are_told_up_to_some_year(name: str) -> None:
+    data = pa.table({name: [1915, 1950, 1990], "Visit": ["2019-01-01"] * 3})
+    text = drafted(data)
+    assert text.count("oldest = 1929") == 2
+    released = reticent.release(data, Policy.parse(text))
+    assert released.table[name].to_pylist()[0] == "1929 or earlier"
+
+
+def test_what_all_records_share_is_a_question() -> None:
+    text = drafted(pa.table({"Sex": ["m", "m"], "Study": ["heart", "heart"], "Y": [1.5, 2.5]}))
+    assert text.count("? every record has the same value") == 2
+
+
 @pytest.mark.parametrize(
     ("name", "cells", "top", "asks"),
     [

@@ -38,10 +38,12 @@ _UNKNOWN = {
 }  # fmt: skip
 _FEW = 12  # values that may be categories, each shared by two records or more
 _LARGE = 10_000  # whole numbers from here on that nearly all differ are codes
+_MOST_COUNTED = 30  # of relatives, and of years at school
 _LATEST = 2099  # later years stand for no time at all
 _YEARS_OLD = 90
 _DOUBTFUL = 80  # nobody is over 89 who was born less than so long before the latest date
-_COUNTS = "number+of numbers+of num+of no+of nr+of num+* number+* anzahl"  # how many, not who
+_HOW_MANY = "number+of numbers+of num+of no+of nr+of n+of anzahl count counts"  # not who
+_COUNTS = f"{_HOW_MANY} num+* number+*"
 _STATES = "state states province* provinz* bundesland bundeslaender canton kanton country land"
 _STATES += " countries laender pays pais paese nation* citizen* staat*"
 _PARTS = (
@@ -59,9 +61,25 @@ _OTHER_UNITS = "day* month* mos week* hour* monat* tag tage tagen woche* stunde*
 _A_YEAR = {"months": 12, "days": 365}
 _OLDEST_EVER = 130
 _BIRTHS = "birth* born geburt* naissance* nacimiento* nascita* dob yob birthdate* birthday*"
+_BIRTHS += " bdate bday bdt b+date b+day b+dt d+o+b yrborn byear b+year jahrgang* geb gebdat*"
+_BIRTHS += " gebjahr*"
 _YEARS = "year years yr jahr* annee* ano anno jaar *jahr"
 _SAFE = "As it stands it is safe, and tells little."
-_DATES = "date dates datum *datum fecha fechas timestamp"
+_DATES = "date dates datum *datum fecha fechas timestamp dt dts *[!a]dt dte dttm datetime"
+_EVENTS = "admi* disch* deceased died death* onset* gestorben verstorben* tod todes* entlassung*"
+_EVENTS += " aufnahme* sterbe* dod beginn"
+_RELATIVES = (  # columns of which may also say whether there is one, or how many
+    "spouse* partner* child children kind kinder son sons daughter* sohn tochter sibling* brother*"
+)
+_RELATIVES += " sister* parent* eltern* enfant* hijo* hija* figlio figli husband wife relative*"
+_RELATIVES += " mother father mutter vater guardian* contact* kontakt* nurse* doctor* arzt school*"
+_RELATIVES += " schul*"
+_DOUBTFUL_NAMES = "ward wards clinic clinics site sites school* schul* station room bed zimmer bett"
+_DOUBTFUL_NAMES += " =code =codes =case =card =fall registration* partner* kind parent* face"
+_ANSWERS = {
+    "yes", "no", "y", "n", "true", "false", "t", "f", "ja", "nein", "j", "0", "1", "oui", "non",
+    "si", "sí", "1.0", "0.0",
+}  # fmt: skip
 _CLOCK = r"[0-9]{1,2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?"
 _SIGNS = (  # what cells alone tell
     ("G", r"[0-9]{3}-[0-9]{2}-[0-9]{4}"),
@@ -403,7 +421,7 @@ def _date(seen: Look, reading: Reading) -> Ruling | None:
         why = ("dates of birth: the year" if births else "dates: the year") + " may stay"
         why += _unread(seen, read)
         return Ruling(seen, "coarsen", why, time, years, is_question=read < 1, births=births)
-    called = births or means(seen.name, f"{_YEARS} {_DATES}")
+    called = births or means(seen.name, f"{_YEARS} {_DATES} {_EVENTS}")
     if called and plain == 1 and all(1850 <= int(text) <= 2150 for text in texts):
         return Ruling(seen, "coarsen", "years may stay", time, years, births=births)
     if texts and all(re.fullmatch(_CLOCK, text) for text in texts):
@@ -438,17 +456,32 @@ def _named(seen: Look, reading: Reading) -> Ruling | None:
             if found := _part_of_date(seen):
                 return found
             continue
-        if one.letter == "R" and _counts(seen):
+        if one.letter in "RAB" and _counts(seen, _COUNTS if one.letter == "R" else _HOW_MANY):
             return _keep(seen, "how many of something, and no number of its own")
+        if means(name, _RELATIVES) and (_is_answer(seen) or _is_small_number(seen)):
+            return _keep(seen, "whether there are any, or how many, and who is not told?")
         asks = seen.distinct <= _FEW and 2 * seen.distinct <= seen.present
+        asks |= means(name, _DOUBTFUL_NAMES)
         return _drop(seen, one.letter, f"its name speaks of {one.title}", asks=asks)
     return None
 
 
-def _counts(seen: Look) -> bool:
+def _counts(seen: Look, words: str) -> bool:
     """Whether numbers say how many, and do not stand for somebody."""
-    counts = means(seen.name, _COUNTS) and not means(seen.name, "id ids *id key code* user")
+    counts = means(seen.name, words) and not means(seen.name, "id ids *id key code* user")
     return counts and seen.kind == "number" and not _is_coded(seen)
+
+
+def _is_answer(seen: Look) -> bool:
+    texts = _texts(seen)
+    return seen.kind == "boolean" or {text.strip().casefold() for text in texts} <= _ANSWERS
+
+
+def _is_small_number(seen: Look) -> bool:
+    """Whether numbers are so few and small that they count something."""
+    if seen.scale is None or seen.scale.kind != "number":
+        return False
+    return seen.distinct <= 2 * _FEW and float(seen.scale.points[-1]) < _MOST_COUNTED
 
 
 def _age(seen: Look, reading: Reading) -> Ruling:
@@ -489,7 +522,17 @@ def _part_of_date(seen: Look) -> Ruling | None:
         return _drop(seen, "C", "it speaks of births, and cannot be read as dates", asks=True)
     if means(seen.name, _DATES):
         return _drop(seen, "C", "it speaks of dates, and cannot be read as such", asks=True)
+    if means(seen.name, _EVENTS) and not _is_answer(seen) and _may_be_days(seen):
+        return _drop(seen, "C", "it speaks of an event, and may say on which day", asks=True)
     return None
+
+
+def _may_be_days(seen: Look) -> bool:
+    """Whether cells may count days or seconds since long ago, or are of digits and more."""
+    if seen.scale is not None and seen.scale.kind == "number":
+        return float(seen.scale.points[-1]) >= _LARGE
+    texts = _texts(seen)
+    return 2 * sum(any(c.isdigit() for c in text) for text in texts) >= len(texts)
 
 
 def _unnamed(seen: Look) -> Ruling:
@@ -502,6 +545,15 @@ def _unnamed(seen: Look) -> Ruling:
         return _drop(seen, "B", "codes of digits with zeros in front: postcodes?", asks=True)
     if seen.form in ("identifier", "numbered") or (_is_nearly_unique(seen) and _is_coded(seen)):
         return _drop(seen, "R", "nearly every record has a value of its own", asks=True)
+    if says(seen.name, "place") and not says(seen.name, "personal"):
+        return _drop(seen, "B", "its name speaks of a place: smaller than a state?", asks=True)
+    if seen.form == "contact":
+        return _drop(seen, "D", "its name or its cells tell how to reach somebody", asks=True)
+    texts = _texts(seen)
+    if all(re.fullmatch(r"(19[0-9]|20[0-3])[0-9](\.0)?", text) for text in texts):
+        why = "numbers that look like years; of birth, too?"
+        years = Years()
+        return Ruling(seen, "coarsen", why, BY_LETTER["C"], years, is_question=True, births=True)
     counts = np.bincount(seen.column.codes, minlength=len(seen.column.values))
     if seen.column.missing is not None:
         counts[seen.column.missing] = 0
@@ -510,10 +562,10 @@ def _unnamed(seen: Look) -> Ruling:
         return _keep(seen, f"{many(alone, 'value')} of one record each: may one be known by it?")
     if _is_nearly_unique(seen):
         return _keep(seen, "nearly every record has a value of its own: may one be known by it?")
-    if says(seen.name, "place"):
-        return _keep(seen, "is it a place smaller than a state? Then drop it")
+    if seen.form == "constant":
+        return _keep(seen, "every record has the same value: does it tell of whom all are?")
     known = any(says(seen.name, topic) for topic in ("personal", "private", "goal"))
-    if known or seen.form == "constant":
+    if known:
         return _keep(seen, "no identifier of the rule", asks=False)
     return _keep(seen, "nothing speaks for an identifier; what is it?")
 

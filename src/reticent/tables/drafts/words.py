@@ -131,19 +131,24 @@ def says_postcode(name: str) -> bool:
 
 
 def means(name: str, meant: str) -> bool:
-    """Whether a column is called any of some words; those joined by + stand together.
+    """Whether a column is called any of some words; + joins words, = says that there are no others.
 
     >>> means("social_security_no", "social+security"), means("SocialClub", "social+security")
+    (True, False)
+    >>> means("Cell", "=cell"), means("T cell", "=cell")
     (True, False)
     """
     words = words_of(name)
     return any(
-        any(
-            all(map(fnmatchcase, words[start:], parts))
-            for start in range(len(words) - len(parts) + 1)
-        )
-        for parts in (pattern.split("+") for pattern in meant.split())
+        _stands(words, pattern.removeprefix("=").split("+"), whole=pattern.startswith("="))
+        for pattern in meant.split()
     )
+
+
+def _stands(words: tuple[str, ...], parts: list[str], *, whole: bool) -> bool:
+    """Whether some words that follow each other are like these; or all of them."""
+    starts = range(len(words) - len(parts) + 1) if not whole or len(words) == len(parts) else ()
+    return any(all(map(fnmatchcase, words[start:], parts)) for start in starts)
 
 
 def _any_of(words: tuple[str, ...], meant: str) -> bool:
