@@ -366,7 +366,7 @@ def test_rows_survive_saving(rows: list[tuple[str, ...]]) -> None:
     assert from_rows(tree.rows(), "test") == tree
     with TemporaryDirectory() as folder:
         save(tree, Path(folder) / "t.csv")
-        assert load(Path(folder) / "t.csv") == tree
+        assert load(Path(folder) / "t.csv", unfinished=True) == tree
 
 
 @given(trees())
@@ -610,6 +610,12 @@ def test_a_skeleton_is_filled_in(tmp_path: Path) -> None:
     rows = skeleton(values, 2)
     assert [row[0] for row in rows] == ["?", "Äpfel", "apple; green", "Nurse, head", "Zoo"]
     assert {tuple(row[1:]) for row in rows} == {("??", "??", "*")}
+    assert {tuple(row) for row in skeleton(["*", "a", "**"])} == {
+        ("*", "?", "***"), ("**", "?", "***"), ("a", "?", "***"),
+    }  # fmt: skip
+    kept = from_rows([["a", "*"]], "kept")
+    refusal(lambda: skeleton(["*", "b"], keep=kept), "rename the group in what is kept")
+    refusal(lambda: by_date(["01.02.2024"]), "tell --date-format, as %d.%m.%Y")
     assert [row[0] for row in skeleton(["10", "9", "-1"])] == ["-1", "9", "10"]
     for sign, bom in ((",", False), (";", True)):
         save_rows(rows, path := tmp_path / "t.csv", sign=sign, bom=bom)
@@ -617,7 +623,8 @@ def test_a_skeleton_is_filled_in(tmp_path: Path) -> None:
         found = load(path, unfinished=True)
         assert [*found.leaf_of] == [row[0] for row in rows]
         assert len(found.unassigned()) == 5
-        refusal(lambda: load(tmp_path / "t.csv"), '5 of 5 values stand under "?"')
+        refusal(lambda: load(tmp_path / "t.csv"), '5 of 5 values stand under "??"')
+        refusal(lambda: load(tmp_path / "t.csv"), "in the place of each ??.")
     lines = ["?;Other;*", "Äpfel;Fruit;??;*", "apple; green;Fruit;??;*"]
     path.write_bytes("\r\n".join([*lines[:2], '"apple; green";Fruit;??;*']).encode("cp1252"))
     assert load(path, unfinished=True).unassigned() == ["Äpfel", "apple; green"]

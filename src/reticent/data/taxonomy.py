@@ -103,6 +103,12 @@ class Taxonomy:
             open_[node] = marked or (parent >= 0 and open_[parent])
         return [self.labels[leaf] for leaf in self.leaves if open_[leaf]]
 
+    @property
+    def mark(self) -> str:
+        """What stands in the place of groups that nobody has named yet."""
+        groups = (self.labels[node] for node in range(1, len(self.labels)) if self._children[node])
+        return next((label for label in groups if not label.strip(UNASSIGNED)), UNASSIGNED)
+
     def nested(self) -> dict[str, dict[str, object]]:
         """Give the tree as tables in tables; a leaf is an empty one."""
         tables: list[dict[str, object]] = [{} for _ in self.labels]

@@ -56,7 +56,8 @@ def by_date(values: Iterable[str], date_format: str | None = None, root: str = "
     bad = [text for text in texts if days[text] is None]
     if bad:
         form = f'of the form "{date_format}"' if date_format else "in ISO form"
-        refuse(f"{len(bad)} of the {len(texts)} values are no dates {form}", values=bad)
+        do = "tell another --date-format" if date_format else "tell --date-format, as %d.%m.%Y"
+        refuse(f"{len(bad)} of the {len(texts)} values are no dates {form}", do=do, values=bad)
     # A day written in another way gets no second name: a node with one child is a wasted step.
     rows = [
         [text, *([day] if timed else []), day[:7], day[:4], root]
@@ -176,8 +177,9 @@ def skeleton(
 ) -> list[list[str]]:
     """Rows to be filled in: each value, by name, with a mark where its groups belong.
 
-    The mark is ?, or more of them where a value is called so. How often a value occurs shows
-    nowhere. `keep`: rows that are filled in already come first, as they are, with their root.
+    The mark is ?, or more of them where a value is called so, and in the same way the root. How
+    often a value occurs shows nowhere. `keep`: rows that are filled in already come first, as they
+    are, with their root.
 
     >>> skeleton(["nurse", "Arzt", "nurse"])
     [['Arzt', '?', '*'], ['nurse', '?', '*']]
@@ -187,13 +189,18 @@ def skeleton(
     if levels < 1:
         refuse("there must be at least one level of groups")
     there = [] if keep is None else [[*row] for row in keep.rows()]
+    values = [*values]
+    while keep is None and root in values:
+        root += "*"
     root = root if keep is None else keep.labels[0]
     known = {} if keep is None else keep.leaf_of
     texts = [text for text in _distinct(values) if text not in known]
     groups = {root, *(() if keep is None else keep.labels)}
     if clash := [text for text in texts if text in groups]:
         what = f"{len(clash)} of the values {'is' if len(clash) == 1 else 'are'} also the label of"
-        refuse(f"{what} a group or of the root", do="rename the group", values=clash)
+        refuse(
+            f"{what} a group or of the root", do="rename the group in what is kept", values=clash
+        )
     numbers = {text: _number(text, ".") for text in texts}
     if all(number is not None for number in numbers.values()):
         texts.sort(key=lambda text: (numbers[text], text))

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from io import StringIO
 from pathlib import Path
 
-from reticent.data.taxonomy import UNASSIGNED, Sketch, Taxonomy, in_quotes, refuse
+from reticent.data.taxonomy import Sketch, Taxonomy, in_quotes, refuse
 from reticent.errors import InputError, Problem, many
 from reticent.files.output import whole_file
 
@@ -39,10 +39,10 @@ def still_open(taxonomy: Taxonomy, path: Path) -> Problem | None:
         return None
     return Problem(
         f"{waiting:,} of {many(len(taxonomy.leaves), 'value')} "
-        f'{"stands" if waiting == 1 else "stand"} under "{UNASSIGNED}", so nobody has put '
+        f'{"stands" if waiting == 1 else "stand"} under "{taxonomy.mark}", so nobody has put '
         f"{'it' if waiting == 1 else 'them'} into a group yet",
         where=str(path), why="a release would show them together, as if they had one in common.",
-        do=f"write a group in the place of each {UNASSIGNED}.",
+        do=f"write a group in the place of each {taxonomy.mark}.",
     )  # fmt: skip
 
 

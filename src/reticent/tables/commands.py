@@ -416,8 +416,8 @@ def taxonomy_make(
     )  # fmt: skip
     waiting = len(found.unassigned())
     ask = (
-        f"\nWrite a group in the place of each ?;  reticent taxonomy check {output}  counts those "
-        "that are left."
+        f"\nWrite a group in the place of each {found.mark};  reticent taxonomy check {output}  "
+        "counts those that are left."
     )
     say.result(
         f"{output}: {many(len(found.leaves), 'leaf', 'leaves')} below {found.labels[0]}."
