@@ -26,6 +26,8 @@ import pyarrow as pa
 
 from reticent.data.scales import has_year
 from reticent.errors import SHOWN, InputError, Problem, listed, quoted, refuse, remedy
+from reticent.files.footers import LOOKED_AT as FOOTED
+from reticent.files.footers import footers, told_footers
 from reticent.files.formats import is_packed as _is_packed
 from reticent.files.headers import LOOKED_AT, DoubtedHeader, doubted, header_at
 
@@ -34,6 +36,7 @@ _BELOW = 3  # lines at the end that may be no rows, such as a total
 _BLOCK = 4 << 20  # 4 MB: 1 MB blocks were a fifth slower, 16 MB ones no faster
 _LARGEST_BLOCK = 2**31 - 1
 _HEAD = 1 << 16
+_TAIL = 1 << 15  # bytes in which the last rows are looked for
 _STREAM_BLOCK = 2 << 20  # Arrow reads several ahead: 16 MB blocks took 300 MB more, no faster
 _WORKERS_BLOCK = 16 << 20
 _LINES_BLOCK = 8 << 20  # characters; blocks of 1 MB took a third longer
@@ -170,6 +173,30 @@ def _assumed(path: Path, dialect: Dialect, reading: Reading) -> Iterator[str]:
     if dialect.doubt:
         yield dialect.doubt
     yield from told_unnamed(dialect.unnamed, path, found=reading.header_row is None)
+    yield from told_footers(_last_rows(path, dialect), path, "line")
+
+
+def _last_rows(path: Path, dialect: Dialect) -> list[tuple[int, list[str]]]:
+    """The last rows, each with its line; none where they cannot be told without the others."""
+    if _is_packed(path) or dialect.encoding not in ("utf-8", *_OLDER) or not dialect.has_rows:
+        return []
+    with _bytes(path) as view:
+        begin = view.find(b"\n", len(view) - _TAIL) + 1 if len(view) > _TAIL else 0
+        lines = bytes(view[begin:]).decode(dialect.encoding, "replace").splitlines()
+        skipped = 0 if begin else dialect.lines
+        try:
+            found = [
+                *csv.reader(lines[skipped:], delimiter=dialect.delimiter, quotechar=dialect.quote)
+            ]
+        except csv.Error:
+            return []
+        if len(found) != len(lines) - skipped or {*map(len, found)} - {0, len(dialect.header)}:
+            return []  # a cell goes on in the next line, or had begun above
+        rows = found[-FOOTED:]
+        if not footers([*enumerate(rows)]):
+            return []
+        above = sum(1 for end in re.finditer(rb"\n", view) if end.start() < begin)
+        return [*enumerate(rows, above + len(lines) - len(rows) + 1)]
 
 
 @contextmanager

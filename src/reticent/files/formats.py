@@ -239,6 +239,8 @@ def _in_zip(path: Path) -> str:
     for start, what in _DOCUMENTS.items():
         if any(name.startswith(start) for name in names):
             _refuse(path, what, _EXPORT)
+    if any(name.startswith(("xl/", "[Content_Types]", "docProps/", "_rels/")) for name in names):
+        _refuse(path, "a file of Office that is damaged", "get the file once more.")
     _refuse(path, "an archive (zip)", _UNPACK)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import zipfile
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain, islice
@@ -21,6 +22,8 @@ import pyarrow as pa
 from reticent.errors import InputError, did_you_mean, many, quoted, remedy
 from reticent.files.cells import as_shown, joined, of_one_kind
 from reticent.files.delimited import Reading, named, told_header, told_unnamed, unreadable
+from reticent.files.footers import LOOKED_AT as FOOTED
+from reticent.files.footers import told_footers
 from reticent.files.formats import refuse_encrypted, suffix_of
 from reticent.files.headers import LOOKED_AT, doubted, header_at
 
@@ -47,7 +50,8 @@ def read_workbook(path: Path, suffix: str, reading: Reading, notes: list[str]) -
         begin = sheet.start[0]
         first = [*islice(rows, max(begin + LOOKED_AT, reading.header_row or 0))]
         at = _header_row(first, begin, reading, where)
-        columns = _columns(chain(first[at + 1 :], rows), len(first[at]))
+        last: deque[tuple[int, list[Any]]] = deque(maxlen=FOOTED)
+        columns = _columns(chain(first[at + 1 :], rows), len(first[at]), at + 2, last)
         merged = [to for _, to in sheet.merged_cell_ranges or () if to[0] > at]
     kept = [  # one without a name or a cell only parts others
         (cell, column) for cell, column in zip(first[at], columns, strict=True)
@@ -59,6 +63,7 @@ def read_workbook(path: Path, suffix: str, reading: Reading, notes: list[str]) -
     if reading.header_row is None and (doubt := doubted(first[at:], f"{where}, row {at + 1}")):
         notes.append(doubt)
     notes += told_unnamed(unnamed, where, found=reading.header_row is None)
+    notes += told_footers(last, where, "row")
     if merged:
         notes.append(
             f"{where}: of {many(len(merged), 'group')} of merged cells, only the first cell holds "
@@ -146,10 +151,17 @@ def _header_row(first: Sequence[Sequence[Any]], begin: int, reading: Reading, wh
 # --- its cells -----------------------------------------------------------------------------------
 
 
-def _columns(rows: Iterator[list[Any]], width: int) -> list[pa.ChunkedArray]:
-    """The cells below the header by column; rows without any are left out."""
+def _columns(
+    rows: Iterator[list[Any]], width: int, number: int, last: deque[tuple[int, list[Any]]]
+) -> list[pa.ChunkedArray]:
+    """The cells below the header by column; rows without any are left out.
+
+    `number` is that of the first row; the last ones are kept with theirs.
+    """
     parts: list[list[pa.Array]] = [[] for _ in range(width)]
     while block := [*islice(rows, _BLOCK)]:
+        last.extend(enumerate(block, number))
+        number += len(block)
         kept = [row for row in block if any(cell != "" for cell in row)]
         if kept:
             for part, cells in zip(parts, zip(*kept, strict=True), strict=True):
