@@ -704,9 +704,13 @@ def test_a_wider_range_takes_over_what_is_there(reference: Path) -> None:
 def test_a_narrower_range_loses_nothing(done: Path) -> None:
     """The page tells what was asked for; the other releases stay for who asks again."""
     before = made()
-    sweep("--k", "5")
+    others = sorted(path.name for path in done.glob("k-*") if path.name != "k-5")
+    said = sweep("--k", "5")
+    assert f"{len(others)} releases of earlier calls stand in out, too: {others[0]}" in said.stderr
     assert [point["threshold"] for point in told()["points"]] == [5]
-    assert resumed(sweep("--k", K)) == 4
+    again = sweep("--k", K)
+    assert resumed(again) == 4
+    assert "earlier call" not in again.stderr
     assert made() == before
 
 

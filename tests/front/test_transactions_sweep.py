@@ -167,6 +167,8 @@ def test_python_hands_its_own_baskets(tmp_path: Path) -> None:
     assert str(found).startswith("9 transactions, 3 items")
     again = transactions.sweep(rows, {"private": [], "k": 2}, output=tmp_path / "out", k=3)
     assert again.resumed == 1
+    assert "4 releases of earlier calls stand in" in again.notes[-1]
+    assert not any("earlier call" in note for note in found.notes)
     other = [*rows, {"a"}]
     refusal(
         lambda: transactions.sweep(other, {"private": [], "k": 2}, output=tmp_path / "out", k=3),

@@ -10,13 +10,13 @@ import csv
 import io
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from reticent.errors import InputError
+from reticent.errors import InputError, few
 from reticent.files.output import (
     clear_leftover,
     is_leftover,
@@ -139,6 +139,22 @@ class SweepFolder:
         """Write the state, whole."""
         with whole_file(self.path, force=True, private=True) as path:
             write_text(path, json.dumps({"mark": self.mark, "done": self.done}) + "\n")
+
+    def others(self, asked: Collection[str]) -> Iterator[str]:
+        """What to say of releases that stand here and that this call did not ask for."""
+        releases = filter(self._is_release, sorted(self.place.iterdir()))
+        names = [path.name for path in releases if path.name not in asked]
+        if names:
+            are = (
+                "release of an earlier call stands"
+                if len(names) == 1
+                else ("releases of earlier calls stand")
+            )
+            yield (
+                f"{len(names)} {are} in {self.place}, too: {few(names)}. The report is about the "
+                "thresholds of this call and does not list "
+                f"{'it' if len(names) == 1 else 'them'}."
+            )
 
     def _is_record(self, record: Any) -> bool:
         if not isinstance(record, dict):

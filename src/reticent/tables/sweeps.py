@@ -136,9 +136,10 @@ def sweep(
     if not any("kept" in record for record in records):
         raise Unsatisfiable([Problem(record["infeasible"]) for record in records[:1]])
     threshold, resumed = points[0].swept, len(points) - len(waiting)
+    notes = (*table.notes, *state.others([point.name for point in points]))
     swept = Sweep(
         threshold, records, measuring.floor, resumed, str(output), prepared.foreseen,
-        *_said(policy, threshold), prepared.table.rows, seed, table.notes, policy.about,
+        *_said(policy, threshold), prepared.table.rows, seed, notes, policy.about,
     )  # fmt: skip
     _write(swept, place)
     return swept

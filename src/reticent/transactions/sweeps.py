@@ -123,10 +123,11 @@ def sweep(
     records = [state.done[point.name] for point in points]
     if all("infeasible" in record for record in records):
         raise Unsatisfiable([Problem(records[0]["infeasible"])])
+    notes = (*baskets.notes, *state.others([point.name for point in points]))
     swept = BasketSweep(
         points[0].swept, _with_changes(records, [place / point.name for point in points]),
         measuring.floor, _said(points[0]), len(points) - len(waiting), str(output), roles,
-        (*measuring.warnings, *roles.warnings), baskets.notes, points[0].policy.about,
+        (*measuring.warnings, *roles.warnings), notes, points[0].policy.about,
     )  # fmt: skip
     _write(swept, place)
     return swept
