@@ -15,7 +15,9 @@ import pytest
 from at_hand import contents, mode, refusal, some_or_many
 from reticent import transactions
 from reticent.errors import Stopped, Unsatisfiable
+from reticent.privacy.coherence import BasketExposure, Coherence
 from reticent.releases.sweeping import SweepFolder
+from reticent.transactions.charts import exposed_chart
 from reticent.transactions.sweep_folder import point_folder
 from terminal import answer, run
 
@@ -99,6 +101,7 @@ def test_what_stands_beside_the_releases() -> None:
     assert [line["k"] for line in lines] == ["2", "3", "4", "61"]
     assert [line["suppressed"] for line in lines[:3]] == [str(p["suppressed"]) for p in points[:3]]
     page = Path("out/report.html").read_text()
+    assert 'every threshold">\n<p class="hint many"' in page
     assert page.count("<svg") == 4  # each for a page and for a phone
     assert page.count('href="k-') == 3
     assert "no release keeps this promise" in page
@@ -207,3 +210,14 @@ def test_a_sweep_of_nothing_that_can_be_kept() -> None:
     )  # fmt: skip
     assert not Path("out").exists()
     assert point_folder("at_most", Fraction(1, 3)) == "at-most-1_of_3"
+
+
+def test_charts_of_both_sides_have_one_scale() -> None:
+    before, after = ([BasketExposure(1, n, n, n, Fraction(1))] for n in (41, 16))
+    promise = Coherence(h=Fraction(1, 2), k=2, p=1)
+    drawn = [
+        exposed_chart(one, 100, promise, other) for one, other in ((before, after), (after, before))
+    ]
+    ticks = [re.findall(r'class="tick"[^>]*end">([^<]*)<', str(chart)) for chart in drawn]
+    assert ticks[0] == ticks[1]
+    assert float(ticks[0][-1]) >= 41

@@ -28,7 +28,7 @@ from reticent.pages.charts import (
     shown_values,
 )
 from reticent.pages.curves import Series, lines
-from reticent.pages.drawing import WIDTH, printable
+from reticent.pages.drawing import WIDTH, Chart, printable, width_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = [
@@ -227,3 +227,15 @@ def test_printable_leaves_what_can_be_printed() -> None:
     assert printable("a\tb\n\u200f日本") == "a\tb\n\u200f日本"
     assert printable("\u202eevil\u2066") == "\ufffdevil\ufffd"  # or it would turn what follows
     assert printable("\ud800\x07") == "\ufffd\ufffd"
+
+
+@pytest.mark.parametrize("last", [100.0, 4_000.0, 1_250_000.0])
+def test_the_last_number_of_an_axis_fits_on_a_phone(last: float) -> None:
+    chart = lines("t", "x", "y", [Series("a", [(1, 1), (last, 2)])], x_ticks=[1, last], y_most=50)
+    assert isinstance(chart, Chart)
+    for image in (ElementTree.fromstring(str(one)) for one in (chart, chart.narrow)):
+        texts = {"".join(text.itertext()): text for text in image.iter(f"{SVG}text")}
+        tick = texts[f"{last:,.0f}"]
+        wide = float(image.get("width", 0))
+        assert float(tick.get("x", 0)) + width_of(f"{last:,.0f}") / 2 <= wide
+        assert "50" in texts  # which another chart reaches

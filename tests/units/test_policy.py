@@ -565,6 +565,14 @@ def test_one_is_no_plural(k: int, of: tuple[str, ...], over: tuple[str, ...]) ->
         (f'basis = "{"x" * 2001}"', "[about], basis: this is too long: at most 2,000 letters"),
         ("contact = 3", "[about], contact: write a text in quotes"),
         ('purpose = "\\u0007"', "[about], purpose: leave control characters away"),
+        (
+            'purpose = "a\\u202Eb"',
+            "[about], purpose: leave signs away that turn the direction of a text",
+        ),
+        (
+            'title = "\\u2066a"',
+            "[about], title: leave signs away that turn the direction of a text",
+        ),
         ("date = 2026", '[about], date: write a date, as 2026-05-31, or a text, as "May 2026"'),
         ('titel = "x"', '[about]: there is no key "titel" here\n  Do:  Did you mean "title"?'),
     ],

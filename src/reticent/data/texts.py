@@ -82,12 +82,12 @@ def shortest(text: str) -> str:
 
 
 _UNFIT = {"Cc", "Cs", "Cn"}  # control signs, halves of characters, and what is none yet
-_TURNS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")  # of direction
+TURNS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")  # of direction
 
 
 def is_unfit(sign: str) -> bool:
     """Whether a sign may not be shown: it has no form, or changes what stands around it."""
-    return sign in _TURNS or unicodedata.category(sign) in _UNFIT
+    return sign in TURNS or unicodedata.category(sign) in _UNFIT
 
 
 def one_line(text: str) -> str:

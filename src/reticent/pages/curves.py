@@ -67,8 +67,12 @@ def lines(
     y_log: bool = False,
     x_ticks: Sequence[float] = (),
     from_zero: bool = True,
+    y_most: float | None = None,
 ) -> Markup:
-    """Lines over two axes, each named in a legend and, where there is room, at its end."""
+    """Lines over two axes, each named in a legend and, where there is room, at its end.
+
+    `y_most` is on the upward axis in any case, so that charts can be compared.
+    """
     width = drawn_at.get()
     kept = [(s, _drawable(s.points, x_log=x_log, y_log=y_log)) for s in series]
     points = [point for _, some in kept for point in some]
@@ -82,7 +86,9 @@ def lines(
     if is_narrow():
         left, right = 52.0, width - 16.0
     across = _Axis([x for x, _ in points], left, right, log=x_log, ticks=x_ticks)
+    across.end = right = min(right, width - width_of(number(across.ticks[-1])) / 2 - 2)
     ground = [0.0] if from_zero and not y_log else []
+    ground += [] if y_most is None else [y_most]
     beside = [y for both in bands for edge in both for _, y in edge]
     upward = _Axis([*(y for _, y in points), *beside, *ground], bottom, top, log=y_log)
     parts = [*_grid(across, upward)]
@@ -189,7 +195,7 @@ def _grid(across: _Axis, upward: _Axis) -> Iterator[Markup]:
         yield stroke("rule", f"M{px(x)} {px(bottom)}v4")
         if not is_narrow() or x - half > last + 6:
             last = x + half
-            yield written(x, bottom + 18, number(tick), 60, anchor="middle", cls="tick")
+            yield written(x, bottom + 18, number(tick), 2 * half + 1, anchor="middle", cls="tick")
     yield stroke("rule", f"M{px(across.start)} {px(bottom)}H{px(across.end)}")
 
 

@@ -9,6 +9,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
+from reticent.data.texts import TURNS
+
 _LINE, _TEXT = 200, 2_000  # letters that a line may have, and a text of several
 _ADDRESS = re.compile(r"[\w.+-]{1,64}@[A-Za-z0-9-]{1,63}(\.[A-Za-z0-9-]{1,63})+", re.ASCII)
 
@@ -21,6 +23,8 @@ def _text(given: Any, most: int = _TEXT) -> str | None:
         raise ValueError(f"this is too long: at most {most:,} letters")
     if any(sign not in "\n\t" and unicodedata.category(sign) in ("Cc", "Cs") for sign in text):
         raise ValueError("leave control characters away")
+    if not TURNS.isdisjoint(text):
+        raise ValueError("leave signs away that turn the direction of a text")
     return text or None
 
 

@@ -43,7 +43,10 @@ def page_of(
             "ways": _ways(told),
             "ways_drawn": _ways_drawn(told),
             "levels": [*zip(before, after, strict=True)],
-            "drawn": [exposed_chart(side, people, promise) for side in (before, after)],
+            "drawn": [
+                exposed_chart(side, people, promise, beside)
+                for side, beside in ((before, after), (after, before))
+            ],
             "warnings": told["warnings"],
         },
     )
