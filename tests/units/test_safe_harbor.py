@@ -208,6 +208,48 @@ def test_years_of_birth_are_told_up_to_some_year(name: str) -> None:
     assert released.table[name].to_pylist()[0] == "1929 or earlier"
 
 
+LOOKS = """\
+R 3f2504e0-4f89-11d3-9a0c-0305e82c3301
+R 5d41402abc4b2a76b9719d911017c592
+M 00:1B:44:11:3A:B7
+M 001b.4411.3ab7
+M 490154203237518
+L 1HGCM82633A004352
+O 2001:0db8:0000:0000:0000:0000:0000:0001
+O fe80::1
+G 123-45-6789
+G 123456789
+D (617) 555-0101
+D 6175550101
+D +16175550101
+J 4111 1111 1111 1111
+J DE89370400440532013000
+I 1EG4-TE5-MK73
+B 42.3601, -71.0589
+A Dr. Lee
+A Lee, Ann
+R A-10293
+C 2019-W05
+"""
+
+
+@pytest.mark.parametrize("line", LOOKS.splitlines())
+def test_cells_that_look_like_an_identifier_drop_a_column(line: str) -> None:
+    letter, cell = line[0], line[2:]
+    last = "2" if cell[-1] != "2" else "3"
+    other = f"{cell[:-1]}{last if cell[-1].isdigit() else 'e'}"
+    columns = {"Qx": [cell, other], "Qy": [cell, other] * (6 if letter != "A" else 1)}
+    for name, cells in columns.items():
+        assert fates(**{name: cells})[name] == ("drop", letter)
+
+
+def test_numbers_of_five_digits_are_postcodes_where_the_name_hints_at_places() -> None:
+    cells = [60601, 60602, 60602]
+    assert fates(**{"home area": cells})["home area"] == ("drop", "B")
+    text = drafted(pa.table({"Qx": cells, "Y": [1.5, 2.5, 3.5]}))
+    assert '"Qx",  # number, 2 distinct: ? whole numbers of five digits: postcodes?' in text
+
+
 def test_what_all_records_share_is_a_question() -> None:
     text = drafted(pa.table({"Sex": ["m", "m"], "Study": ["heart", "heart"], "Y": [1.5, 2.5]}))
     assert text.count("? every record has the same value") == 2

@@ -81,10 +81,38 @@ _ANSWERS = {
     "si", "sí", "1.0", "0.0",
 }  # fmt: skip
 _CLOCK = r"[0-9]{1,2}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?"
-_SIGNS = (  # what cells alone tell
-    ("G", r"[0-9]{3}-[0-9]{2}-[0-9]{4}"),
-    ("O", r"([0-9]{1,3}\.){3}[0-9]{1,3}|([0-9a-fA-F]{1,4}:){7}[0-9a-fA-F]{1,4}"),
+_WHOLE = r"([.,]0+)?"  # the end of a number that a program wrote with a point
+_SIGNS = (  # what cells alone tell, however few there are
+    ("G", "social security numbers", r"[0-9]{3}-[0-9]{2}-[0-9]{4}"),
+    ("O", "IP addresses", r"([0-9]{1,3}\.){3}[0-9]{1,3}|([0-9a-fA-F]{1,4}:){7}[0-9a-fA-F]{1,4}"),
+    ("R", "UUIDs", r"\{?[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\}?"),
+    ("R", "hashes", r"(?=.*[0-9])[0-9a-fA-F]{32}|[0-9a-fA-F]{40}|[0-9a-fA-F]{56}([0-9a-fA-F]{8})?"),
+    ("M", "hardware addresses", r"([0-9a-fA-F]{4}\.){2}[0-9a-fA-F]{4}"),
+    (
+        "M",
+        "numbers of mobile devices",
+        rf"[0-9]{{15}}{_WHOLE}|[0-9]{{2}}-[0-9]{{6}}-[0-9]{{6}}-[0-9]",
+    ),
+    ("L", "numbers of vehicles", r"(?=.*[0-9])(?=.*[A-Za-z])[A-HJ-NPR-Za-hj-npr-z0-9]{17}"),
+    (
+        "J",
+        "numbers of cards",
+        rf"[0-9]{{4}}([ -]?[0-9]{{4}}){{3}}{_WHOLE}|[0-9]{{4}} [0-9]{{6}} [0-9]{{5}}",
+    ),
+    ("J", "numbers of accounts", r"[A-Z]{2}[0-9]{2}( ?[A-Z0-9]{4}){2,7}( ?[A-Z0-9]{1,3})?"),
+    ("I", "numbers of Medicare", r"[1-9][A-Z][A-Z0-9][0-9]-?[A-Z][A-Z0-9][0-9]-?[A-Z]{2}[0-9]{2}"),
+    ("B", "places on a map", r"\(?[+-]?[0-9]{1,3}\.[0-9]+[,;] ?[+-]?[0-9]{1,3}\.[0-9]+\)?"),
+    ("A", "names", r"(Dr|Prof|Mr|Mrs|Ms|Miss|Herr|Frau|Mme)\b\.? .*|.*, (MD|RN|DO|NP|PhD|M\.D\.)"),
+    ("R", "names of users", r"@\w+"),
 )
+_FULL_NAME = r"[^\W\d_a-z][^\W\d_]+(['’-][^\W\d_]+)?,? ([A-Z]\.? )?[^\W\d_a-z]['’]?[^\W\d_]+"
+_CODED = r"[A-Za-z]{1,5}[-_/ ]?[0-9]{4,}[A-Za-z]?"
+_CODE_SYSTEMS = "icd* cpt hcpcs *drg drg* loinc snomed* ops ndc atc rxnorm proc* *code codes"
+_FIVE_DIGITS = rf"[0-9]{{5}}(-[0-9]{{4}}|{_WHOLE})"
+_HINTS_OF_PLACES = (
+    "zip* home area areas loc local* res live* mail* postc* pcode pc wohn* living ort"
+)
+_NEARLY_ALL = 0.9
 _FORBIDDEN = {DATE: "C", PHONE: "D", MAIL: "F", SSN: "G", MAC: "M", WEB: "N", IP: "O"}
 _REACHED = {"mail": "F", "link": "N", "phone": "D"}
 _BY_AGES = "\0ages"  # no column is called so
@@ -431,14 +459,22 @@ def _date(seen: Look, reading: Reading) -> Ruling | None:
 
 def _reaching(seen: Look) -> Ruling | None:
     """What tells how to reach somebody, by its cells or by its name."""
-    texts = _texts(seen)
-    for letter, sign in _SIGNS:
-        if texts and all(re.fullmatch(sign, text) for text in texts):
-            return _drop(seen, letter, "its cells look like that")
+    for letter, what, sign in _SIGNS:
+        if _nearly_all(seen, sign):
+            return _drop(seen, letter, f"its cells have the form of {what}", asks=True)
+    if _nearly_all(seen, _FIVE_DIGITS) and means(seen.name, _HINTS_OF_PLACES):
+        return _drop(seen, "B", "its cells have the form of postcodes", asks=True)
     if any(one.letter == "B" for one in named_as(seen.name)):
         return None  # house numbers look like many things
     way = reached_by(seen)
     return None if way is None else _drop(seen, _REACHED[way], "its cells look like that")
+
+
+def _nearly_all(seen: Look, form: str) -> bool:
+    """Whether so many values have a form that the others may be slips."""
+    texts = [text.strip() for text in _texts(seen)]
+    found = sum(re.fullmatch(form, text) is not None for text in texts)
+    return bool(texts) and found >= _NEARLY_ALL * len(texts)
 
 
 def _named(seen: Look, reading: Reading) -> Ruling | None:
@@ -554,6 +590,13 @@ def _unnamed(seen: Look) -> Ruling:
         why = "numbers that look like years; of birth, too?"
         years = Years()
         return Ruling(seen, "coarsen", why, BY_LETTER["C"], years, is_question=True, births=True)
+    known = any(says(seen.name, topic) for topic in ("personal", "private", "goal"))
+    known |= means(seen.name, _CODE_SYSTEMS)
+    each = seen.distinct > _FEW or 2 * seen.distinct > seen.present
+    if not known and each and _nearly_all(seen, _FULL_NAME):
+        return _drop(seen, "A", "its cells have the form of names", asks=True)
+    if not known and _nearly_all(seen, _CODED):
+        return _drop(seen, "R", "its cells have the form of numbers that are assigned", asks=True)
     counts = np.bincount(seen.column.codes, minlength=len(seen.column.values))
     if seen.column.missing is not None:
         counts[seen.column.missing] = 0
@@ -564,7 +607,8 @@ def _unnamed(seen: Look) -> Ruling:
         return _keep(seen, "nearly every record has a value of its own: may one be known by it?")
     if seen.form == "constant":
         return _keep(seen, "every record has the same value: does it tell of whom all are?")
-    known = any(says(seen.name, topic) for topic in ("personal", "private", "goal"))
+    if not known and _nearly_all(seen, _FIVE_DIGITS):
+        return _keep(seen, "whole numbers of five digits: postcodes? Then drop it")
     if known:
         return _keep(seen, "no identifier of the rule", asks=False)
     return _keep(seen, "nothing speaks for an identifier; what is it?")
