@@ -22,6 +22,7 @@ import pyarrow as pa
 from reticent.errors import InputError, did_you_mean, many, quoted, remedy
 from reticent.files.cells import as_shown, joined, of_one_kind
 from reticent.files.delimited import Reading, named, told_header, told_unnamed, unreadable
+from reticent.files.extents import part_of, refuse_far, refuse_far_open
 from reticent.files.footers import LOOKED_AT as FOOTED
 from reticent.files.footers import told_footers
 from reticent.files.formats import refuse_encrypted, suffix_of
@@ -42,7 +43,7 @@ _UNCOUNTED = re.compile(  # but one whose text is empty was counted
 def read_workbook(path: Path, suffix: str, reading: Reading, notes: list[str]) -> pa.Table:
     """Read the sheet that was told, or the only one that holds anything."""
     with _opened(path, suffix) as book:
-        name, sheet = _chosen(book, path, reading.sheet)
+        name, sheet = _chosen(book, path, suffix, reading.sheet)
         where = f'{path}, sheet "{name}"'
         if sheet.start is None:
             raise InputError("the sheet is empty", where=where, do="give a header and rows.")
@@ -79,6 +80,8 @@ def _opened(path: Path, suffix: str) -> Iterator[CalamineWorkbook]:
     """A workbook; what its reader says of one that is broken may quote a cell, and is not told."""
     import python_calamine as calamine
 
+    if suffix == ".ods":
+        refuse_far_open(path)
     try:
         if suffix_of(path, [suffix]):
             with calamine.CalamineWorkbook.from_path(path) as book:
@@ -96,9 +99,16 @@ def _opened(path: Path, suffix: str) -> Iterator[CalamineWorkbook]:
         raise InputError(f"this is not a readable {suffix} file", where=str(path)) from None
 
 
-def _chosen(book: CalamineWorkbook, path: Path, told: str | None) -> tuple[str, CalamineSheet]:
+def _chosen(
+    book: CalamineWorkbook, path: Path, suffix: str, told: str | None
+) -> tuple[str, CalamineSheet]:
     """The sheet that was told; else the only one of those to be seen that holds anything."""
     from python_calamine import SheetTypeEnum, SheetVisibleEnum
+
+    def sheet_of(name: str) -> CalamineSheet:
+        if suffix in (".xlsx", ".xlsm", ".xlsb"):
+            refuse_far(path, suffix, name)
+        return book.get_sheet_by_name(name)
 
     sheets = [sheet for sheet in book.sheets_metadata if sheet.typ is SheetTypeEnum.WorkSheet]
     names = [sheet.name for sheet in sheets]
@@ -113,11 +123,11 @@ def _chosen(book: CalamineWorkbook, path: Path, told: str | None) -> tuple[str, 
                 where=str(path),
                 do=guess or f"it has {quoted(names)}.",
             )
-        return told, book.get_sheet_by_name(told)
+        return told, sheet_of(told)
     seen = [sheet.name for sheet in sheets if sheet.visible is SheetVisibleEnum.Visible]
     if seen == [DATA, PROMISES]:
-        return DATA, book.get_sheet_by_name(DATA)
-    found = {name: book.get_sheet_by_name(name) for name in seen}
+        return DATA, sheet_of(DATA)
+    found = {name: sheet_of(name) for name in seen}
     held = [name for name, sheet in found.items() if sheet.height]
     if not held:
         hidden = [name for name in names if name not in seen]
@@ -175,7 +185,7 @@ def _lost(path: Path, sheet: str, where: str) -> Iterator[str]:
     with (
         suppress(zipfile.BadZipFile, OSError, KeyError),
         zipfile.ZipFile(path) as archive,
-        archive.open(_part_of(archive, sheet)) as file,
+        archive.open(part_of(archive, sheet)) as file,
     ):
         rest = b""
         while block := file.read(_SCANNED):
@@ -192,18 +202,3 @@ def _lost(path: Path, sheet: str, where: str) -> Iterator[str]:
             f"{where}: {many(uncounted, 'formula')} without a saved value, read as empty; open the "
             "file in a spreadsheet program and save it, so that they are counted."
         )
-
-
-def _part_of(archive: zipfile.ZipFile, sheet: str) -> str:
-    """The part of a workbook that a sheet is (ECMA-376, 18.2.19 and its relationships)."""
-    from xml.etree import ElementTree
-
-    book = ElementTree.fromstring(archive.read("xl/workbook.xml"))
-    links = ElementTree.fromstring(archive.read("xl/_rels/workbook.xml.rels"))
-    to = {link.get("Id"): link.get("Target", "") for link in links}
-    for element in book.iter():
-        if element.tag.endswith("}sheet") and element.get("name") == sheet:
-            key = next(value for name, value in element.attrib.items() if name.endswith("}id"))
-            target = to[key]
-            return target.removeprefix("/") if target.startswith("/") else f"xl/{target}"
-    raise KeyError(sheet)
