@@ -151,6 +151,26 @@ def test_what_is_out_is_not_merged_after_the_fact(
         reticent.verify(tmp_path / "o.csv", asked)  # its recounting tells, too
 
 
+def test_cells_that_a_release_of_any_kind_shows_apart_are_not_counted_as_one(
+    tmp_path: Path,
+) -> None:
+    out, first = tmp_path / "out.csv", tmp_path / "first.csv"
+    asked: dict[str, Any] = {"keep": ["Zip"], "trim": True}
+    asked["anonymity"] = [{"over": ["Sex"], "k": 4}]
+    out.write_text("Sex,Zip\nm,1\nm,1\nm,1\nm,1\n")
+    assert reticent.verify(out, asked).holds
+    out.write_text('Sex,Zip\nm,1\n" m",1\nm,1\nm,1\n')
+    verdict = reticent.verify(out, asked)
+    assert verdict.holds is False
+    assert "differ in blanks" in str(verdict.leftovers)
+    first.write_text("Sex,Dis\n?,flu\n?,hiv\n?,flu\n?,flu\n")
+    out.write_text('Sex,Zip\n?,1\n"",1\n?,1\n"",1\n')
+    told = {"keep": ["Zip"], "missing_values": ["?"], "previous": {"T1": {"path": str(first)}}}
+    told["anonymity"] = [{"over": ["Sex", "T1.Sex"], "k": 2}]
+    with pytest.raises(InputError, match="several of them mean missing"):
+        reticent.verify(out, told)
+
+
 def test_what_a_draft_and_warnings_say(tmp_path: Path) -> None:
     odd = tmp_path / "odd.csv"
     lines = [f"{('nurse', 'cook')[i % 2]},{('Mx', 'mX', 'f', ' f')[i // 2 % 4]}" for i in range(80)]

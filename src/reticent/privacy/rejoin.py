@@ -282,6 +282,18 @@ class Rejoined(Queries):
                             do="let  same,  trim  and  missing_values  leave them apart.",
                         )
                     )
+        for name in ours(promise.over):
+            c = self.column[name]
+            distinct = f"count(DISTINCT coalesce({c}, '')), count(DISTINCT {self.cell(c)})"
+            [(out, here)] = self.ask(f"SELECT {distinct} FROM counted")
+            if here < out:
+                problems.append(
+                    Problem(
+                        f'cells of column "{name}" that differ would be counted as one',
+                        why="the table shows them apart: several of them mean missing.",
+                        do="show what is missing in one way.",
+                    )
+                )
         refuse(problems)
 
     def lay_beside(self, releases: Sequence[str]) -> dict[str, int]:

@@ -323,7 +323,8 @@ def verify(
         clock = Clock(watch or Watch())
         own = opened.read_as(reading)
         rows, form, source = at_hand(opened.data, own, means, clock, ends, counting)
-        rows = _as_published(rows, policy, opened.place)
+        given, rows = rows, _as_published(rows, policy, opened.place)
+        padded = [*_differing_in_blanks(given, rows, policy)]
         commas = with_commas(policy, opened.manifest, rows.known, reading)
         met: tuple[str, ...] = ()
         if earlier:  # what cannot be compared with them is refused
@@ -364,7 +365,7 @@ def verify(
         alike = found.warnings() if found else ()
         recounted = replace(proof, findings=findings)
         carried = _carried(opened.data, form, recounted, policy)
-        leftovers = (*proof.leftovers, *forms, *carried, *opened.altered)
+        leftovers = (*proof.leftovers, *padded, *forms, *carried, *opened.altered)
     warnings = (*policy.emptiness, *met, *alike, *opened.warnings)
     return TableVerdict(
         proof.rows, findings, leftovers, warnings, found, proof.floors, match, people
@@ -399,6 +400,17 @@ def _as_published(rows: Table, policy: Policy, place: Path | None) -> Table:
     if place:
         policy.refuse_lacking(rows.known, str(place))
     return without_blanks(rows, policy)
+
+
+def _differing_in_blanks(given: Table, rows: Table, policy: Policy) -> Iterator[Problem]:
+    """Columns of a released table with cells that were counted as one, and are seen apart."""
+    for name, column in given.columns.items():
+        if name not in policy.drop and len(rows.columns[name].values) < len(column.values):
+            yield Problem(
+                f'column "{name}" shows values that differ in blanks around them alone',
+                why="whoever sees them can tell records apart that are counted as alike.",
+                do="take the blanks off, as  trim  says.",
+            )
 
 
 def _carried(data: Any, kind: str, proof: Proof, policy: Policy) -> list[Problem]:
