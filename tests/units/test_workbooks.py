@@ -152,6 +152,19 @@ def test_which_sheet(tmp_path: Path) -> None:
     assert [*cells(ours)] == ["A"]
 
 
+def test_baskets_in_a_workbook_are_released_as_parquet(tmp_path: Path) -> None:
+    rows: list[Sequence[Any]] = [
+        ["Who", "Bought"],
+        *([f"p{i}", item] for i in range(9) for item in ("bread", "milk")),
+    ]
+    path = a_workbook(tmp_path / "t.xlsx", {"One": rows})
+    policy = {"format": "long", "private": ["milk"], "h": 1.0, "k": 2, "p": 1}
+    reticent.transactions.release(path, policy, output=tmp_path / "out")
+    assert (tmp_path / "out/public/data.parquet").exists()
+    with pytest.raises(InputError, match="xlsx files cannot be written"):
+        reticent.transactions.release(path, policy, output=tmp_path / "out.xlsx")
+
+
 def _several(path: Path) -> Any:
     return parse(a_workbook(path / "t.xlsx", {"X": [["A"], [SECRET]], "Y": [["B"], [SECRET]]}))
 
