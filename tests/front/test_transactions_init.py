@@ -133,3 +133,20 @@ def test_what_makes_no_draft(content: str, options: list[Any], said: str, work: 
     assert said in heard
     assert not Path("p.toml").exists()
     refusal(lambda: transactions.draft("no.csv"), "no such file")
+
+
+def test_a_draft_says_why_it_allows_to_be_surer_than_is_usual() -> None:
+    """The strictest h of a few that can be kept without losing most, and never silently more."""
+    common = [["hiv-test", "a"]] * 29 + [["a"]] * 46
+    text = transactions.draft(common)
+    assert "\nh = 0.4 " in text
+    assert "above the usual 0.2: 38.67 % of all baskets" in text
+    told = [["hiv-test", "a", "b"]] * 15 + [["a", "b"]] * 35 + [["c"]] * 50
+    text = transactions.draft(told)
+    assert "\nh = 0.3 " in text
+    assert "above the usual 0.2: 15 % of all" in text
+    assert "tried, and cost too much here: h = 0.2." in text
+    rare = [["hiv-test", "a"]] * 2 + [["a"]] * 73
+    text = transactions.draft(rare)
+    assert "\nh = 0.2 " in text
+    assert "usual" not in text

@@ -71,6 +71,8 @@ class BasketDraft:
     k: int
     p: int = _USUAL_P
     h: Fraction = _SURE[0]
+    most: Fraction = Fraction(0)  # of all baskets, what hold the commonest private item
+    dear: tuple[Fraction, ...] = ()  # stricter h that could be kept, and would leave too little
     tried: tuple[TriedPromise, ...] = ()
     show_values: bool = False
 
@@ -157,11 +159,25 @@ class BasketDraft:
         share = float(self.h)
         if self.private:
             yield f"h = {share}  # ? of which at most this share hold the same private item."
+            yield from self._why_so_sure()
         else:
             yield f"# h = {share}  # ? of which at most this share hold the same private item:"
             yield "#   needed as soon as an item is private. Until then crowds alone are promised,"
             yield "#   and what all of a crowd have is told of each of them."
         yield from self._costs()
+
+    def _why_so_sure(self) -> Iterator[str]:
+        """Why h is above the usual one, if so."""
+        if self.h == _SURE[0]:
+            return
+        held = f"{words.percent(self.most)} of all baskets hold the commonest of them"
+        lasting = ", and no release can lower that" if self.most > _SURE[0] else ""
+        yield f"#   It is above the usual {float(_SURE[0])}: {held}{lasting}."
+        stricter = ", ".join(str(float(h)) for h in self.dear)
+        if stricter:
+            yield f"#   Stricter ones were tried, and cost too much here: h = {stricter}."
+        elif not self.tried:
+            yield "#   What a stricter one costs, `reticent transactions sweep --h` tells."
 
     def _costs(self) -> Iterator[str]:
         if not self.tried:
@@ -266,10 +282,10 @@ def drafted(
     private = tuple((name, topic) for name, topic, share in speaking if share <= _TOO_COMMON)
     common = tuple((name, topic) for name, topic, share in speaking if share > _TOO_COMMON)
     most = max((share for _, _, share in speaking if share <= _TOO_COMMON), default=Fraction(0))
-    sure = next(h for h in _SURE if h >= min(2 * most, _SURE[-1]))
+    loosest = next(h for h in _SURE if h >= min(2 * most, _SURE[-1]))
     found = BasketDraft(
-        baskets, form, reading, private, common, min(_CROWDS[0], rows), h=sure,
-        show_values=show_values,
+        baskets, form, reading, private, common, min(_CROWDS[0], rows), h=loosest,
+        most=most, show_values=show_values,
     )  # fmt: skip
     return _affordable(found, watch) if baskets.occurrences <= _TRIED else found
 
@@ -277,22 +293,26 @@ def drafted(
 def _affordable(found: BasketDraft, watch: Watch) -> BasketDraft:
     """The same with the strictest of some promises that leaves most of what there is.
 
-    Smaller crowds come before less knowledge: what somebody has seen, nobody can choose.
+    Smaller crowds come first, then being surer, and last less knowledge: what somebody has seen,
+    nobody can choose.
     """
     crowds = sorted({min(k, found.baskets.transactions) for k in _CROWDS}, reverse=True)
-    tried: dict[tuple[int, int], TriedPromise] = {}
+    levels = [h for h in _SURE if found.most <= h <= found.h]
+    tried: dict[tuple[Fraction, int, int], TriedPromise] = {}
 
-    def cost(k: int, p: int) -> TriedPromise:
-        if (k, p) not in tried:
-            tried[k, p] = _cost(replace(found, k=k, p=p), watch)
-        return tried[k, p]
+    def cost(h: Fraction, k: int, p: int) -> TriedPromise:
+        if (h, k, p) not in tried:
+            tried[h, k, p] = _cost(replace(found, h=h, k=k, p=p), watch)
+        return tried[h, k, p]
 
-    asked = [(k, p) for p in (_USUAL_P, 1) for k in crowds]
-    k, p = next((one for one in asked if not cost(*one).dear), asked[-1])
+    asked = [(h, k, p) for p in (_USUAL_P, 1) for h in levels for k in crowds]
+    h, k, p = next((one for one in asked if not cost(*one).dear), asked[-1])
     for known in _KNOWN:
-        cost(k, known)
-    order = sorted(tried, key=lambda one: (-one[0], one[1]))
-    return replace(found, k=k, p=p, tried=tuple(tried[one] for one in order))
+        cost(h, k, known)
+    order = sorted((one for one in tried if one[0] == h), key=lambda one: (-one[1], one[2]))
+    costs = tuple(tried[one] for one in order)
+    stricter = tuple(level for level in levels if level < h)
+    return replace(found, h=h, k=k, p=p, tried=costs, dear=stricter)
 
 
 def _cost(found: BasketDraft, watch: Watch) -> TriedPromise:
