@@ -149,7 +149,7 @@ def test_named_identifiers_are_dropped_however_few_there_are(name: str, letter: 
 
 
 NAMED = """
-A: Spouse Partner Child Children Provider Nurse Surgeon Emergency_contact Alias Attending_physician
+A: Spouse Partner Child Children Kids Provider Nurse Surgeon Emergency_contact Alias Attending_physician
 B: School Ward Clinic Site FIPS Location Region
 D: Cell
 G: Soc_Sec ss#
@@ -187,6 +187,8 @@ def test_names_that_speak_of_an_identifier_drop_a_column(line: str) -> None:
         ("AdmitDt", [1.7e9, 1.6e9, 1.5e9, 1.6e9], "drop"),
         ("DischDt", ["d17", "d18", "d18", "d19"], "drop"),
         ("Onset", [44500, 44501, 44501, 44502], "drop"),
+        ("Discharge", ["May", "June", "June", "July"], "drop"),
+        ("Kids", [0, 1, 2, 2], "keep"),
         ("Deceased", ["day 17", "day 18", "no", "no"], "drop"),
         ("Stadt", ["Fulda", "Hof", "Hof", "Hof"], "drop"),
     ],
@@ -264,6 +266,8 @@ def test_what_all_records_share_is_a_question() -> None:
         ("AgeAtDay0", ["97", "101", "34"], 90, True),
         ("age_days", [97, 101, 34, 999], 90, True),
         ("Age", [97, 101, 34], 90, False),
+        ("PTAGE", [97, 101, 34], 90, False),
+        ("yrs old", [97, 101, 34], 90, False),
         ("Age", [97, 101, 999], 90, True),
         ("age in days", [33000, 34000, 12], 32850, True),
         ("Alter in Monaten", [1100, 900, 12], 1080, True),

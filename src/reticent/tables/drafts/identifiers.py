@@ -30,12 +30,13 @@ IDENTIFIERS = (
         name names *name surname* forename* vorname* nachname* familienname* *namen prenom* nom noms
         apellido* nombre* cognome* nome nomes naam sobrenome* initials initialen mother father
         mutter vater guardian* relative* kin employer arbeitgeber* spouse* partner* ehepartner*
-        ehefrau ehemann husband wife child children kind kinder son sons daughter* sohn tochter
-        sibling* brother* sister* bruder schwester parent* eltern* enfant* hijo* hija* figlio figli
-        conjoint* alias aliases nickname* maiden* contact contacts kontakt* provider* prvdr* nurse*
-        surgeon* doctor* physician* physn* attending clinician* practitioner* prescriber* therapist*
-        caregiver* caretaker* midwife arzt *arzt aerztin *aerztin chirurg* pfleger* pflegekraft
-        krankenschwester hebamme betreuer* medecin* medico* interviewer* investigator*
+        ehefrau ehemann husband wife child children kids =household kind kinder son sons daughter*
+        sohn tochter sibling* brother* sister* bruder schwester parent* eltern* enfant* hijo* hija*
+        figlio figli conjoint* alias aliases nickname* maiden* contact contacts kontakt* provider*
+        prvdr* nurse* surgeon* doctor* physician* physn* attending clinician* practitioner*
+        prescriber* therapist* caregiver* caretaker* midwife arzt *arzt aerztin *aerztin chirurg*
+        pfleger* pflegekraft krankenschwester hebamme betreuer* medecin* medico* interviewer*
+        investigator*
         """),
     Identifier("B", "places smaller than a state", """
         address* addr adress* anschrift* street* strasse* *strasse hausnr hausnummer* rue calle

@@ -51,7 +51,8 @@ _PARTS = (
 )
 _PARTS += " jahreszeit*"
 _AGES = "agegr* altersgruppe* age ages alter edad eta leeftijd idade *alter"
-_AGES += " ageat* agein* agedays agemonths agemos ageyears ageyrs agey years+old"
+_AGES += " ageat* agein* agedays agemonths agemos ageyears ageyrs agey ptage patage"
+_AGES += " years+old yrs+old =years =yrs =jahre"
 _AGE_UNITS = (  # how names say that ages are in another unit, and not at which day they were asked
     ("age+months age+in+months age+mos months+old alter+monate alter+in+monaten", "months"),
     ("agemonths ageinmonths agemos", "months"),
@@ -73,7 +74,7 @@ _RELATIVES = (  # columns of which may also say whether there is one, or how man
 )
 _RELATIVES += " sister* parent* eltern* enfant* hijo* hija* figlio figli husband wife relative*"
 _RELATIVES += " mother father mutter vater guardian* contact* kontakt* nurse* doctor* arzt school*"
-_RELATIVES += " schul*"
+_RELATIVES += " schul* kids"
 _DOUBTFUL_NAMES = "ward wards clinic clinics site sites school* schul* station room bed zimmer bett"
 _DOUBTFUL_NAMES += " =code =codes =case =card =fall registration* partner* kind parent* face"
 _ANSWERS = {
@@ -103,6 +104,12 @@ _SIGNS = (  # what cells alone tell, however few there are
     ("I", "numbers of Medicare", r"[1-9][A-Z][A-Z0-9][0-9]-?[A-Z][A-Z0-9][0-9]-?[A-Z]{2}[0-9]{2}"),
     ("B", "places on a map", r"\(?[+-]?[0-9]{1,3}\.[0-9]+[,;] ?[+-]?[0-9]{1,3}\.[0-9]+\)?"),
     ("A", "names", r"(Dr|Prof|Mr|Mrs|Ms|Miss|Herr|Frau|Mme)\b\.? .*|.*, (MD|RN|DO|NP|PhD|M\.D\.)"),
+    (
+        "C",
+        "months or days of the week",
+        r"(?i)(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mär|mai|okt|dez)[a-zä]{0,6}\.?"
+        r"|(mon|tue|wed|thu|fri|sat|sun)([a-z]{0,3}day)?|(mon|diens|donners|frei|sams|sonn)tag|mittwoch",
+    ),
     ("R", "names of users", r"@\w+"),
 )
 _FULL_NAME = r"[^\W\d_a-z][^\W\d_]+(['’-][^\W\d_]+)?,? ([A-Z]\.? )?[^\W\d_a-z]['’]?[^\W\d_]+"
