@@ -436,6 +436,16 @@ class TestMasks:
         said = text[:begin] + text[begin:].replace("# ", "", 1).replace("\n# ", "\n", 2)
         assert Policy.parse(said).writing.told().keys == ["decimal", "bom"]
 
+    def test_of_dates_in_two_forms_most_columns_decide(self) -> None:
+        rows = [[f"{1950 + i}-02-01", f"{i % 28 + 1:02}.03.1987", "xy"[i % 2]] for i in range(60)]
+        text = drafted(["Seen", "Born", "Job"], rows)
+        assert Policy.parse(text).attributes["Seen"].mask == "discretize"
+        assert "date_format" not in text
+        assert '# ? dates are read in the ISO form, and those of "Born" are in another one' in text
+        text = drafted(["Seen", "Born", "Left"], [[a, b, b] for a, b, _ in rows])
+        assert 'date_format = "%d.%m.%Y"' in text
+        assert 'in the form %d.%m.%Y, and those of "Seen" are in another one' in text
+
     def test_days_that_could_be_months_are_left_to_the_steward(self) -> None:
         text = drafted(["Day", "Job"], column("01/02/1987", "03/04/1987"))
         assert "date_format" not in text

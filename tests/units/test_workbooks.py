@@ -150,6 +150,7 @@ def test_which_sheet(tmp_path: Path) -> None:
     assert [*cells(a_workbook(tmp_path / "u.xlsx", {"X": one, "Y": two}, hidden=["Y"]))] == ["A"]
     ours = a_workbook(tmp_path / "v.xlsx", {"Data": one, "Promises": two})
     assert [*cells(ours)] == ["A"]
+    assert 'sheet "Data" alone is read' in " ".join(parse(ours).notes)
 
 
 def test_baskets_in_a_workbook_are_released_as_parquet(tmp_path: Path) -> None:

@@ -25,7 +25,6 @@ _READERS = {
 }  # fmt: skip
 _DECLARED = (".sav", ".zsav", ".dta", ".sas7bdat")  # formats whose missing values can be counted
 _ENCODED = (".sav", ".zsav", ".dta", ".sas7bdat", ".xpt")
-_ODD_CELLS = (ValueError, OverflowError)  # such as dates that no calendar has
 
 Labels = Mapping[Any, str]  # of codes
 

@@ -45,6 +45,8 @@ def read_workbook(path: Path, suffix: str, reading: Reading, notes: list[str]) -
     with _opened(path, suffix) as book:
         name, sheet = _chosen(book, path, suffix, reading.sheet)
         where = f'{path}, sheet "{name}"'
+        if reading.sheet is None and name == DATA and PROMISES in book.sheet_names:
+            notes.append(f'{where} alone is read: "{PROMISES}" says what a release promises.')
         if sheet.start is None:
             raise InputError("the sheet is empty", where=where, do="give a header and rows.")
         rows = sheet.iter_rows()

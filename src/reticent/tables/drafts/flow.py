@@ -20,7 +20,7 @@ from reticent.files.tabular import Reading
 from reticent.progress import Watch
 from reticent.sources.arrival import inputs, taken
 from reticent.sources.engines import RowSource
-from reticent.tables.drafts.looks import Look, gaps_in, look, read_as
+from reticent.tables.drafts.looks import Look, gaps_in, look, other_dates, read_as
 from reticent.tables.drafts.roles import (
     SINGLED_OUT,
     Guesses,
@@ -139,6 +139,7 @@ def drafted(
     blanks = sum(table.count(padded(c)[c.codes]) for c in table.columns.values())
     if blanks:
         table = replace(table, columns={n: trimmed(c) for n, c in table.columns.items()})
+    table = replace(table, notes=(*table.notes, *other_dates(table, reading)))
     gaps = gaps_in(table, reading)
     looks = look(table, reading, gaps)
     guesses = guessed(looks, class_name)

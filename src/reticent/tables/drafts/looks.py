@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 from reticent.data.columns import Column, Table, without_missing
 from reticent.data.scales import Kind, Scale, kind_of, scale_of
 from reticent.data.texts import is_text
-from reticent.errors import InputError
+from reticent.errors import InputError, quoted
 from reticent.files.tabular import Reading, is_made_up
 from reticent.tables.drafts.words import says, says_only, says_postcode
 
@@ -255,9 +255,28 @@ def read_as(table: Table, reading: Reading) -> Reading:
         reading = replace(reading, decimal=",")
     if reading.date_format is None:
         found = [form for some in texts for form in _date_formats(some)]
-        if found and not any(_all_of(some, r"\d{4}-\d\d-\d\d", r".") for some in texts):
-            reading = replace(reading, date_format=max(_DATE_FORMATS, key=found.count))
+        most = max(_DATE_FORMATS, key=found.count)
+        if found.count(most) > sum(map(_are_iso, texts)):  # there is one form for all columns
+            reading = replace(reading, date_format=most)
     return reading
+
+
+def other_dates(table: Table, reading: Reading) -> tuple[str, ...]:
+    """What is asked of columns of dates that are read as texts, being in another form."""
+    texts = {c.name: _sampled(c) for c in table.columns.values() if is_text(c.values.type)}
+    told = reading.date_format
+    other = [
+        name for name, some in texts.items()
+        if (_are_iso(some) if told else _date_formats(some))
+        or (told and _date_formats(some) not in ([], [told]))
+    ]  # fmt: skip
+    if not other:
+        return ()
+    form = f"the form {told}" if told else "the ISO form"
+    return (
+        f"Warning: dates are read in {form}, and those of {quoted(other)} are in another one: they "
+        "are texts here. Write all dates of the file in one form, as with 2024-01-31.",
+    )
 
 
 def _sampled(column: Column) -> list[str]:
@@ -279,6 +298,10 @@ def _date_formats(texts: Sequence[str]) -> list[str]:
         return []
     fits = [form for form in _DATE_FORMATS if all(_is_date(text, form) for text in texts)]
     return fits if len(fits) == 1 else []
+
+
+def _are_iso(texts: Sequence[str]) -> bool:
+    return _all_of(texts, r"\d{4}-\d\d-\d\d([T ].*)?", r".+")
 
 
 def _is_date(text: str, form: str) -> bool:

@@ -26,7 +26,7 @@ from reticent.privacy.identifying import DATE, IP, MAC, MAIL, PHONE, SSN, WEB, s
 from reticent.releases.about import about_draft
 from reticent.releases.policyfile import toml_key, toml_lines, toml_value
 from reticent.tables.drafts.identifiers import BY_LETTER, IDENTIFIERS, Identifier, named_as
-from reticent.tables.drafts.looks import Look, gaps_in, look, reached_by, read_as
+from reticent.tables.drafts.looks import Look, gaps_in, look, other_dates, reached_by, read_as
 from reticent.tables.drafts.words import means, says, says_postcode
 from reticent.tables.drafts.writing import asked
 
@@ -299,6 +299,7 @@ def drafted_by_rule(
         columns={n: without_missing(c, _unknown_in(c)) for n, c in table.columns.items()},
     )
     reading = read_as(without, reading)
+    table = replace(table, notes=(*table.notes, *other_dates(without, reading)))
     gaps = tuple(dict.fromkeys([*gaps_in(without, reading), *unknown]))
     looks = look(without, reading, gaps)
     rulings = tuple(_ruled(seen, reading) for seen in looks)
