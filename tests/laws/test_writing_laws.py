@@ -121,6 +121,23 @@ def test_it_is_the_same_release_in_another_form(seed: int, tmp_path: Path) -> No
     assert told[0] == told[1] == told[2]
 
 
+def test_unbounded_numbers_and_texts_with_commas_are_verified(tmp_path: Path) -> None:
+    table = pa.table({
+        "Job": ["a", "b"] * 10, "Dose": [float("inf"), 1.5, float("-inf"), 2.5] * 5,
+        "Size": ["1,5", "2,5", "3,5", "0,5", "4,5"] * 4,
+    })  # fmt: skip
+    pq.write_table(table, tmp_path / "in.parquet")
+    policy = {
+        "keep": ["Dose"], "attributes": {"Job": {"mask": "suppress"}},
+        "anonymity": [{"over": ["Job"], "k": 2}], "writing": EUROPEAN,
+        "confidence": [{"over": ["Job"], "sensitive": {"Size": ["1,5"]}, "at_most": 0.5}],
+    }  # fmt: skip
+    for place in ("a.csv", "folder"):
+        reticent.release(tmp_path / "in.parquet", policy, output=tmp_path / place)
+        for original in (None, tmp_path / "in.parquet"):
+            assert reticent.verify(tmp_path / place, policy, original=original).holds
+
+
 def test_rows_that_are_masked_later_look_the_same(tmp_path: Path) -> None:
     pq.write_table(table_of(3), tmp_path / "in.parquet")
     reticent.release(

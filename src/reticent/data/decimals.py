@@ -20,7 +20,7 @@ _POINTED = re.compile(r"\[([^,;\[\]()]+),([^,;\[\]()]+)([\])])")
 _WITH_COMMAS = re.compile(r"\[([^;\[\]()]+); ([^;\[\]()]+)([\])])")
 _NUMBER = r"-?\d+(?:{}\d+)?(?:[eE][+-]?\d+)?"
 _POINT_NUMBER = re.compile(_NUMBER.format(r"\."))
-_COMMA_NUMBER = re.compile(_NUMBER.format(","))
+_COMMA_NUMBER = re.compile(f"{_NUMBER.format(',')}|-?inf")  # as unbounded numbers are written
 
 
 def is_fractional(kind: pa.DataType) -> bool:

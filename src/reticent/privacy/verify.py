@@ -53,7 +53,7 @@ _NUMBER = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?")
 # Its own reader of intervals: it shares none with those whose labels it judges.
 _INTERVAL = re.compile(r"\[(?P<low>[^,\[\]()]+),(?P<high>[^,\[\]()]+)(?P<end>[\])])")
 _COMMA_INTERVAL = re.compile(r"(\[)([^;\[\]()]+)(?:; )([^;\[\]()]+)([\])])")
-_COMMA_NUMBER = re.compile(r"-?\d+(,\d+)?([eE][+-]?\d+)?")
+_COMMA_NUMBER = re.compile(r"-?(\d+(,\d+)?([eE][+-]?\d+)?|inf)")
 
 
 @dataclass(frozen=True, slots=True)

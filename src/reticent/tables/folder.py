@@ -156,15 +156,17 @@ def with_commas(
 
     Without a manifest: those that the policy does not mask, if it says so. They are taken for
     numbers only if all their cells look so. Cells of CSV came with the sign that they have: where
-    the input has commas, those are numbers of which the policy names values with points.
+    the input has commas, those are numbers of which the policy names values with points. Where it
+    names values with commas, they are texts, which are written as they are.
     """
     if (known := told(manifest).numbers) is not None:
         return known
     came_so = reading is not None and reading.decimal == ","
     found = frozenset(names) - columns_of(policy.promises)[0]
+    sensitive = [pair for one in policy.confidence for pair in one.sensitive.items()]
     if came_so:
-        sensitive = (pair for one in policy.confidence for pair in one.sensitive.items())
         found &= {name for name, told in sensitive if any("." in value for value in told)}
+    found -= {name for name, told in sensitive if any("," in value for value in told)}
     return found if policy.writing.decimal == "," else frozenset()
 
 
