@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import xlsxwriter
 
+import reticent
 from at_hand import refusal
 from reticent.files.tabular import parse
 from spreadsheets_at_hand import an_open_document
@@ -51,6 +52,19 @@ def test_a_stray_cell_is_refused(tmp_path: Path, row: int, column: int, place: s
     rewritten(path, part, r'<row r="\d+"', "<row")  # cells tell where they are
     rewritten(path, part, r'<dimension ref="[^"]*"/>', '<dimension ref="A1:B3"/>')
     assert f"its cells reach to {place}, and" in str(refusal(lambda: parse(path)))
+
+
+def test_a_stray_cell_beside_the_data_of_a_release_is_refused(tmp_path: Path) -> None:
+    policy = {"attributes": {"A": {"mask": "suppress"}}, "anonymity": [{"over": ["A"], "k": 2}]}
+    for far in ("Data", "Promises"):
+        with xlsxwriter.Workbook(tmp_path / f"{far}.xlsx") as book:
+            for name in ("Data", "Promises"):
+                sheet = book.add_worksheet(name)
+                sheet.write_column(0, 0, ["A", "x", "x"])
+                if name == far:
+                    sheet.write(1048575, 16383, "x")
+        found = refusal(lambda path=book.filename: reticent.verify(path, policy))  # type: ignore[misc]
+        assert f'sheet "{far}": its cells reach to row 1,048,576' in str(found)
 
 
 def test_cells_without_a_place_or_a_value(tmp_path: Path) -> None:

@@ -415,7 +415,9 @@ def _differing_in_blanks(given: Table, rows: Table, policy: Policy) -> Iterator[
 
 def _carried(data: Any, kind: str, proof: Proof, policy: Policy) -> list[Problem]:
     """What typed files, workbooks and data frames tell besides their cells."""
+    from reticent.files.extents import refuse_far
     from reticent.files.tabular import carriers, workbooks_of
+    from reticent.files.workbooks import PROMISES
     from reticent.privacy.verify import baggage
     from reticent.privacy.workbooks import leftovers
     from reticent.tables.publish import said_of
@@ -426,6 +428,8 @@ def _carried(data: Any, kind: str, proof: Proof, policy: Policy) -> list[Problem
         problem for schema, parts in carriers(data, kind) for problem in baggage(schema, parts)
     ]
     books = workbooks_of(data, kind)
+    for book in books:
+        refuse_far(book, ".xlsx", PROMISES)
     return [*found, *leftovers(books, proof.rows, said_of(proof, policy) if books else ())]
 
 
