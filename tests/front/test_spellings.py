@@ -165,7 +165,8 @@ def test_cells_that_a_release_of_any_kind_shows_apart_are_not_counted_as_one(
     assert "differ in blanks" in str(verdict.leftovers)
     first.write_text("Sex,Dis\n?,flu\n?,hiv\n?,flu\n?,flu\n")
     out.write_text('Sex,Zip\n?,1\n"",1\n?,1\n"",1\n')
-    told = {"keep": ["Zip"], "missing_values": ["?"], "previous": {"T1": {"path": str(first)}}}
+    told: dict[str, Any] = {"keep": ["Zip"], "missing_values": ["?"]}
+    told["previous"] = {"T1": {"path": str(first)}}
     told["anonymity"] = [{"over": ["Sex", "T1.Sex"], "k": 2}]
     with pytest.raises(InputError, match="several of them mean missing"):
         reticent.verify(out, told)

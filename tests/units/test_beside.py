@@ -102,7 +102,8 @@ def test_relations_are_those_of_the_definition(masked: AlignedRows) -> None:
     strong = [
         pair
         for pair in (("G", "S"), ("G", "K"), ("S", "K"))
-        if relation(*(cells(masked, name, shown=False) for name in pair)) >= LEAST
+        if relation(cells(masked, pair[0], shown=False), cells(masked, pair[1], shown=False))
+        >= LEAST
     ]
     assert len(strong) <= told["related"]
 

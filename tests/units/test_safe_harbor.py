@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import reticent
-from at_hand import file_of, refusal
+from at_hand import file_of, refusal, some_or_many
 from reticent import Policy
 from reticent.data.columns import Table, encode
 from reticent.files.tabular import Reading
@@ -379,13 +379,15 @@ def test_digits_without_signs_are_told_by_their_column() -> None:
     assert seen_in(RULE, "Grade", ["1/2", "02/03"]) == {}
 
 
-@pytest.mark.parametrize("engine", ["memory", "duckdb"])
+@pytest.mark.parametrize("engine", some_or_many("memory", "duckdb"))
 @pytest.mark.parametrize(
     "cell",
     [
-        "2019-05-31", "seen 03/05/2024", "March 5, 2024", "5/4/22 23:05", "220504", "a@b.org",
-        "www.b.org", "10.0.0.1", "2001:db8::1", "123-45-6789", "ssn 078-05-1120", "078051120",
-        "617-555-0101", "call +49 30 1234567", "00:1A:2B:3C:4D:5E",
+        "March 5, 2024", "5/4/22 23:05", "220504", "a@b.org", "10.0.0.1", "ssn 078-05-1120",
+        *some_or_many(
+            "617-555-0101", "2019-05-31", "seen 03/05/2024", "www.b.org", "2001:db8::1",
+            "123-45-6789", "078051120", "call +49 30 1234567", "00:1A:2B:3C:4D:5E",
+        ),
     ],
 )  # fmt: skip
 def test_the_rule_forbids_cells_of_some_forms(engine: str, cell: str, tmp_path: Path) -> None:

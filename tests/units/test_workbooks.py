@@ -128,7 +128,12 @@ def test_a_table_anywhere_on_its_sheet(tmp_path: Path) -> None:
 
 
 def test_a_header_of_merged_cells_loses_no_row(tmp_path: Path) -> None:
-    rows = [["Who", "Found"], ["a", "b", None, None], ["c", "x", "y", "z"], ["d", 1, 2, 3]]
+    rows: list[list[Any]] = [
+        ["Who", "Found"],
+        ["a", "b", None, None],
+        ["c", "x", "y", "z"],
+        ["d", 1, 2, 3],
+    ]
     found = parse(a_workbook(tmp_path / "t.xlsx", {"One": rows}, merged=["B1:D1"]))
     assert found.arrow["Who"].to_pylist() == ["a", "c", "d"]
     assert 'called "unnamed 3", "unnamed 4"; --header-row' in " ".join(found.notes)
