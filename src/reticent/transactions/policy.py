@@ -291,7 +291,7 @@ class BasketPolicy(policyfile.PolicyFile):
         """The same policy for lines whose items a sign parts, whatever it said itself.
 
         >>> BasketPolicy(private=[], k=3).parted_by(",").canonical().splitlines()
-        ['separator = ","', 'private = []', 'k = 3']
+        ['private = []', 'separator = ","', 'k = 3']
         """
         if separator is None or separator == self.separator or self.format == "long":
             return self
