@@ -93,6 +93,7 @@ def test_who_was_left_out_stays_with_the_owner() -> None:
     assert HOME in page
 
 
+@pytest.mark.slow
 def test_a_release_without_some_can_be_evaluated_and_swept() -> None:
     release("lenient", "out")
     said = answer("evaluate", "data.csv", "out", "-p", "lenient.toml")

@@ -547,7 +547,7 @@ odd_names = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     st.lists(odd_names, min_size=1, max_size=4, unique=True).flatmap(
         lambda names: st.tuples(

@@ -79,6 +79,7 @@ def answer(released: str, *given: object, tree: bool = True) -> Any:
 # --- what it says --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_without_a_class_nothing_is_told_wrong() -> None:
     """What is said otherwise, to people and to machines: tests/cases/tables/evaluate.txt."""
     release()

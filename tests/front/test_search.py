@@ -295,6 +295,7 @@ def test_what_is_interrupted_writes_nothing(
     assert {path.name for path in work.iterdir()} == {"many"}
 
 
+@pytest.mark.slow
 def test_a_deep_tree_is_told_to_programs(work: Path) -> None:
     from fractions import Fraction
 

@@ -232,6 +232,7 @@ def test_what_a_kept_policy_names_is_found_from_where_it_lies() -> None:
     assert again.proof.holds
 
 
+@pytest.mark.slow
 def test_many_people_in_three_releases_are_counted_by_whom_they_may_be() -> None:
     """50,000 to the fourth is more than can be counted; the join has far fewer pairs."""
     keys = [f"k{i % 5000}" for i in range(50_000)]

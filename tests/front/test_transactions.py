@@ -147,6 +147,7 @@ def test_what_is_no_release_is_not_evaluated() -> None:
     assert transactions.evaluate(before, before[::-1], policy).occurrences == (8, 8)
 
 
+@pytest.mark.slow
 def test_long_baskets_and_any_number_of_known_items() -> None:
     """More minimal moles than anybody can list; the release is found all the same."""
     rng = random.Random(1)

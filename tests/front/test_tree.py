@@ -197,6 +197,7 @@ def test_ctrl_c_ends_a_long_training(work: Path) -> None:
     assert not Path("model").exists()
 
 
+@pytest.mark.slow
 def test_trees_that_are_deep_are_shown_all_the_same(work: Path) -> None:
     Path("model").mkdir()
     write_model(questions(5000), "model")

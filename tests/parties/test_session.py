@@ -278,6 +278,7 @@ def test_a_resume_is_noted_in_the_transcript(tmp_path: Path) -> None:
         transcript.close()
 
 
+@pytest.mark.slow
 def test_a_busy_owner_is_waited_for(tmp_path: Path) -> None:
     """It gives signs of life for twice as long as an owner that gives none would be waited for."""
     scene = Scene(tmp_path, deadlines=Deadlines(meet=30, step=1, life=0.05))
@@ -351,6 +352,7 @@ ENDINGS: dict[str, dict[str, dict[str, Any]]] = {
 }
 
 
+@pytest.mark.slow
 def test_why_a_run_ended_that_can_go_on_is_said_in_words_that_an_audit_knows(
     tmp_path: Path,
 ) -> None:
@@ -549,6 +551,7 @@ def answering(scene: Scene, found: dict[str, Any]) -> threading.Thread:
     return thread
 
 
+@pytest.mark.slow
 def test_who_was_killed_before_it_heard_asks_by_resuming(tmp_path: Path) -> None:
     """One of three is gone for good: it is not needed for an answer."""
     scene, found = Scene(tmp_path, ("bank", "card", "shop"), CALM), dict[str, Any]()

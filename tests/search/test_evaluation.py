@@ -83,6 +83,7 @@ def test_a_profile_tells_what_an_ambiguous_word_means(place: Path) -> None:
     assert several.gain.mean > 0
 
 
+@pytest.mark.slow
 def test_whole_queries_are_left_alone_unless_somebody_says_otherwise(place: Path) -> None:
     found = made(place)
     for group in ("own", "several", "other"):

@@ -550,6 +550,7 @@ def test_a_class_written_as_nothing_is_refused_clearly() -> None:
 # Models ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_model_survives_its_file_however_deep_it_is(tmp_path: Path) -> None:
     root = node = JoinNode((2**70, 3))
     for i in range(5000):

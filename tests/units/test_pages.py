@@ -221,6 +221,7 @@ def test_missing_values_dates_and_intervals() -> None:
     assert "Ruled out" in private.text
 
 
+@pytest.mark.slow
 def test_long_lists_are_cut_and_counted() -> None:
     table = pa.table({"A": [f"v{i:04}" for i in range(900) for _ in range(3 if i < 450 else 1)]})
     found = released(table, anonymity=[{"over": ["A"], "k": 3}])

@@ -197,6 +197,7 @@ def test_missing_values_are_disclosed_or_masked_with_others(kind: str, k: int) -
 # --- the class -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_y_is_the_class_and_without_it_distortion_counts() -> None:
     frame, y = split()
     with_class = rules(**{"class": "Income"})

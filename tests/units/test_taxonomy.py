@@ -430,6 +430,7 @@ def test_a_large_file_loads(tmp_path: Path) -> None:
     assert len(load(path).leaves) == 50_000
 
 
+@pytest.mark.slow
 def test_deep_trees_do_not_recurse(tmp_path: Path) -> None:
     chain = [str(n) for n in range(20_000)]
     tree = from_rows([chain], "test")
@@ -440,6 +441,7 @@ def test_deep_trees_do_not_recurse(tmp_path: Path) -> None:
     assert render(tree, most=2) == "19999\n└── 19998\n… and 19998 more labels"
 
 
+@pytest.mark.slow
 def test_no_walk_of_a_deep_tree_recurses() -> None:
     chain = [f"n{n}" for n in range(5_000)]
     whole = from_rows([chain], "test")
