@@ -9,6 +9,7 @@ from typing import TypeAlias
 import numpy as np
 import pytest
 
+from at_hand import some_or_many
 from reticent.suppress.entries import placing
 from reticent.suppress.entries.graph import Graph
 from reticent.suppress.entries.search import EntrySearch, Partial, RuleLimits
@@ -30,7 +31,7 @@ def random_search(seed: int) -> EntrySearch:
     )
 
 
-@pytest.mark.parametrize("seed", range(0, 120, 20))
+@pytest.mark.parametrize("seed", [0, *some_or_many(80, 20, 40, 60, 100)])
 def test_the_best_node_comes_first(seed: int) -> None:
     steps = 0
     for offset in range(20):
