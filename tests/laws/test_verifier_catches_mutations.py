@@ -24,6 +24,7 @@ from naive.cases import WORDS, Case, identity, random_case, random_tree
 from naive.product import case_policy, policy_of, table_of
 from naive.refine import Anon, Attr, Conf, Row, Template, Tree
 from reticent import Policy, Unsatisfiable
+from reticent.privacy import published
 from reticent.privacy import verify as verifier
 from reticent.privacy.verify import Proof
 from reticent.tables.rules import rules
@@ -499,7 +500,7 @@ def test_the_verifier_believes_nobody_that_rows_are_people(who: list[Any]) -> No
         'missing_values = ["?"]\ndrop = ["Who"]\n[[anonymity]]\nover = ["Job"]\nof = ["Who"]\nk = 2'
     )
     told = rules(policy, {})
-    source = replace(verifier.from_table(cells), people={"Who": pa.array(who)})
+    source = replace(published.from_table(cells), people={"Who": pa.array(who)})
     [finding] = verifier.verify(source, told).findings
     assert finding.holds is None
     believed = replace(source, people={"Who": pa.array(range(6))})

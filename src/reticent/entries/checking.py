@@ -86,7 +86,7 @@ def carried(
     data: Any, kind: str, policy: EntryPolicy, rows: int, suffix: str | None = None
 ) -> list[Problem]:
     """What typed files, workbooks and data frames tell besides their cells."""
-    from reticent.privacy.verify import baggage
+    from reticent.privacy.published import baggage
     from reticent.privacy.workbooks import leftovers
 
     looked = carriers(data, kind, suffix)

@@ -22,6 +22,7 @@ from reticent.joint.flow import JointTable
 from reticent.joint.report import JointRelease, labels_in, shown_trees, writing_of
 from reticent.parties.participation import Agree
 from reticent.parties.tally import WireFacts
+from reticent.privacy import published
 from reticent.privacy import verify as verifier
 from reticent.privacy.singled import alone_in, singled_out
 from reticent.privacy.verify import Proof
@@ -65,7 +66,7 @@ def recounted(joint: JointTable) -> JointRelease:
     leaving = _Leaving(joint, Clock(_quiet()), rows, WireFacts())
     names = [column.name for column in joint.columns]
     cells = pa.table({name: rows.column(name).cells() for name in names})
-    proof = leaving.proven(verifier.from_table(cells, counts=rows.counts))
+    proof = leaving.proven(published.from_table(cells, counts=rows.counts))
     return leaving.released(None, None, proof)
 
 
@@ -102,13 +103,13 @@ class _Leaving:
     def recount(self, spot: Spot, written: Sequence[Path]) -> Proof:
         """Recount the promises on the bytes just written."""
         names = [column.name for column in self.joint.columns]
-        cells = verifier.from_csv(
+        cells = published.from_csv(
             written, names, delimiter=self._writing.delimiter_for(spot.suffix), packed=False,
             longest=self.sheet.longest, hidden=None,
         )  # fmt: skip
         return self.proven(cells)
 
-    def proven(self, cells: verifier.PublishedCells) -> Proof:
+    def proven(self, cells: published.PublishedCells) -> Proof:
         """The verifier's word; nothing less than all that the search found will do."""
         joint, alone = self.joint, self.joint.policy.alone()
         trees = {name: from_nested(tree, name) for name, tree in shown_trees(joint).items()}

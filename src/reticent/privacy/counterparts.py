@@ -33,13 +33,12 @@ import pyarrow as pa
 from reticent.data.columns import Column, Counts
 from reticent.data.texts import is_text, shortest
 from reticent.privacy.promises import Anonymity
+from reticent.privacy.published import PublishedCells, from_table
 from reticent.privacy.verify import (
     OriginalMatch,
     PromiseFinding,
-    PublishedCells,
     VerifierRules,
     ends_of,
-    from_table,
     reading_cells,
     verify,
 )

@@ -290,6 +290,7 @@ def verify(
     counts a column that is dropped. `kind`: of a release folder, if it is no table of one owner.
     """
     from reticent.data.decimals import with_points
+    from reticent.privacy import published
     from reticent.privacy import verify as verifier
     from reticent.privacy.promises import columns_of
     from reticent.privacy.singled import alone_in, singled_out
@@ -337,7 +338,7 @@ def verify(
                 raise InputError([*opened.altered, *error.problems]) from None
         elsewhere = [name for name in rows.known if name not in rows.columns]
         with clock.stage("verify"):
-            cells = verifier.from_table(as_text(rows), counts=rows.counts, unread=elsewhere)
+            cells = published.from_table(as_text(rows), counts=rows.counts, unread=elsewhere)
             told = rules(policy, taxonomies, meets(rows.known), commas)
             proof = verifier.verify(cells, told, memory_limit=means.for_engine)
             roles = policy.roles_in(rows.known)
@@ -418,7 +419,7 @@ def _carried(data: Any, kind: str, proof: Proof, policy: Policy) -> list[Problem
     from reticent.files.extents import refuse_far
     from reticent.files.tabular import carriers, workbooks_of
     from reticent.files.workbooks import PROMISES
-    from reticent.privacy.verify import baggage
+    from reticent.privacy.published import baggage
     from reticent.privacy.workbooks import leftovers
     from reticent.tables.publish import said_of
 

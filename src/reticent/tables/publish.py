@@ -25,10 +25,11 @@ from reticent.files.tabular import (
     to_frame,
 )
 from reticent.files.writing import Writing
+from reticent.privacy import published, workbooks
 from reticent.privacy import verify as verifier
-from reticent.privacy import workbooks
+from reticent.privacy.published import baggage
 from reticent.privacy.singled import Alone, alone_in, singled_out
-from reticent.privacy.verify import Proof, baggage
+from reticent.privacy.verify import Proof
 from reticent.privacy.words import NOTHING, measured
 from reticent.progress import Clock
 from reticent.releases.folder import Contents, as_json_lines, as_written, format_of
@@ -144,7 +145,7 @@ class _Publishing:
         with self.clock.stage("verify"):
             table = arrow(masked.rows)
             hidden = masked.hidden and as_text(from_arrow(arrow(masked.hidden)))
-            cells = verifier.from_table(as_text(from_arrow(table)), hidden=hidden)
+            cells = published.from_table(as_text(from_arrow(table)), hidden=hidden)
             proof = self._proven(
                 replace(cells, people=masked.people), baggage(table.schema, [table])
             )
@@ -248,12 +249,12 @@ class _Publishing:
         hidden = self.masked.hidden and as_text(from_arrow(arrow(self.masked.hidden)))
         if isinstance(rows, Sheet) and hidden is None:
             names = rows.names
-            cells = verifier.from_table(
+            cells = published.from_table(
                 pa.table({name: rows.column(name).cells() for name in names}), counts=rows.counts
             )
         else:
             table = as_text(from_arrow(arrow(self.masked.rows)))
-            cells = verifier.from_table(table, hidden=hidden)
+            cells = published.from_table(table, hidden=hidden)
         self.foretold.append(self._proven(replace(cells, people=self.masked.people), ()))
         proof = self.foretold[-1]
         self.said.extend(said_of(proof, self.prepared.policy))
@@ -289,7 +290,7 @@ class _Publishing:
         coarse |= {*names} if self.prepared.policy.rule else set()
         wanted = [name for name in names if name in coarse or name in self.masked.sheet.names]
         counts = self.source.counted_parts(spot.data, spot.suffix, wanted, self._writing)
-        cells = verifier.from_counts(counts, wanted)
+        cells = published.from_counts(counts, wanted)
         proof = self._proven(cells, carried, self._commas(spot.suffix))
         counter = self.source.alone_in_parts
         assert counter is not None
@@ -310,15 +311,15 @@ class _Publishing:
 
     def _read(
         self, written: Written, suffix: str, hidden: Path | None
-    ) -> tuple[verifier.PublishedCells, list[Problem]]:
+    ) -> tuple[published.PublishedCells, list[Problem]]:
         """The cells of a file, and what it carries besides."""
         paths = written.paths
         if suffix in WORKBOOKS:
             table = workbooks.cells_of(paths, self.prepared.roles.released)
             carried = [*workbooks.leftovers(paths, table.num_rows, self.said)]
-            return verifier.from_table(table, hidden=hidden), carried
+            return published.from_table(table, hidden=hidden), carried
         if suffix not in CSV:
-            source = verifier.from_typed(paths, parquet=suffix == ".parquet", hidden=hidden)
+            source = published.from_typed(paths, parquet=suffix == ".parquet", hidden=hidden)
             # Categories are looked for where a file is not too long to be read once more.
             looked = [
                 (schema, groups if self.source is None else iter(()))
@@ -330,8 +331,8 @@ class _Publishing:
         if set("\r\n") & set("".join(released)):  # not every reader takes such a header
             reading = as_written(suffix, self._writing)
             tables = [as_text(from_arrow(parse(f, reading, suffix).arrow)) for f in paths]
-            return verifier.from_table(pa.concat_tables(tables), hidden=hidden), []
-        source = verifier.from_csv(
+            return published.from_table(pa.concat_tables(tables), hidden=hidden), []
+        source = published.from_csv(
             paths, released, delimiter=self._writing.delimiter_for(suffix),
             packed=suffix.endswith(".gz"), longest=written.longest, hidden=hidden,
         )  # fmt: skip
@@ -339,7 +340,7 @@ class _Publishing:
 
     def _proven(
         self,
-        cells: verifier.PublishedCells,
+        cells: published.PublishedCells,
         carried: Sequence[Problem],
         commas: frozenset[str] = frozenset(),
     ) -> Proof:
